@@ -4,8 +4,7 @@ All of them, and all kernels, advance side by side in one run. Each builder's po
 it their own wall seconds; only the ends of the sizes are found once for all.
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,14 +17,16 @@ from simulator import CalibrationError, ScenarioError, files, randomness, ties
 from simulator.calibration import (
     LEAST_SAMPLE_S,
     MEMORY_SHARE,
+    Budget,
     Effort,
     Ends,
     KernelSubject,
-    RealPoint,
+    Measurement,
     RealSource,
+    run_campaign,
     sized_kernel,
 )
-from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, build, grid_sizes
+from simulator.calibration.bands import BuiltBand, CutRule, build, grid_sizes
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +70,12 @@ def next_lane(lanes: Sequence[AnyLane], generator: np.random.Generator) -> AnyLa
     return None if np.isinf(due[first]) else lanes[first]
 
 
+def turns_of(lanes: Sequence[AnyLane], generator: np.random.Generator) -> Iterator[tuple[int, list[AnyLane]]]:
+    """Who is next, again and again, as passes of a campaign."""
+    while (lane := next_lane(lanes, generator)) is not None:
+        yield 0, [lane]
+
+
 # Those who measure side by side: builders with points of their own, the grid, and the held-out sweep.
 
 
@@ -94,7 +101,7 @@ class PointsSoFar:
     largest: float
     largest_is_memory_limit: bool
     largest_reason: str
-    points: Mapping[int, PointMeasured]
+    points: Mapping[int, Measurement]
     """By parameter n."""
     n_of: Callable[[float], int]
     """The parameter whose problem size is nearest to a size."""
@@ -102,10 +109,10 @@ class PointsSoFar:
     """Foretold experimental seconds of points whose single runs take so long."""
     level_ends: Sequence[tuple[str, float]] = ()
     """As the source tells them."""
-    otherwise: Callable[[int], PointMeasured] | None = None
+    otherwise: Callable[[int], Measurement] | None = None
     """What to hand out in the place of points that are not there, to foretell what a builder will ask for."""
 
-    def measure(self, size: float) -> PointMeasured:
+    def measure(self, size: float) -> Measurement:
         """The point nearest to a size."""
         n = self.n_of(size)
         if n in self.points:
@@ -169,7 +176,7 @@ class BuilderLane:
         foretold = self._ask(self._at_known_speed)
         self.expected = len(foretold.points) if isinstance(foretold, BuiltBand) else 0
 
-    def _ask(self, otherwise: Callable[[int], PointMeasured] | None = None) -> float | BuiltBand:
+    def _ask(self, otherwise: Callable[[int], Measurement] | None = None) -> float | BuiltBand:
         """What the builder says to the points so far."""
         source = self.source
         so_far = PointsSoFar(
@@ -177,7 +184,7 @@ class BuilderLane:
             source.largest,
             source.largest_is_memory_limit,
             source.largest_reason,
-            {n: point.measured() for n, point in source.kept.items()},
+            source.kept,
             source.n_of,
             source.cost_s,
             source.level_ends,
@@ -185,16 +192,16 @@ class BuilderLane:
         )
         return next_step(self.method, so_far, rule=RULE, budget_s=self._budget_s)
 
-    def _at_known_speed(self, n: int) -> PointMeasured:
+    def _at_known_speed(self, n: int) -> Measurement:
         """A point as it would be at the speed of the nearest one measured."""
         source = self.source
         speed = source.volume_of(source.n_of(source.largest)) / source.effort.time_cap_s
         if source.kept:
             nearest = list(source.kept)[ties.first_least([abs(np.log(known / n)) for known in source.kept])]
-            speed = source.kept[nearest].measured().speed
+            speed = source.kept[nearest].speed
         time_s = source.volume_of(n) / speed
         cost_s = float(source.cost_s(np.array(time_s)))
-        return PointMeasured(source.size_of(n), source.volume_of(n), (time_s,), (time_s,), cost_s)
+        return Measurement.of_times(source.size_of(n), source.volume_of(n), (time_s,), (time_s,), cost_s)
 
 
 class GridLane(BuilderLane):
@@ -318,11 +325,11 @@ class Compared:
     largest: float
     built: dict[str, BuiltBand]
     """By method."""
-    held_out: tuple[RealPoint, ...]
+    held_out: tuple[Measurement, ...]
     """The sweep, by ascending size, without sizes that a builder happened to choose as well."""
     dropped: int
     """How many sizes those were."""
-    points: dict[str, tuple[RealPoint, ...]]
+    points: dict[str, tuple[Measurement, ...]]
     """Every method's own points with all their samples."""
 
     @property
@@ -333,7 +340,7 @@ class Compared:
     @property
     def held_out_speeds(self) -> Floats:
         """Speeds by the median CPU time of the fresh samples at each size."""
-        return np.array([point.measured().speed for point in self.held_out])
+        return np.array([point.speed for point in self.held_out])
 
 
 def compare_builders(
@@ -369,11 +376,11 @@ def compare_builders(
     CalibrationError
         If a run fails, or b lies so low that fewer than 30 sizes can be held out; points finished are kept.
     """
-    begin, generator = time.monotonic(), randomness.stream(seed, "comparison", "order")
+    budget, generator = Budget(LATE * budget_s), randomness.stream(seed, "comparison", "order")
     cap_s = budget_s / len(kernels) / BUDGET_IN_CAPS
     if cap_s < LEAST_CAP_S:
         least_s = LEAST_CAP_S * BUDGET_IN_CAPS * len(kernels)
-        raise ScenarioError(f"budget: {budget_s:g} s found, at least {least_s:g} s for {len(kernels)} kernels allowed")
+        raise Budget(budget_s).refusal(least_s, f"{len(kernels)} kernels")
     settings = {"kernels": list(kernels), "cpu": cpu, "budget_s": budget_s, "seed": seed}
     _start(folder, settings)
     with ExitStack() as stack:
@@ -383,13 +390,15 @@ def compare_builders(
             source = stack.enter_context(_source(kernel, cpu, cap_s, folder / POINTS, 1 / len(kernels)))
             contests.append(_contest(kernel, source, folder / POINTS, generator))
         lanes = [lane for contest in contests for lane in contest.lanes]
-        while (lane := next_lane(lanes, generator)) is not None:
+
+        def step(lane: BuilderLane | HeldOutLane, _number: int) -> None:
             steps = sum(max(one.expected, one.done) for one in lanes)
             on_progress(lane.source.label, sum(one.done for one in lanes) / steps)
             lane.step()
-            if time.monotonic() - begin > LATE * budget_s:
-                for contest in contests:
-                    contest.sweep.once_is_enough = True
+            for contest in contests:
+                contest.sweep.once_is_enough = not budget.holds()
+
+        run_campaign(turns_of(lanes, generator), step)
     files.write_json(folder / POINTS / RUN_FILE, {"settings": settings, "finished": True})
     return [_compared(contest) for contest in contests]
 

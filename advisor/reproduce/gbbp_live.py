@@ -14,7 +14,7 @@ import numpy as np
 from advisor.reproduce.builders import Compared, compare_builders
 from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
 from simulator import Machine, files, plots, provenance, this_machine, units
-from simulator.calibration import RealPoint
+from simulator.calibration import Measurement
 
 KERNELS = {"naive_matmul": "matmul", "dgemm": "dgemm", "cholesky": "cholesky"}
 """The paper's name of a kernel -> ours."""
@@ -141,7 +141,7 @@ def _rows(compared: Compared) -> dict[str, dict[str, Any]]:
 def _measured(compared: Compared) -> dict[str, Any]:
     cpu_s = [[sample.cpu_s for sample in point.samples] for point in compared.held_out]
     sweep = [
-        {"size_elements": point.size, "volume": point.volume, "cpu_s": row, "speed": point.measured().speed}
+        {"size_elements": point.size, "volume": point.volume, "cpu_s": row, "speed": point.speed}
         for point, row in zip(compared.held_out, cpu_s, strict=True)
     ]
     return {
@@ -160,7 +160,7 @@ def _busy(by_kernel: dict[str, Compared]) -> list[str]:
     """One line per kernel whose runs had to wait or were often interrupted."""
     found = []
     for kernel, compared in by_kernel.items():
-        points: list[RealPoint] = [*compared.held_out, *(p for own in compared.points.values() for p in own)]
+        points: list[Measurement] = [*compared.held_out, *(p for own in compared.points.values() for p in own)]
         cpu_s, wall_s = (
             sum(point.inner * getattr(sample, name) for point in points for sample in point.samples)
             for name in ("cpu_s", "wall_s")

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from simulator.base.errors import ScenarioError
-from simulator.calibration.allocation.kinds import PEKind, PlacedPE
-from simulator.calibration.allocation.plan import Allocation
+from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from simulator.base.machine import this_machine
 from simulator.base.provenance import provenance
-from simulator.calibration.history.drift import keep_calibration, learnt_drift
+from simulator.calibration.history.learnt import keep_calibration, learnt_drift
 from simulator.calibration.pingpong.measured import LinkMeasurement
 from simulator.models.network import fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork

@@ -1,6 +1,6 @@
 """Message times of one medium as measured: one way, both ways at once, and several pairs at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +11,15 @@ import numpy as np
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
+from simulator.calibration.bench.campaign import Progress, no_progress
 from simulator.calibration.pingpong.campaign import (
     Plan,
     SizePoint,
     machine_warnings,
+    measure_sizes,
     medians_s,
     message_sizes,
     open_store,
-    run_campaign,
 )
 from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
@@ -118,9 +119,7 @@ class LinkMeasurement:
         }
 
 
-def measure_link_times(
-    plan: LinkPlan, *, store: Path | None, on_progress: Callable[[str, float], None] = lambda _stage, _share: None
-) -> LinkMeasurement:
+def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
     """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds.
 
     Parameters
@@ -152,7 +151,7 @@ def measure_link_times(
         len(taken) for held in (kept.points, kept.open) for point in held.values() for taken in point.samples_s.values()
     )
     with _pairs(plan, cpus) as (pairs, more):
-        points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
+        points = tuple(measure_sizes(campaign, pairs.sample_s, kept, on_progress=on_progress))
         on_progress("CPU of messages", 1.0)
         cost = None if plan.between == "mpi" else _cost(plan, pairs, cpus)
     warnings = (

@@ -16,7 +16,7 @@ from simulator.base.errors import CalibrationError, ScenarioError, reason
 from simulator.base.machine import require_linux, this_machine
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.group import Group, mpi_fault
-from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, open_store, run_campaign
+from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, measure_sizes, open_store
 from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S
 from simulator.models.load import LoadTrace
 from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
@@ -254,7 +254,7 @@ def measure_chain(
     subject = {"what": "chain", "packet_bytes": packet_bytes, "cpus": list(cpus)}
     kept = open_store(store, plan, subject=subject, machine=machine)
     with open_chain(max(hops), cpus=cpus, packet_bytes=packet_bytes) as chain:
-        points = tuple(run_campaign(plan, chain.sample_s, kept, on_progress=on_progress))
+        points = tuple(measure_sizes(plan, chain.sample_s, kept, on_progress=on_progress))
     warnings = machine_warnings(machine)
     if max(hops) >= len(cpus):
         warnings.append(

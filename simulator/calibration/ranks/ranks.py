@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from simulator.base.errors import CalibrationError, reason
-from simulator.calibration.bench.disturbance import DISTURBED
 from simulator.calibration.bench.group import LIMIT_S, Group
+from simulator.calibration.bench.measurement import DISTURBED
 from simulator.calibration.bench.outcome import failure
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram

@@ -140,9 +140,9 @@ def calibrate_resource(
         left_s = max(1.0, budget_s - (time.monotonic() - begin))
         times = _time(counted, kept, budget_s=left_s, seed=seed, on_progress=on_progress)
     finally:
-        kept.close()
+        kept.journal.close()
     seen = observations(counted, kept.counts, times)
-    warnings = [*kept.warnings, *_warnings(wanted, counted, times, machine)]
+    warnings = [*kept.journal.warnings, *_warnings(wanted, counted, times, machine)]
     facts = provenance(seed=seed, machine=machine) | {
         "control_s": times.control_s,
         "control_spread": times.control_spread,

@@ -7,7 +7,7 @@ The call from Python is taken off, as an empty function with the same arguments 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.ranks.measuring import half_interval_of_median
+from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
+from simulator.calibration.bench.measurement import half_interval_of_median
 
 Floats = NDArray[np.float64]
 
@@ -146,26 +147,33 @@ def time_in_turns(
     on_round
         Told after each round what was found so far, and which share of the budget or of the rounds is done.
     """
-    begin = time.monotonic()
+    budget = Budget(budget_s)
     control = _control()
     control(_CONTROL_STEPS)
     samplers = [_Sampler(timed) for timed in functions]
     labels = tuple(timed.label for timed in functions)
-    raw: list[Floats] = []
-    controls: list[Floats] = []
-    while True:
-        row, seen = np.zeros(len(samplers)), np.zeros(len(samplers))
-        for place in generator.permutation(len(samplers)):
-            seen[place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
-            row[place] = samplers[place].sample()
-        raw.append(row)
-        controls.append(seen)
-        times = Times(labels, np.array(raw).T, np.array(controls).T)
-        spent = time.monotonic() - begin
-        on_round(times, min(1.0, max(spent / budget_s, len(raw) / MOST_ROUNDS)))
-        known = len(raw) >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2
-        if known or len(raw) >= MOST_ROUNDS or (spent > budget_s and len(raw) >= LEAST_ROUNDS):
-            return times
+    raw, controls = np.zeros((2, MOST_ROUNDS, len(samplers)))
+    rounds = 0
+
+    def passes() -> Iterator[tuple[int, list[int]]]:
+        nonlocal rounds
+        for number in budget.passes(least=LEAST_ROUNDS, most=MOST_ROUNDS):
+            yield number, shuffled(range(len(samplers)), generator)
+            rounds = number + 1
+            times = so_far()
+            on_round(times, min(1.0, max(budget.share, rounds / MOST_ROUNDS)))
+            if rounds >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2:
+                return
+
+    def sample(place: int, number: int) -> None:
+        controls[number, place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
+        raw[number, place] = samplers[place].sample()
+
+    def so_far() -> Times:
+        return Times(labels, raw[:rounds].T.copy(), controls[:rounds].T.copy())
+
+    run_campaign(passes(), sample)
+    return so_far()
 
 
 def _cpu_s(function: Callable[..., Any], arguments: tuple[Any, ...], inner: int) -> float:

@@ -1,8 +1,7 @@
 """Parallel kernels on one and on two real processes of this machine, each pinned to a core, in turns."""
 
 import socket
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from simulator.base.errors import CalibrationError
 from simulator.base.machine import this_machine
+from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.group import Group
-from simulator.calibration.ranks.measuring import half_interval_of_median
+from simulator.calibration.bench.measurement import half_interval_of_median
 
 LEAST_ROUNDS, MOST_ROUNDS = 5, 101
 
@@ -75,14 +75,14 @@ def run_in_turns(
             end.close()
         for case in cases:
             _run(group, case)
-        begin = time.monotonic()
-        for done in range(1, MOST_ROUNDS + 1):
-            for place in generator.permutation(len(cases)):
-                samples[place].append(_run(group, cases[place]))
-            share = max((time.monotonic() - begin) / budget_s, done / MOST_ROUNDS)
-            on_round(min(1.0, share))
-            if share >= 1 and done >= LEAST_ROUNDS:
-                break
+        budget = Budget(budget_s)
+
+        def passes() -> Iterator[tuple[int, list[int]]]:
+            for number in budget.passes(least=LEAST_ROUNDS, most=MOST_ROUNDS):
+                yield number, shuffled(range(len(cases)), generator)
+                on_round(min(1.0, max(budget.share, (number + 1) / MOST_ROUNDS)))
+
+        run_campaign(passes(), lambda place, _number: samples[place].append(_run(group, cases[place])))
     return [RealTimes(*case, tuple(taken)) for case, taken in zip(cases, samples, strict=True)]
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from advisor.cli import _run
 from simulator.base.errors import CalibrationError
-from simulator.calibration.allocation import output as output_module
-from simulator.calibration.allocation.output import make_reader
+from simulator.calibration.allocation import program as output_module
+from simulator.calibration.allocation.program import make_reader
 from simulator.calibration.bench import pin
 from tests.support.allocation_program import CLUSTER, CPUS, PROGRAM
 from tests.support.processes import relatives
@@ -226,7 +226,7 @@ def test_runs_of_another_command_are_refused(planned, tmp_path, capsys):
     call = planned()
     call[call.index("--time") + 1] = "(0.1)"
     assert _run(call) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {tmp_path / 'runs.csv'}: runs with time ")
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {tmp_path / 'runs.csv'} holds runs of time ")
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import scipy.linalg
 
 from simulator.calibration import lu_command
 from simulator.calibration.allocation import lu_mpi
-from simulator.calibration.allocation.output import make_reader
+from simulator.calibration.allocation.program import make_reader
 from simulator.calibration.bench.group import mpiexec
 
 ROOT = Path(__file__).parents[4]
