@@ -3,13 +3,12 @@
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from simulator.base import units
 from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.group import EndedError, Group
-from simulator.calibration.bench.outcome import failure
+from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.subjects import CommandSubject, KernelSubject, Subject
 
@@ -53,9 +52,7 @@ class _Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def can_allocate(self, count_bytes: int) -> bool:
