@@ -19,7 +19,7 @@ from simulator.calibration.bench.campaign import Budget, Progress, no_progress, 
 from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import Sweeps
 
 # Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
 
