@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.calibration import MeasuredMemory
 
 PAPERS = {
-    "allocation": "advisor.advise.allocate.sumsets",
+    "allocation": "advisor.reproduce.allocation",
     "apexmap": "advisor.reproduce.apexmap",
     "characterisation": "advisor.reproduce.characterisation",
     "gbbp": "advisor.reproduce.gbbp",

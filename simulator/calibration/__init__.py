@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator.base.tables import read_shipped_table, read_table
     from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, learned_costs, make_runs
-    from simulator.calibration.allocation.placement import PlacedRank
     from simulator.calibration.allocation.plan import (
         PILOT,
         Allocation,
@@ -21,7 +20,13 @@ if TYPE_CHECKING:
         kinds_of,
         read_plan,
     )
-    from simulator.calibration.allocation.program import AllocatedProgram, lu_command, make_reader, parse_program
+    from simulator.calibration.allocation.program import (
+        AllocatedProgram,
+        PlacedRank,
+        lu_command,
+        make_reader,
+        parse_program,
+    )
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, measure_vectors, write_sweep_table
@@ -68,9 +73,14 @@ if TYPE_CHECKING:
         neighbours_wishes,
         replay_neighbours,
     )
-    from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
-    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
+    from simulator.calibration.pingpong.measured import (
+        LinkMeasurement,
+        LinkPlan,
+        fit_measured_link,
+        link_lines,
+        measure_link_times,
+    )
     from simulator.calibration.pingpong.pairs import ChainMeasurement, measure_chain
     from simulator.calibration.ranks.measuring import (
         Point,
@@ -170,7 +180,7 @@ _HOMES = {
     "NeighboursWishes": "simulator.calibration.neighbours.campaign",
     "PEKind": "simulator.calibration.allocation.plan",
     "PILOT": "simulator.calibration.allocation.plan",
-    "PlacedRank": "simulator.calibration.allocation.placement",
+    "PlacedRank": "simulator.calibration.allocation.program",
     "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
@@ -196,7 +206,7 @@ _HOMES = {
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
-    "fit_measured_link": "simulator.calibration.pingpong.fit",
+    "fit_measured_link": "simulator.calibration.pingpong.measured",
     "fit_memory": "simulator.models.memory.file",
     "fit_memory_table": "simulator.models.memory.file",
     "fit_neighbour_visits": "simulator.calibration.neighbours.campaign",

@@ -22,7 +22,6 @@ from simulator.calibration.bench.pin import die_with_parent, pin
 
 SUBJECTS: Final = {
     "apex": "simulator.calibration.apex.reader",
-    "apex-mpi": "simulator.calibration.apex.mpi_reader",
     "body": "simulator.characterisation.parallel.bodies",
     "command": "simulator.calibration.bench.launcher",
     "kernel": "simulator.calibration.kernels",
