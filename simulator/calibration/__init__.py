@@ -102,14 +102,14 @@ if TYPE_CHECKING:
         save_network_model,
     )
     from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
-    from simulator.models.process_count.file import (
+    from simulator.models.process_count.fitting import (
         AllocationFit,
         MeasuredAllocations,
         fit_allocation_table,
         load_allocation_fit,
-        read_allocation_runs,
         save_allocation_fit,
     )
+    from simulator.models.process_count.runs import read_allocation_runs
     from simulator.models.regression.file import RuntimeFit, load_runtime_model, predict_table, save_runtime_fit
     from simulator.models.resource.file import load_resource_model, save_resource_model
     from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
@@ -118,7 +118,7 @@ _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
-    "AllocationFit": "simulator.models.process_count.file",
+    "AllocationFit": "simulator.models.process_count.fitting",
     "ApplicationPlan": "simulator.calibration.history.application",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
@@ -140,7 +140,7 @@ _HOMES = {
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MEMORY_SHARE": "simulator.calibration.speed.real_source",
-    "MeasuredAllocations": "simulator.models.process_count.file",
+    "MeasuredAllocations": "simulator.models.process_count.fitting",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.ranks.measuring",
     "Measurements": "simulator.calibration.speed.speeds",
@@ -173,7 +173,7 @@ _HOMES = {
     "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
-    "fit_allocation_table": "simulator.models.process_count.file",
+    "fit_allocation_table": "simulator.models.process_count.fitting",
     "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.fit",
     "fit_memory": "simulator.models.memory.file",
@@ -200,7 +200,7 @@ _HOMES = {
     "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
-    "load_allocation_fit": "simulator.models.process_count.file",
+    "load_allocation_fit": "simulator.models.process_count.fitting",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
     "load_resource_model": "simulator.models.resource.file",
@@ -238,7 +238,7 @@ _HOMES = {
     "predict_speeds": "simulator.models.speed_file",
     "predict_table": "simulator.models.regression.file",
     "program_fault": "simulator.calibration.ranks.programs",
-    "read_allocation_runs": "simulator.models.process_count.file",
+    "read_allocation_runs": "simulator.models.process_count.runs",
     "read_memory_times": "simulator.models.memory.file",
     "read_neighbours": "simulator.models.neighbours_file",
     "read_network_table": "simulator.models.network.file",
@@ -250,7 +250,7 @@ _HOMES = {
     "record_runs": "simulator.calibration.history.record",
     "replay_neighbours": "simulator.calibration.neighbours.judging",
     "runs_kind": "simulator.calibration.history.formats",
-    "save_allocation_fit": "simulator.models.process_count.file",
+    "save_allocation_fit": "simulator.models.process_count.fitting",
     "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_neighbours": "simulator.models.neighbours_file",

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
-    from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
-    from simulator.models.process_count.paper.composition import Composed
-    from simulator.models.process_count.paper.regimes import MemoryRegimes
+    from simulator.models.process_count.paper.fits import Composed, MemoryRegimes
     from simulator.models.process_count.pooled.model import PooledModel, pooled_from_dict
     from simulator.models.process_count.pooled.selection import fit_pooled
-    from simulator.models.process_count.runs import AllocationRuns
+    from simulator.models.process_count.runs import AllocationRuns, Estimates, ProcessCountModel, ShareTables
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
@@ -38,14 +36,14 @@ _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "COMMON": "simulator.models.doubt",
     "Capacity": "simulator.models.capacity",
-    "Composed": "simulator.models.process_count.paper.composition",
+    "Composed": "simulator.models.process_count.paper.fits",
     "Cost": "simulator.models.resource.costs",
     "CostVector": "simulator.models.resource.costs",
     "Cut": "simulator.models.speed",
     "DRIFT": "simulator.models.doubt",
     "Doubt": "simulator.models.doubt",
     "ErrorStatistics": "simulator.models.error_summary",
-    "Estimates": "simulator.models.process_count.estimates",
+    "Estimates": "simulator.models.process_count.runs",
     "Guess": "simulator.models.resource.ruvs",
     "HardwareModel": "simulator.models.resource.hardware",
     "LoadFunctions": "simulator.models.load_functions",
@@ -53,17 +51,17 @@ _HOMES = {
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
-    "MemoryRegimes": "simulator.models.process_count.paper.regimes",
+    "MemoryRegimes": "simulator.models.process_count.paper.fits",
     "MemoryTerm": "simulator.models.resource.costs",
     "MemoryTimes": "simulator.models.memory.forms",
     "Noise": "simulator.models.doubt",
     "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
-    "ProcessCountModel": "simulator.models.process_count.estimates",
+    "ProcessCountModel": "simulator.models.process_count.runs",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
-    "ShareTables": "simulator.models.process_count.estimates",
+    "ShareTables": "simulator.models.process_count.runs",
     "SpeedFunction": "simulator.models.speed",
     "Times": "simulator.models.resource.times",
     "advise_next_run": "simulator.models.regression.next_run",

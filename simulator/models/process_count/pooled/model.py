@@ -17,20 +17,17 @@ from scipy.special import ndtri
 
 from simulator.base import files, ties
 from simulator.base.errors import MALFORMED, ScenarioError
-from simulator.models.process_count.estimates import Estimates, ShareTables
-from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes
-from simulator.models.process_count.pooled.fitting import Posterior, refit
-from simulator.models.process_count.pooled.prior import prior_of
-from simulator.models.process_count.pooled.structure import Predicted, Structure
+from simulator.models.process_count.pooled.fitting import Posterior, Predicted, Structure, refit
+from simulator.models.process_count.pooled.problem import Cells, prior_of
 from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, columns
-from simulator.models.process_count.runs import Floats, Ints
+from simulator.models.process_count.runs import Estimates, Floats, Ints, ShareTables, mixed_bits, processes_of, starts
 from simulator.models.regression.runtime_model import mixture_quantiles
 
 # Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
 
 
-MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def coefficient_draws(covariance: Floats, number: int) -> Floats:
@@ -51,17 +48,10 @@ def configuration_draws(allocations: Ints, number: int) -> Floats:
     """Standard normal draws that belong to each configuration, shape (number, n)."""
     code = np.zeros(len(allocations), dtype=np.uint64)
     for column in allocations.reshape(len(allocations), -1).T:
-        code = _mixed(code + column.astype(np.uint64) + MIX[0])
-    member = _mixed(np.arange(1, number + 1, dtype=np.uint64) * MIX[0])
-    uniform = (_mixed(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
+        code = mixed_bits(code + column.astype(np.uint64) + STEP)
+    member = mixed_bits(np.arange(1, number + 1, dtype=np.uint64) * STEP)
+    uniform = (mixed_bits(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
     return np.asarray(ndtri(np.clip(uniform, 1e-6, 1 - 1e-6)))
-
-
-def _mixed(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits well mixed (the finaliser of SplitMix64; Steele, Lea and Flood 2014)."""
-    code = (code ^ (code >> np.uint64(30))) * MIX[1]
-    code = (code ^ (code >> np.uint64(27))) * MIX[2]
-    return code ^ (code >> np.uint64(31))
 
 
 def _primes(number: int) -> Floats:
@@ -253,7 +243,7 @@ class PooledModel:
         sizes = self.cells.size
         beyond = max(np.log(size / sizes.max()), np.log(sizes.min() / size), 0.0)
         most, most_each = self._most
-        processes = (allocations[:, :, 0] * allocations[:, :, 1]).sum(axis=1)
+        processes = processes_of(allocations)
         more = np.log(np.maximum(processes / most, 1.0))
         over = np.log(np.maximum(allocations[:, :, 1] / most_each, 1.0).max(axis=1))
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
@@ -317,7 +307,6 @@ def _model(document: Mapping[str, Any]) -> PooledModel:
     allocations = np.array(stored["allocations"], dtype=np.int64)
     kinds = tuple(document["kinds"])
     unknown = np.full((len(size), len(kinds)), np.nan)
-    fresh = np.any(np.diff(allocations.reshape(len(size), -1), axis=0) != 0, axis=1)
     cells = Cells(
         kinds=kinds,
         size=size,
@@ -326,7 +315,7 @@ def _model(document: Mapping[str, Any]) -> PooledModel:
         comp_s=unknown,
         comm_s=unknown,
         runs=np.array(stored["runs"], dtype=np.int64),
-        configuration=np.concatenate([[0], np.cumsum(fresh)]).astype(np.int64),
+        configuration=np.cumsum(starts(*allocations.reshape(len(size), -1).T)) - 1,
         run_sd=float(stored["run_sd"]),
     )
     return PooledModel(

@@ -3,11 +3,10 @@
 import numpy as np
 
 from simulator.base import ties
-from simulator.models.process_count.pooled.cells import Cells, cells_of
 from simulator.models.process_count.pooled.doubts import check_runs, doubts_of_runs
-from simulator.models.process_count.pooled.fitting import Posterior, fit_shape
+from simulator.models.process_count.pooled.fitting import Posterior, Structure, fit_shape
 from simulator.models.process_count.pooled.model import PooledModel
-from simulator.models.process_count.pooled.structure import Structure
+from simulator.models.process_count.pooled.problem import Cells, cells_of
 from simulator.models.process_count.pooled.terms import SHAPES, Shape
 from simulator.models.process_count.runs import AllocationRuns
 

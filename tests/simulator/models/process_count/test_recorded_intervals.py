@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from simulator.models.process_count.pooled.cells import cells_of
 from simulator.models.process_count.pooled.model import UNMIXED_SD
+from simulator.models.process_count.pooled.problem import cells_of
 from simulator.models.process_count.pooled.selection import fit_pooled
 from tests.simulator.models.process_count import clusters
 
