@@ -100,11 +100,11 @@ def configurations(runs: AllocationRuns, regimes: MemoryRegimes | None) -> Confi
     most_m, most_pes = int(m.max(initial=1)), int(pes.max(initial=1))
     group = (kind * (int(regime.max(initial=0)) + 1) + regime) * (most_m + 1) + m
     order = np.lexsort((size, pes, group))
-    rows, kind, pes, m, regime, group, size = (x[order] for x in (rows, kind, pes, m, regime, group, size))
+    rows, kind, pes, m, regime, group = (x[order] for x in (rows, kind, pes, m, regime, group))
     seconds = np.stack((runs.comp_s[rows, kind], runs.comm_s[rows, kind]))
     if not np.isfinite(seconds).all():
         seconds = runs.time_s[np.newaxis, rows]
-    start = np.flatnonzero(starts(group, pes))
+    size, start = size[order], np.flatnonzero(starts(group, pes))
     return Configurations(
         size=size,
         processes=(pes * m).astype(float),

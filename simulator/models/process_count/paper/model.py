@@ -369,7 +369,7 @@ def from_dict(document: Mapping[str, Any]) -> PaperModel:
         runs = AllocationRuns(kinds, columns[0], np.array(found["allocations"], np.int64), *columns[1:])
         options = document["options"]
         regimes = options["regimes"]
-        given = {
+        given: dict[str, Any] = {
             "compose": {str(name): Composed(**composed) for name, composed in options["compose"].items()},
             "regimes": regimes
             and MemoryRegimes(
