@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli import _run
 from simulator import load_scenario, run
 from simulator.base.machine import this_machine
 
@@ -37,13 +36,13 @@ def at_root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def follow(name, capsys, *, more=()):
+def follow(name, apportion, corpus):
     """Run a text's commands in this process; each must begin its output with what the text shows."""
     for arguments, shown in commands(name):
-        assert _run([*arguments, *(more if arguments[0] == "whatif" else ())]) == 0, arguments
-        told = capsys.readouterr().out
-        assert told.startswith(shown), arguments
-        yield told
+        code, printed, _ = apportion(*arguments)
+        assert code == 0, arguments
+        corpus.text(FOLDER / name, shown, "".join(printed.splitlines(keepends=True)[: shown.count("\n")]))
+        yield printed
 
 
 def test_every_step_is_in_the_index():
@@ -60,29 +59,30 @@ def test_every_step_is_in_the_index():
     ("name", "count"),
     [("networks.md", 4), ("memory.md", 3), ("channels.md", 4), ("jobs.md", 7), ("../papers/README.md", 1)],
 )
-def test_a_text_prints_what_it_shows(capsys, name, count):
-    assert len(list(follow(name, capsys))) == count
+def test_a_text_prints_what_it_shows(apportion, corpus, name, count):
+    assert len(list(follow(name, apportion, corpus))) == count
 
 
 @pytest.mark.slow
-def test_what_ifs_print_what_the_text_shows(at_root, capsys):
-    told = list(follow("whatif.md", capsys))
-    assert len(told) == 5
-    assert told[3].startswith("platform.network.contention=none with")  # resumed
+def test_what_ifs_print_what_the_text_shows(at_root, apportion, corpus):
+    printed = list(follow("whatif.md", apportion, corpus))
+    assert len(printed) == 5
+    assert printed[3].startswith("platform.network.contention=none with")  # resumed
     kept = sorted((at_root / "out" / "grid" / "points").iterdir())
     assert len(kept) == 7
     arguments = next(words for words, _ in commands("whatif.md"))
-    assert _run([*arguments, "--only", kept[0].stem[:12]]) == 0
-    assert capsys.readouterr().out.endswith("the bits that were kept\n")
+    code, printed, _ = apportion(*arguments, "--only", kept[0].stem[:12])
+    assert code == 0
+    assert printed.endswith("the bits that were kept\n")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="two PEs really run")
-def test_the_advice_is_put_to_the_test(at_root, capsys):
+def test_the_advice_is_put_to_the_test(at_root, apportion):
     (arguments, _), *_ = commands("verify.md")
-    assert _run(arguments) in {0, 1}  # 1: another machine, or a busy one
-    told = capsys.readouterr().out
-    assert "predicted" in told
+    code, printed, _ = apportion(*arguments)
+    assert code in {0, 1}  # 1: another machine, or a busy one
+    assert "predicted" in printed
     assert (at_root / "out" / "verify" / "verification.json").exists()
     shutil.rmtree(at_root / "out")
 

@@ -7,7 +7,7 @@ from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.compiled import alike
 from simulator.engines.compiled import run as compiled
-from simulator.engines.compiled.rolled import rolled
+from simulator.engines.compiled.workspace import rolled
 from simulator.engines.costs import TickOverflowError
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star

@@ -199,7 +199,7 @@ def test_code_that_another_user_left_among_temporary_files_is_not_run(tmp_path):
 OUTSIDER = """
 import sys
 from distributed import Client
-from simulator.experiments.sweep import loopback
+from simulator.experiments.sweep import clusters
 
 try:
     Client(sys.argv[1], timeout=2).submit(len, "ab").result(timeout=10)
