@@ -241,7 +241,9 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
     print(f"{this_machine().summary()}; {about}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
-        tables, warnings = characterisation_study.measure_messages(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
+        tables, warnings = characterisation_study.measure_messages(
+            output, budget_s=budget_s, seed=seed, on_progress=on_progress
+        )
     plan = parallel_study.Plan.of(parallel_study.KERNELS, link=characterisation_study.link_model(output, tables))
     with progress_lines(parallel_s) as on_progress:
         parallel = parallel_study.study(plan, model, budget_s=parallel_s, seed=seed, on_progress=on_progress)

@@ -258,7 +258,7 @@ def _kernel_lines(entry: Mapping[str, Any], counts: Sequence[int]) -> list[str]:
     beyond = [count for count in counts if count > 1]
     ours = entry["predictions"]
     others = [row for row in ours if row["method"] != "ct"]
-    for title, name, rows, columns, shown in (
+    for title, name, rows, columns, write in (
         ("simulated makespan", "predicted_s", ours, counts, units.show_duration),
         ("speed-up", "speed_up", ours, counts, "{:.2f}".format),
         ("error, %", "error_percent", ours, real, "{:+.1f}".format),
@@ -268,6 +268,6 @@ def _kernel_lines(entry: Mapping[str, Any], counts: Sequence[int]) -> list[str]:
     ):
         cells = {(row["method"], row["processes"]): row[name] for row in rows if row[name] is not None}
         methods = dict.fromkeys(row["method"] for row in rows)
-        body = [[m, *(shown(cells[m, p]) if (m, p) in cells else "-" for p in columns)] for m in methods]
+        body = [[m, *(write(cells[m, p]) if (m, p) in cells else "-" for p in columns)] for m in methods]
         out += table([title, *map(str, columns)], body)
     return [*out, f"  {EXPLAINED}", *(f"  warning: {line}" for line in entry["warnings"])]
