@@ -9,6 +9,7 @@ import pytest
 
 from advisor.cli import _run
 from tests.benchmarks import simgrid_cpp
+from tests.support.accept import Accept
 from tests.support.corpus import Corpus, Ending
 
 Command = Callable[..., tuple[int, str, str]]
@@ -30,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--accept", action="store_true", help="write what is said or shown where cases expect something else"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("accept"):
+        config.pluginmanager.register(Accept())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,30 +1,23 @@
 """The tutorial series: its index, what its texts print, and its scenarios by hand."""
 
 import re
-import shlex
 import shutil
 from math import log2
-from pathlib import Path
 
 import pytest
 
 from simulator import load_scenario, run
 from simulator.base.machine import this_machine
+from tests.support import shown
+from tests.support.command_line import ROOT
 
-ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "scenarios" / "tutorial"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 def commands(name):
     """Arguments of each command of a text, and what it shows of the output."""
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
-        for part in block.split("$ ")[1:]:
-            line, _, shown = part.partition("\n")
-            program, *arguments = shlex.split(line)
-            assert program == "apportion"
-            yield arguments, shown
+    return shown.commands((FOLDER / name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -38,10 +31,10 @@ def at_root(tmp_path, monkeypatch):
 
 def follow(name, apportion, corpus):
     """Run a text's commands in this process; each must begin its output with what the text shows."""
-    for arguments, shown in commands(name):
+    for arguments, output in commands(name):
         code, printed, _ = apportion(*arguments)
         assert code == 0, arguments
-        corpus.text(FOLDER / name, shown, "".join(printed.splitlines(keepends=True)[: shown.count("\n")]))
+        corpus.text(FOLDER / name, output, "".join(printed.splitlines(keepends=True)[: output.count("\n")]))
         yield printed
 
 

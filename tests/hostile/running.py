@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.cli import _run, _show_warning
-from tests.command_line import APPORTION, ROOT
+from tests.support.command_line import APPORTION, ROOT
 
 MB = 10**6
 CHECKS, MOST_BYTES = 4, 500 * MB

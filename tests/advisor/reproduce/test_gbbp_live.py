@@ -10,7 +10,7 @@ from advisor.reproduce import gbbp, gbbp_live
 from advisor.reproduce.gbbp import reproduce, score, text
 from simulator import ScenarioError, plots
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
 

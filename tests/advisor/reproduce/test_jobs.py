@@ -10,7 +10,7 @@ from advisor.cli import _run
 from advisor.reproduce import jobs
 from advisor.reproduce.comparison import NOT_REPRODUCED, REPEATED, REPRODUCED
 from simulator import Policy, ScenarioError, files, run_jobs, stream_lines
-from tests.advisor.cli.modes_reached import MANY_JOBS
+from tests.support.modes_reached import MANY_JOBS
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "jobs"
 FILES = {"KTH-SP2": "KTH-SP2-1996-2.swf.gz", "SDSC-SP2": "SDSC-SP2-1998-4.2-cln.swf.gz"}

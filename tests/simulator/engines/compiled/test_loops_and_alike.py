@@ -17,7 +17,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import ANY, Barrier, Compute, Exchange, Loop, Program, Recv, Send
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import flat, trace
+from tests.support.platforms import flat, trace
 
 TICK = 1e-12
 TURNS = 40

@@ -6,7 +6,7 @@ import numpy as np
 
 from simulator.models.process_count.runs import AllocationRuns
 
-RECORDED = Path(__file__).parent / "hpl_yielding.csv"
+RECORDED = Path(__file__).parents[1] / "simulator/models/process_count/hpl_yielding.csv"
 """HPL 2.3 (the part of Debian's hpcc), 1 x P, block 64, OpenBLAS, Open MPI 4.1.4 that yields while it waits, recorded
 2026-11-21 on two cores of a Zen 4 virtual machine: `fast` a free core, `slow` one with two equal busy loops."""
 
@@ -59,7 +59,7 @@ def recorded(largest=np.inf, smallest=0.0):
 
 def two_core_tables():
     """HPL on the two cores by MPI and number of busy loops, every configuration at every size; see `test_hpl_real`."""
-    path = Path(__file__).parents[2] / "programs" / "applications" / "hpl_two_core_vm.csv"
+    path = Path(__file__).parents[1] / "simulator/programs/applications/hpl_two_core_vm.csv"
     table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
     found = {}
     for mpi, competitors in sorted(set(zip(table["mpi"], table["competitors"], strict=True))):

@@ -7,7 +7,7 @@ from advisor.advise.advice import application_facts
 from advisor.report.illustrated import compared, illustrated
 from simulator import load_scenario, run
 
-TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"
+TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
 
 
 @cache

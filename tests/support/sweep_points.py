@@ -1,9 +1,11 @@
 """A scenario of 16 PEs to sweep over, and questions of points that kill who answers them."""
 
+import logging
 import os
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +87,36 @@ def counted_plan(path, values):
 
 
 if __name__ == "__main__":
-    from tests.simulator.experiments.sweep import points  # workers find the question there, not in __main__
+    from tests.support import sweep_points  # workers find the question there, not in __main__
 
-    plan = points.counted_plan(Path(sys.argv[1]), sys.argv[3])
+    plan = sweep_points.counted_plan(Path(sys.argv[1]), sys.argv[3])
     sweep(plan, lambda: local(2), folder=Path(sys.argv[2]), resume=True)
+
+
+N = "application.parameters.n"
+
+
+@contextmanager
+def thread():
+    """A Dask cluster without processes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def plan_of(path, *varied, ask=simulated, **options):
+    return make_plan(path, whatif.points([whatif.read_varied(text) for text in varied]), ask=ask, **options)
+
+
+def never():
+    raise AssertionError("a cluster was started")

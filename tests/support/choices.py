@@ -1,6 +1,6 @@
 """Prints, as JSON, what is chosen from seeded tables with noise from none over rounding to 1 %; no number is printed.
 
-`python -m tests.choices KIND`; see `KINDS`.
+`python -m tests.support.choices KIND`; see `KINDS`.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from simulator.models import MemoryTimes, advise_next_run, diagnose, fit, fit_pr
 from simulator.models.memory.forms import Constants
 from simulator.models.network import NetworkPoints, PacketisedModel, PiecewiseModel, fit_network, make_points
 from simulator.models.network.fitted_forms import FittedForm
-from tests.simulator.models.process_count import clusters
+from tests.support import lu_clusters as clusters
 
 NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 NETWORKS = 200

@@ -3,8 +3,12 @@
 import json
 import shlex
 
+import typer
+
+from advisor.cli import app
+from advisor.cli.modes import option_name
 from simulator import shipped
-from tests.command_line import ROOT
+from tests.support.command_line import ROOT
 from tests.support.made_up_machine import visits
 
 DATA = ROOT / "tests" / "simulator" / "load_traces" / "data"
@@ -312,3 +316,19 @@ def write_tables(folder):
 
 def reached(name, mode, prepared):
     return [*name.split(), *shlex.split(REACH[name][mode].format(**prepared))]
+
+
+def leaves(command, names=()):
+    """Each command by its full name."""
+    if hasattr(command, "commands"):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, (*names, name))
+    else:
+        yield " ".join(names), command
+
+
+COMMANDS = dict(leaves(typer.main.get_command(app)))
+OPTIONS = {
+    name: {option_name(param): param for param in command.params if param.param_type_name == "option"}
+    for name, command in COMMANDS.items()
+}

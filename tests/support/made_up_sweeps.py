@@ -5,7 +5,7 @@ import numpy as np
 from simulator import whatif
 from simulator.experiments.sweep import Swept, make_plan, simulated
 from simulator.experiments.sweep.folder import table
-from tests.simulator.experiments.sweep.points import write
+from tests.support.sweep_points import write
 
 N, LINK, LATENCY = "application.parameters.n", "platform.link.bandwidth", "platform.link.latency"
 

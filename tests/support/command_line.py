@@ -10,7 +10,7 @@ from unittest import mock
 
 from advisor.cli import _run
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 APPORTION = [sys.executable, "-m", "advisor.cli"]
 
 

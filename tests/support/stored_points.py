@@ -1,6 +1,7 @@
 """Files of measured points as tests read them: a head, then JSON lines of which the last one of a key counts."""
 
 import json
+import sys
 
 
 def stored(path):
@@ -21,3 +22,18 @@ def rewrite(path, *, head=dict, point=dict):
         if "point" in line:
             point(line["point"])
     path.write_text("".join(f"{json.dumps(line)}\n" for line in (first, *lines)))
+
+
+SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
+
+
+def kept(path):
+    return stored(path)["points"]
+
+
+def counted(tmp_path):
+    """A command line that notes every start in `log`."""
+    script = tmp_path / "app.py"
+    script.write_text(f"import sys\nopen({str(tmp_path / 'log')!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
+    line = f"{sys.executable} -S {script} {{n}}"
+    return ("--command", line, "--size", "n", "--volume", "n", "--max-size", 20_000, "--time-cap", "0.1s")

@@ -27,7 +27,7 @@ from simulator.programs.program import (
 )
 from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import flat
+from tests.support.platforms import flat
 
 KINDS = ("compute", "message", "message", "message", "anyone", "exchange", "barrier", "farm", "wait", "delay", "disk")
 small = st.integers(0, 12)
