@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.process_counts import advise_allocation
-from advisor.advise.process_counts.configurations import every_configuration
-from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes
-from advisor.advise.process_counts.planning import plan_construction
+from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes, every_configuration, plan_construction
 from advisor.report.text import table
 from simulator import ScenarioError, files, load_platform, provenance, this_machine
 from simulator.calibration import (

@@ -276,8 +276,8 @@ _MOVED = {
     "LEAST_SIZES": "advisor.advise.process_counts.construction",
     "Wishes": "advisor.advise.process_counts.construction",
     "compare_builders": "advisor.reproduce.builders",
-    "every_configuration": "advisor.advise.process_counts.configurations",
-    "plan_construction": "advisor.advise.process_counts.planning",
+    "every_configuration": "advisor.advise.process_counts.construction",
+    "plan_construction": "advisor.advise.process_counts.construction",
 }
 """Names that were public here and are the advisor's now: code written before still finds them."""
 

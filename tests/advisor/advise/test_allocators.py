@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from advisor.advise.allocate import branch_and_bound, exhaustive, local_search, ranked, structured
-from advisor.advise.allocate.exhaustive import all_allocations
-from advisor.advise.allocate.ranked import places_of
+from advisor.advise.allocate.exhaustive import all_allocations, places_of
 from advisor.advise.allocate.sumsets import as_numbers, reachable
 from advisor.advise.problem import EqualWork, Kind, Problem, ShareTimes, model_times_s
 from simulator import ScenarioError, randomness

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from advisor.advise.process_counts import Limits, advise_allocation, configuration_text, sentence
-from advisor.advise.process_counts.advice import _near
-from advisor.advise.process_counts.regret import regrets
+from advisor.advise.process_counts.advice import _near, regrets
 from advisor.advise.process_counts.space import space_of
 from simulator import ScenarioError
 from tests.support.known_models import KnownModel, fit_of

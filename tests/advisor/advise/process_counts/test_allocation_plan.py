@@ -7,9 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.advise.process_counts.configurations import every_configuration, fits_memory
-from advisor.advise.process_counts.construction import Wishes
-from advisor.advise.process_counts.planning import plan_construction
+from advisor.advise.process_counts.construction import Wishes, every_configuration, fits_memory, plan_construction
 from simulator import ScenarioError, load_platform
 from simulator.calibration import read_plan
 from simulator.calibration.allocation.costs import Corrections
