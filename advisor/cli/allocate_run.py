@@ -92,8 +92,8 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
 
     Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
-    or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted is compared
-    with the runs made now, and kept for `apportion history coverage`. Example:
+    or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted and the
+    runs made now are compared, and kept for `apportion history coverage`. Example:
 
     apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
@@ -115,7 +115,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     files.make_folder(work)
     files.make_folder(output.parent)
     try:
-        with files.alone(output), progress_lines(limits.budget_s) as shown:
+        with files.alone(output), progress_lines(limits.budget_s) as on_progress:
             table = _table(made, chosen, output)
             before_now = len(table.done)
             found = make_runs(

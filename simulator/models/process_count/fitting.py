@@ -226,18 +226,23 @@ def load_allocation_fit(path: str | Path) -> AllocationFit:
         raise ScenarioError(
             f"{path}: format {document.get('format')!r} is not known; fit the model again for format {FORMAT}"
         )
-    for name in ("model", "quality", "provenance", "measured"):
-        if not isinstance(document.get(name), dict):
-            raise ScenarioError(f"{path}: {name} is missing or no object; {AGAIN}")
+    plain = _object(document, "model", path)
+    try:
+        model = process_count_model_from_dict(plain)
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from error
+    quality, provenance, measured = (_object(document, name, path) for name in ("quality", "provenance", "measured"))
     notes = document.get("notes", [])
     if not isinstance(notes, list):
         raise ScenarioError(f"{path}: notes are no list; {AGAIN}")
-    try:
-        model = process_count_model_from_dict(document["model"])
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: model: {line.removeprefix('model: ')}" for line in error.lines]) from error
-    measured = _measured(document["measured"], model.kinds, path)
-    return AllocationFit(model, measured, document["quality"], tuple(map(str, notes)), document["provenance"])
+    return AllocationFit(model, _measured(measured, model.kinds, path), quality, tuple(map(str, notes)), provenance)
+
+
+def _object(document: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:
+    found = document.get(name)
+    if not isinstance(found, dict):
+        raise ScenarioError(f"{path}: {name} is missing or no object; {AGAIN}")
+    return found
 
 
 def _measured(entry: Mapping[str, Any], kinds: tuple[str, ...], path: Path) -> MeasuredAllocations:

@@ -296,7 +296,7 @@ def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
         return _model(document)
     except (*MALFORMED, StopIteration) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"model: no pooled process-count model of this version found ({reason})") from error
+        raise ScenarioError(f"it is no pooled process-count model of this version ({reason}); fit it again") from error
 
 
 def _model(document: Mapping[str, Any]) -> PooledModel:
