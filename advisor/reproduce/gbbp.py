@@ -245,7 +245,6 @@ MISPRINTS = (
     "The text announces figures 10 (a) to (e); there are three.",
 )
 METHOD = "gbbp"
-PAPER_HISTORY_MIN = 240.0
 
 Document = dict[str, Any]
 
