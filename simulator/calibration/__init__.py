@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from simulator.calibration.speed.speeds import Measurements, drift_of, fit_speed, keep_speeds, measure
     from simulator.calibration.speed.subjects import KernelSubject
     from simulator.calibration.speed.upper_end import Ends
+    from simulator.models.file import model_kind
     from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
@@ -110,9 +111,14 @@ if TYPE_CHECKING:
         save_allocation_fit,
     )
     from simulator.models.process_count.runs import read_allocation_runs
-    from simulator.models.regression.file import RuntimeFit, load_runtime_model, predict_table, save_runtime_fit
-    from simulator.models.resource.file import load_resource_model, save_resource_model
-    from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
+    from simulator.models.regression.runtime_model import (
+        RuntimeFit,
+        load_runtime_model,
+        predict_table,
+        save_runtime_fit,
+    )
+    from simulator.models.resource import load_resource_model, save_resource_model
+    from simulator.models.speed import load_speed_model, predict_speeds
 
 _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
@@ -161,7 +167,7 @@ _HOMES = {
     "RunPlan": "simulator.calibration.history.record",
     "RunRecord": "simulator.calibration.history.store",
     "RunTable": "simulator.calibration.allocation.run_table",
-    "RuntimeFit": "simulator.models.regression.file",
+    "RuntimeFit": "simulator.models.regression.runtime_model",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
     "SpeedForetold": "simulator.models.predicted_speed_check",
@@ -203,9 +209,9 @@ _HOMES = {
     "load_allocation_fit": "simulator.models.process_count.fitting",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
-    "load_resource_model": "simulator.models.resource.file",
-    "load_runtime_model": "simulator.models.regression.file",
-    "load_speed_model": "simulator.models.speed_file",
+    "load_resource_model": "simulator.models.resource",
+    "load_runtime_model": "simulator.models.regression.runtime_model",
+    "load_speed_model": "simulator.models.speed",
     "lu_command": "simulator.calibration.allocation.lu",
     "make_application_plan": "simulator.calibration.history.application",
     "make_plan": "simulator.calibration.history.record",
@@ -225,7 +231,7 @@ _HOMES = {
     "measured_bands": "simulator.calibration.ranks.measuring",
     "median_errors": "simulator.calibration.history.comparisons",
     "message_cost": "simulator.models.network.file",
-    "model_kind": "simulator.models.speed_file",
+    "model_kind": "simulator.models.file",
     "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "parse_address": "simulator.calibration.pingpong.hosts",
@@ -235,8 +241,8 @@ _HOMES = {
     "predict_memory": "simulator.models.memory.file",
     "predict_messages": "simulator.models.network.file",
     "predict_neighbours": "simulator.models.neighbours_file",
-    "predict_speeds": "simulator.models.speed_file",
-    "predict_table": "simulator.models.regression.file",
+    "predict_speeds": "simulator.models.speed",
+    "predict_table": "simulator.models.regression.runtime_model",
     "program_fault": "simulator.calibration.ranks.programs",
     "read_allocation_runs": "simulator.models.process_count.runs",
     "read_memory_times": "simulator.models.memory.file",
@@ -255,8 +261,8 @@ _HOMES = {
     "save_memory_model": "simulator.models.memory.file",
     "save_neighbours": "simulator.models.neighbours_file",
     "save_network_model": "simulator.models.network.file",
-    "save_resource_model": "simulator.models.resource.file",
-    "save_runtime_fit": "simulator.models.regression.file",
+    "save_resource_model": "simulator.models.resource",
+    "save_runtime_fit": "simulator.models.regression.runtime_model",
     "save_speed_model": "simulator.calibration.bands.built",
     "share_held": "simulator.calibration.history.coverage",
     "sized_kernel": "simulator.calibration.kernels.table",

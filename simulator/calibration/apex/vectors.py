@@ -9,7 +9,7 @@ import numpy as np
 from simulator.base.machine import Machine
 from simulator.calibration.apex.plan import SweepPlan
 from simulator.calibration.apex.sweep import readers_of
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import Sweeps
 
 PASSES = 5
 """Visits to each size; the median counts."""

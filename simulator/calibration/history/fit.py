@@ -9,8 +9,8 @@ from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, read_table
 from simulator.calibration.history.store import RunRecord, is_history, list_runs
-from simulator.models.regression.file import RuntimeFit
 from simulator.models.regression.runs import make_runs
+from simulator.models.regression.runtime_model import RuntimeFit
 
 USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
 """Columns taken as the measured time when none is named, in this order."""

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.calibration.ranks.ranks import Ranks
-from simulator.models.doubt import Doubt
-from simulator.models.held_out import Floats, doubt_of_errors
+from simulator.models.doubt import Doubt, Floats, doubt_of_errors
 from simulator.models.network import LinkModel, fit_link
 
 SIZES_BYTES = tuple(4**power for power in range(5, 14))

@@ -17,7 +17,7 @@ from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.sampling import Effort
 from simulator.calibration.speed.subjects import command_subject
 from simulator.calibration.speed.upper_end import Room, find_ends
-from simulator.models.speed_file import load_speed
+from simulator.models.speed import load_speed
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite, stored
 

@@ -7,16 +7,76 @@ is known what memory takes, accesses times the time of an access.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.models.resource.ruvs import METHODS, Method, Ruv, bounds
-from simulator.models.resource.times import Times
 
 Floats = NDArray[np.float64]
+
+Method: TypeAlias = Literal["dbc", "poc", "hllc", "intcc", "icc", "ct"]
+METHODS: tuple[Method, ...] = get_args(Method)
+"""Design based, principal operations, high-level language, intermediate code, instruction code, component timing."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """An amount that somebody states before it can be counted, and the range that it may lie in."""
+
+    likely: float
+    low: float
+    high: float
+
+
+Amount: TypeAlias = float | Guess
+"""How often, of at least 0."""
+
+Ruv: TypeAlias = Mapping[str, Amount]
+"""Operation -> how often one execution uses it, by one method; of `ct` it holds `seconds`."""
+
+Ruvs: TypeAlias = Mapping[Method, Ruv]
+"""One step's RUVs, by method."""
+
+NO_RUVS: Ruvs = MappingProxyType({})
+
+
+def bounds(amount: Amount) -> tuple[float, float, float]:
+    """Likely amount, lower and upper end; all the same for a number."""
+    return (amount.likely, amount.low, amount.high) if isinstance(amount, Guess) else (amount, amount, amount)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of any shape, and the ends of their ranges; all the same where nothing is a range."""
+
+    s: Floats
+    low_s: Floats
+    high_s: Floats
+
+    @classmethod
+    def zero(cls) -> "Times":
+        """No time."""
+        return cls(np.zeros(()), np.zeros(()), np.zeros(()))
+
+    @property
+    def is_range(self) -> bool:
+        """Whether any is more than one number."""
+        return bool(np.any(self.low_s != self.high_s))
+
+    def __add__(self, other: "Times") -> "Times":
+        """One after the other; ranges add up, as if all were at the same end."""
+        return Times(self.s + other.s, self.low_s + other.low_s, self.high_s + other.high_s)
+
+    def times(self, count: ArrayLike) -> "Times":
+        """So many, of at least 0."""
+        factor = np.asarray(count, dtype=np.float64)
+        return Times(factor * self.s, factor * self.low_s, factor * self.high_s)
+
 
 FLOP_WEIGHTS: Mapping[str, float] = {
     **dict.fromkeys(("add", "subtract", "multiply", "comparison"), 1.0),
@@ -335,3 +395,102 @@ def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
     likely, low, high = amounts
     ends = [cost.low_s * low, cost.low_s * high, cost.high_s * low, cost.high_s * high]
     return Times(np.asarray(cost.seconds * likely), np.asarray(min(ends)), np.asarray(max(ends)))
+
+
+FORMAT = 1
+KIND = "resource"
+_KEYS = ("format", "kind", "name", "methods", "provenance", "warnings")
+
+
+@dataclass(frozen=True)
+class HardwareModel:
+    """What operations cost on one PE, by every method that it has costs for."""
+
+    name: str
+    vectors: Mapping[Method, CostVector]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What to know before its times are trusted."""
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """Those that it has costs for."""
+        return tuple(method for method in METHODS if method in self.vectors)
+
+    def vector(self, method: Method) -> CostVector:
+        """The costs by a method.
+
+        Raises
+        ------
+        ScenarioError
+            If there are none, with the methods that have some.
+        """
+        if method not in self.vectors:
+            known = ", ".join(self.methods) or "none"
+            raise ScenarioError(f"resource model {self.name}: method {method} not found, {known} allowed")
+        return self.vectors[method]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "name": self.name,
+            "methods": {method: self.vectors[method].to_dict() for method in self.methods},
+            "provenance": dict(self.provenance),
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "HardwareModel":
+        """The model that `to_dict` wrote, or that somebody wrote by hand: of each method one of several forms.
+
+        Raises
+        ------
+        ScenarioError
+            With one line per fault, each beginning with its field.
+        """
+        if not isinstance(data, Mapping) or data.get("kind") != KIND or data.get("format") != FORMAT:
+            found = data.get("kind") if isinstance(data, Mapping) else type(data).__name__
+            raise ScenarioError(f"kind: {found!r} found, format {FORMAT} of kind {KIND!r} allowed")
+        faults = [f"{key}: unknown key found, {', '.join(_KEYS)} allowed" for key in data if key not in _KEYS]
+        methods, name = data.get("methods"), data.get("name", "")
+        if not isinstance(name, str):
+            faults.append(f"name: {name!r} found, a text allowed")
+        vectors: dict[Method, CostVector] = {}
+        if not isinstance(methods, Mapping) or not methods:
+            faults.append(f"methods: {methods!r} found, costs of some of {', '.join(METHODS)} allowed")
+        else:
+            for method, entry in methods.items():
+                try:
+                    vectors[method] = CostVector.from_dict(method, entry)
+                except ScenarioError as error:
+                    faults += [f"methods: {line}" for line in error.lines]
+        warnings, provenance = data.get("warnings", []), data.get("provenance", {})
+        if not isinstance(warnings, list) or not isinstance(provenance, Mapping):
+            faults.append("warnings, provenance: others found, a list and fields with names allowed")
+        if faults:
+            raise ScenarioError(faults)
+        return cls(name, vectors, dict(provenance), tuple(map(str, warnings)))
+
+
+def save_resource_model(model: HardwareModel, path: str | Path) -> None:
+    """Write a resource model as JSON, whole or not at all."""
+    path = Path(path)
+    files.write_json(path, model.to_dict())
+
+
+def load_resource_model(path: str | Path) -> HardwareModel:
+    """Read a resource model; see `HardwareModel.from_dict` for what a file may say.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no resource model; one line per fault.
+    """
+    path = Path(path)
+    document = files.read_json(path)
+    try:
+        return HardwareModel.from_dict(document)
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None

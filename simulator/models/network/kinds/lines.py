@@ -1,23 +1,32 @@
-"""Straight lines fitted to message times: Hockney's one line, and several by message size."""
+"""Message times on straight lines by message size: Hockney's one line, and several with breaks between."""
 
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
-from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, line_design, relative_fit
-from simulator.models.network.fitted_forms import PiecewiseModel
-from simulator.models.network.points import NetworkPoints
+from simulator.models.choice import TooFewPoints, schwarz
+from simulator.models.network.kinds.kind import (
+    LEAST_S,
+    Fit,
+    Fitted,
+    Floats,
+    Kind,
+    MessageModel,
+    Parameter,
+    bandwidth_of,
+    refuse_unless,
+    stretched,
+)
+from simulator.models.network.points import FEWEST_SIZES, LEAST_ERROR, NetworkPoints, relative_fit
 
-Floats = NDArray[np.float64]
 SEGMENT_SIZES = 3
 """Fewest sizes that a line is fitted to."""
 MOST_SEGMENTS = 8
 MOST_BREAKS = 160
 """Places for breaks that are tried."""
-LEAST_ERROR = 1e-3
-"""Relative error below which no better fit is looked for: clocks and models are no better."""
 SAME_ERROR = 1e-6
 """Relative errors (their root mean square) that differ by less place a break equally well; the first place wins."""
 BREAK_COST = 2.0
@@ -29,6 +38,87 @@ GAPS, FURTHER = (1, 3), (2, 3)
 UNITS = {"latency": "s", "gap": "s/B", "hop_latency": "s", "hop_gap": "s/B"}
 
 
+@dataclass(frozen=True)
+class PiecewiseModel(MessageModel):
+    """Straight lines over the bytes, one for each range of sizes.
+
+    With `d` hops and `l` bytes: `latency + (d - 1) * hop_latency + l * (gap + (d - 1) * hop_gap)`. One line without
+    breaks is Hockney's model. At a break the time may jump: eager messages end there and rendezvous begins.
+    """
+
+    breaks_bytes: Floats
+    """Where one line ends and the next begins, ascending; a message of so many bytes belongs to the former."""
+    latencies_s: Floats
+    """Of each line; (breaks + 1,). Those of later lines are intercepts: they may be negative."""
+    gaps_s_per_byte: Floats
+    hop_latencies_s: Floats
+    """For each hop beyond the first."""
+    hop_gaps_s_per_byte: Floats
+
+    def __post_init__(self) -> None:
+        lines = self.latencies_s.size
+        refuse_unless(lines > 0, "latencies_s: give one number for each line, at least one")
+        for name in _NUMBERS:
+            values, count = getattr(self, name), lines - (name == "breaks_bytes")
+            refuse_unless(values.shape == (count,), f"{name} has {values.size} numbers; {lines} lines need {count}")
+            refuse_unless(np.all(np.isfinite(values)), f"{name}: {values.tolist()} are not all finite numbers")
+        ascending = np.all(np.diff(self.breaks_bytes) > 0) and np.all(self.breaks_bytes > 0)
+        refuse_unless(ascending, "breaks_bytes: sizes have to ascend from above 0")
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is not physical: latencies and gaps below 0; not the intercepts of later lines."""
+        found = []
+        if self.latencies_s[0] < 0:
+            found.append(f"latency {self.latencies_s[0]:.3g} s is negative")
+        if self.hop_latencies_s[0] < 0:
+            found.append(f"latency of a further hop {self.hop_latencies_s[0]:.3g} s is negative")
+        for name, values in (("gap", self.gaps_s_per_byte), ("gap of a further hop", self.hop_gaps_s_per_byte)):
+            found += [f"{name} {value:.3g} s per byte is negative" for value in values if value < 0]
+        return tuple(found)
+
+    @property
+    def knows_hops(self) -> bool:
+        """Whether further hops cost something here: otherwise none were measured."""
+        return bool(np.any(self.hop_latencies_s != 0) or np.any(self.hop_gaps_s_per_byte != 0))
+
+    @property
+    def latency_s(self) -> float:
+        """Time of a message without bytes to the next node."""
+        return float(self.time_s(0.0))
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float:
+        """Bytes per second of the largest messages; `NO_LIMIT` where time does not grow."""
+        return bandwidth_of(float(self.gaps_s_per_byte[-1]))
+
+    def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:
+        """Message times; sizes and hops of any shapes that broadcast."""
+        size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))
+        line, more = np.searchsorted(self.breaks_bytes, size, side="left"), distance - 1
+        latency = self.latencies_s[line] + more * self.hop_latencies_s[line]
+        time = latency + size * (self.gaps_s_per_byte[line] + more * self.hop_gaps_s_per_byte[line])
+        return np.asarray(np.maximum(time, LEAST_S), dtype=np.float64)
+
+    def jumps_s(self, hops: float = 1) -> Floats:
+        """Rise of the time at each break; (breaks,)."""
+        ends = self.time_s(self.breaks_bytes, hops)
+        return np.asarray(self.time_s(np.nextafter(self.breaks_bytes, np.inf), hops) - ends)
+
+    def scaled(self, latency: float, bandwidth: float) -> "PiecewiseModel":
+        """See `MessageModel.scaled`; what a further hop costs likewise."""
+        return replace(
+            self,
+            latencies_s=stretched(self.latencies_s, latency, bandwidth),
+            gaps_s_per_byte=self.gaps_s_per_byte / bandwidth,
+            hop_latencies_s=stretched(self.hop_latencies_s, latency, bandwidth),
+            hop_gaps_s_per_byte=self.hop_gaps_s_per_byte / bandwidth,
+        )
+
+
+_NUMBERS = [one.name for one in fields(PiecewiseModel) if one.name not in {"doubt", "source"}]
+
+
 def fit_hockney(points: NetworkPoints) -> Fitted:
     """One line: a latency and a gap (seconds per byte); where distances differ, both for each further hop too.
 
@@ -38,10 +128,10 @@ def fit_hockney(points: NetworkPoints) -> Fitted:
         If there are fewer sizes than 2, or points than the line has numbers.
     """
     per_hop = points.distances.size > 1
-    design, names = line_design(points, per_hop=per_hop)
+    design, names = _design(points, per_hop=per_hop)
     if points.sizes.size < 2 or points.size_bytes.size < design.shape[1]:
-        found = f"{points.size_bytes.size} points of {points.sizes.size} sizes found"
-        raise TooFewPoints(f"{found}, at least {design.shape[1]} points of 2 sizes needed")
+        found = f"{points.size_bytes.size} points of {points.sizes.size} sizes"
+        raise TooFewPoints(f"{found}; at least {design.shape[1]} points of 2 sizes are needed")
     values, errors = _line(design, points.time_s, points.trust, level=False)
     parameters = tuple(
         Parameter(name, float(value), float(error), UNITS[name])
@@ -62,9 +152,9 @@ def fit_piecewise(points: NetworkPoints) -> Fitted:
         If there are too few sizes for two lines.
     """
     if points.sizes.size < 2 * SEGMENT_SIZES:
-        raise TooFewPoints(f"{points.sizes.size} sizes found, at least {2 * SEGMENT_SIZES} needed")
+        raise TooFewPoints(f"{points.sizes.size} sizes; at least {2 * SEGMENT_SIZES} are needed")
     per_hop = points.distances.size > 1
-    design, names = line_design(points, per_hop=per_hop)
+    design, names = _design(points, per_hop=per_hop)
     starts = _segments(points, design)
     sizes = points.sizes
     number = np.searchsorted(sizes, points.size_bytes)
@@ -85,7 +175,8 @@ def fit_piecewise(points: NetworkPoints) -> Fitted:
         half = float(sizes[k] - sizes[k - 1]) / np.sqrt(12)
         parameters.append(Parameter(f"break_{place + 1}", float(at), float(half), "B", between))
     free = len(names) * len(lines) + len(breaks)
-    return Fitted(_lines(breaks, table, per_hop=per_hop), tuple(parameters), free)
+    same_as = "" if breaks.size else "hockney"
+    return Fitted(_lines(breaks, table, per_hop=per_hop), tuple(parameters), free, same_as=same_as)
 
 
 def _lines(breaks: Floats, table: Floats, *, per_hop: bool) -> PiecewiseModel:
@@ -151,8 +242,8 @@ def _segments(points: NetworkPoints, design: Floats) -> list[int]:
         numbers = width * segments + BREAK_COST * (segments - 1)
         if numbers + 1 >= count and segments > 1:
             break
-        penalty = numbers * np.log(count) * count / max(count - numbers - 1, 1)
-        criterion = count * np.log((max(best[-1], 0.0) + floor) / count) + penalty
+        mean_square = (max(best[-1], 0.0) + floor) / count
+        criterion = schwarz(mean_square, count, numbers, spare=max(count - numbers - 1, 1))
         if ties.is_less(criterion, least):
             least, end, chosen = criterion, edges.size - 1, []
             for back in reversed(came):
@@ -196,3 +287,21 @@ def _residuals(part: Floats, width: int) -> Floats:
     if width == 2:
         left = np.where(found[:, 1] < 0, whole - right[:, 0] ** 2, left)
     return np.asarray(left)
+
+
+def _design(points: NetworkPoints, *, per_hop: bool) -> tuple[Floats, tuple[str, ...]]:
+    """Design of one straight line: latency, gap, and both for each further hop where distances differ."""
+    ones, more = np.ones_like(points.hops), points.hops - 1
+    if not per_hop:
+        return np.column_stack((ones, points.size_bytes)), ("latency", "gap")
+    design = np.column_stack((ones, points.size_bytes, more, more * points.size_bytes))
+    return design, ("latency", "gap", "hop_latency", "hop_gap")
+
+
+KIND = Kind(
+    PiecewiseModel,
+    (
+        Fit("hockney", 1, f"{FEWEST_SIZES} sizes", fit_hockney),
+        Fit("piecewise", 3, f"{2 * SEGMENT_SIZES} sizes", fit_piecewise),
+    ),
+)

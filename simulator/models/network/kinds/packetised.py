@@ -1,14 +1,27 @@
-"""The packetised linear model (equation 5) fitted to message times, and which parameters the points determine."""
+"""Message times by the packetised linear model (equation 5), and which of its parameters points determine."""
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
-from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, relative_fit, without_rounding
-from simulator.models.network.fitted_forms import PacketisedModel
-from simulator.models.network.points import NetworkPoints
+from simulator.models.choice import TooFewPoints
+from simulator.models.network.kinds.kind import (
+    LEAST_S,
+    NO_LIMIT,
+    Fit,
+    Fitted,
+    Floats,
+    Kind,
+    MessageModel,
+    Parameter,
+    refuse_unless,
+)
+from simulator.models.network.points import NetworkPoints, column_scale, relative_fit, solve_scaled, without_rounding
 
-Floats = NDArray[np.float64]
 SIDE_SIZES = 2
 """Fewest sizes of messages of one packet, and of more."""
 FEWEST_POINTS = 7
@@ -17,6 +30,82 @@ HARDLY = 2.0
 """Parameters are negative only where that fits better by so many standard errors."""
 UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
 TOGETHER = "alpha and beta are not told apart by one distance"
+
+
+@dataclass(frozen=True)
+class PacketisedModel(MessageModel):
+    """The packetised linear model, `l` bytes over `d` hops (processor-characterisation 4.2, equation 5).
+
+    `alpha + d*(beta + tau*(l + h))` up to one packet of `p` bytes, and beyond it
+    `alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p)`. The time jumps by `-d*tau*h` at `l = p`, as printed.
+    """
+
+    alpha_s: float
+    """Time to prepare a message."""
+    alpha2_s: float
+    """Time to prepare a packet."""
+    beta_s: float
+    """Start-up time of each hop."""
+    tau_s_per_byte: float
+    """Inverse of the bandwidth."""
+    packet_bytes: float
+    """p: payload of a packet."""
+    header_bytes: float
+    """h: header of a packet."""
+    knows_hops: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            refuse_unless(math.isfinite(value), f"{name} is {value:g}; give a finite number")
+        refuse_unless(self.packet_bytes > 0, f"packet_bytes is {self.packet_bytes:g}; give a number above 0")
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is not physical: times and sizes below 0."""
+        names = {"alpha_s": "alpha", "alpha2_s": "alpha2", "beta_s": "beta", "tau_s_per_byte": "tau"}
+        names |= {"header_bytes": "header h"}
+        return tuple(
+            f"{name} {getattr(self, field):.3g} is negative"
+            for field, name in names.items()
+            if getattr(self, field) < 0
+        )
+
+    @property
+    def latency_s(self) -> float:
+        """Time of a message without bytes to the next node."""
+        return float(self.time_s(0.0))
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float:
+        """Bytes per second in full packets; `NO_LIMIT` where time does not grow."""
+        packet_s = self.alpha2_s + self.beta_s + self.tau_s_per_byte * self.packet_bytes
+        return self.packet_bytes / packet_s if packet_s > 0 else NO_LIMIT
+
+    def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:
+        """Message times; sizes and hops of any shapes that broadcast."""
+        size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))
+        full_s = self.beta_s + self.tau_s_per_byte * self.packet_bytes
+        short = self.alpha_s + distance * (self.beta_s + self.tau_s_per_byte * (size + self.header_bytes))
+        long = self.alpha_s + distance * full_s + (size / self.packet_bytes - 1) * (self.alpha2_s + full_s)
+        return np.asarray(np.maximum(np.where(size <= self.packet_bytes, short, long), LEAST_S), dtype=np.float64)
+
+    def jump_s(self, hops: ArrayLike = 1) -> Floats:
+        """`-d*tau*h`: how the time changes just above `l = p`."""
+        return np.asarray(-np.asarray(hops, np.float64) * self.tau_s_per_byte * self.header_bytes)
+
+    def scaled(self, latency: float, bandwidth: float) -> "PacketisedModel":
+        """See `MessageModel.scaled`; a further packet, start-up of the hop included, goes by the bandwidth."""
+        return replace(
+            self,
+            alpha_s=latency * self.alpha_s,
+            beta_s=latency * self.beta_s,
+            alpha2_s=(self.alpha2_s + self.beta_s) / bandwidth - latency * self.beta_s,
+            tau_s_per_byte=self.tau_s_per_byte / bandwidth,
+        )
+
+
+_NUMBERS = [one.name for one in fields(PacketisedModel) if one.name not in {"doubt", "source"}]
 
 
 def fit_packetised(points: NetworkPoints) -> Fitted:
@@ -33,8 +122,8 @@ def fit_packetised(points: NetworkPoints) -> Fitted:
         If there are too few points or sizes.
     """
     if points.sizes.size < 2 * SIDE_SIZES or points.size_bytes.size < FEWEST_POINTS:
-        found = f"{points.size_bytes.size} points of {points.sizes.size} sizes found"
-        raise TooFewPoints(f"{found}, at least {FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes needed")
+        found = f"{points.size_bytes.size} points of {points.sizes.size} sizes"
+        raise TooFewPoints(f"{found}; at least {FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes are needed")
     several = points.distances.size > 1
     splits, same = _splits(points, several=several), _same(points)
     least, values, place = np.inf, np.zeros(6), SIDE_SIZES - 1
@@ -109,11 +198,8 @@ def _left_over(design: Floats, points: NetworkPoints, mine: NDArray[np.bool_]) -
 
 
 def _squares(design: Floats, time: Floats, weights: Floats) -> tuple[float, Floats]:
-    scaled = design * weights[:, np.newaxis]
-    scale = np.sqrt(np.sum(scaled**2, axis=0))
-    scale = np.where(scale > 0, scale, 1.0)
-    found = np.linalg.lstsq(scaled / scale, time * weights, rcond=1e-10)[0] / scale
-    return float(np.sum((time * weights - scaled @ found) ** 2)), np.asarray(found)
+    found = solve_scaled(design, time, weights)
+    return float(np.sum((time * weights - (design * weights[:, np.newaxis]) @ found) ** 2)), found
 
 
 def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float, Floats]:
@@ -171,10 +257,9 @@ def _bounded(points: NetworkPoints, values: Floats, split: int, *, several: bool
     weights = np.sqrt(points.trust) / np.clip(fitted, 0.5 * points.time_s, 2 * points.time_s)
 
     def left(packet: float) -> tuple[float, Floats]:
-        scaled = _design(points, short, packet, several=True) * weights[:, np.newaxis]
-        scale = np.sqrt(np.sum(scaled**2, axis=0))
-        scale = np.where(scale > 0, scale, 1.0)
-        found, norm = nnls(scaled / scale, points.time_s * weights)
+        design = _design(points, short, packet, several=True)
+        scale = column_scale(design, weights)
+        found, norm = nnls(design * weights[:, np.newaxis] / scale, points.time_s * weights)
         return float(norm) ** 2, found / scale
 
     edges = _inside((float(points.sizes[split]), float(points.sizes[split + 1])))
@@ -215,10 +300,9 @@ def _covariance(points: NetworkPoints, values: Floats, *, several: bool) -> Floa
     huber = np.sqrt(np.minimum(1.0, 2.5 * spread / np.maximum(np.abs(error), 1e-300)))
     weights = np.sqrt(points.trust) * huber / fitted
     kept = [k for k in range(6) if several or k not in {0, 4}]
-    design = _slopes(points, values)[:, kept] * weights[:, np.newaxis]
-    scale = np.sqrt(np.sum(design**2, axis=0))
-    scale = np.where(scale > 0, scale, 1.0)
-    inverse = np.linalg.pinv(design / scale, rcond=1e-10)
+    design = _slopes(points, values)[:, kept]
+    scale = column_scale(design, weights)
+    inverse = np.linalg.pinv(design * weights[:, np.newaxis] / scale, rcond=1e-10)
     degrees = max(points.size_bytes.size - len(kept), 1)
     scatter = float(np.sum((weights * (points.time_s - fitted)) ** 2)) / degrees
     covariance = np.zeros((6, 6))
@@ -259,3 +343,8 @@ def _combined(
 
 def _inside(edges: tuple[float, float]) -> tuple[float, float]:
     return max(edges[0], 1e-3), float(np.nextafter(edges[1], 0.0))
+
+
+KIND = Kind(
+    PacketisedModel, (Fit("packetised", 2, f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes", fit_packetised),)
+)
