@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.selection import select_model
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
     from simulator.models.process_count.paper.fits import Composed, MemoryRegimes
-    from simulator.models.process_count.pooled.model import PooledModel, pooled_from_dict
-    from simulator.models.process_count.pooled.selection import fit_pooled
+    from simulator.models.process_count.pooled.model import PooledModel, fit_pooled, pooled_from_dict
     from simulator.models.process_count.runs import AllocationRuns, Estimates, ProcessCountModel, ShareTables
     from simulator.models.regression.diagnostics import advise_next_run, diagnose
     from simulator.models.regression.fitting import METHODS, fit
@@ -71,7 +70,7 @@ _HOMES = {
     "diagnose": "simulator.models.regression.diagnostics",
     "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
-    "fit_pooled": "simulator.models.process_count.pooled.selection",
+    "fit_pooled": "simulator.models.process_count.pooled.model",
     "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",

@@ -11,8 +11,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
 from simulator.models.process_count import paper
-from simulator.models.process_count.pooled.model import pooled_from_dict
-from simulator.models.process_count.pooled.selection import fit_pooled
+from simulator.models.process_count.pooled.model import fit_pooled, pooled_from_dict
 from simulator.models.process_count.runs import (
     AllocationRuns,
     Floats,

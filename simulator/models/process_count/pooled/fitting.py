@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
@@ -395,6 +396,11 @@ MOST_CAUTION = 1.0
 """Most that the mean may exceed the median, in log seconds."""
 
 
+WHOLE = ("mode", "covariance", "variance", "freedom", "effective", "likeness")
+BY_CELL = ("amplitude", "noise", "residuals")
+"""Fields of a posterior that are kept, the latter by cell, without the phases that were measured apart."""
+
+
 @dataclass(frozen=True)
 class Predicted:
     """What a structure says at n points."""
@@ -458,6 +464,14 @@ class Structure:
         """How much more a configuration that was not measured may keep of its own than those the fit has adapted to."""
         count = float(self.cells.configuration[-1] + 1)
         return count / (count - min(ADAPTED * self.posterior.effective, 2.0 * count / 3.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        fitted, count = self.posterior, len(self.cells.size)
+        named = {"shape": fitted.shape.name, "belief": fitted.prior.belief, "scale": fitted.prior.scale.tolist()}
+        whole = {name: np.asarray(getattr(fitted, name)).tolist() for name in WHOLE}
+        by_cell = {name: getattr(fitted, name)[:count].tolist() for name in BY_CELL}
+        return named | whole | by_cell | {"evidence": fitted.evidence}
 
     def terms(self, size: Floats, allocations: Ints) -> Floats:
         """Scaled terms, (n, kind, terms)."""

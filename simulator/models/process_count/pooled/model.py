@@ -17,11 +17,35 @@ from scipy.special import ndtri
 
 from simulator.base import files, ties
 from simulator.base.errors import MALFORMED, ScenarioError
-from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes
-from simulator.models.process_count.pooled.fitting import Posterior, Predicted, Structure, refit
-from simulator.models.process_count.pooled.problem import Cells, prior_of
-from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, columns
-from simulator.models.process_count.runs import Estimates, Floats, Ints, ShareTables, mixed_bits, processes_of, starts
+from simulator.models.choice import odds
+from simulator.models.process_count.pooled.doubts import (
+    Rival,
+    check_runs,
+    doubts_of_estimates,
+    doubts_of_runs,
+    mixture_codes,
+)
+from simulator.models.process_count.pooled.fitting import (
+    BY_CELL,
+    WHOLE,
+    Posterior,
+    Predicted,
+    Structure,
+    fit_shape,
+    refit,
+)
+from simulator.models.process_count.pooled.problem import Cells, cells_of, prior_of
+from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, Shape, columns
+from simulator.models.process_count.runs import (
+    AllocationRuns,
+    Estimates,
+    Floats,
+    Ints,
+    ShareTables,
+    mixed_bits,
+    processes_of,
+    starts,
+)
 from simulator.models.regression.runtime_model import mixture_quantiles
 
 # Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
@@ -200,7 +224,26 @@ class PooledModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _to_document(self)
+        cells = self.cells
+        return {
+            "kind": "process_count",
+            "method": "pooled",
+            "kinds": list(cells.kinds),
+            "terms": [term.name for term in TERMS],
+            "warnings": list(self.warnings),
+            "inflation": self.inflation,
+            "cells": {
+                "size": cells.size.tolist(),
+                "allocations": cells.allocations.tolist(),
+                "time_s": cells.time_s.tolist(),
+                "runs": cells.runs.tolist(),
+                "run_sd": cells.run_sd,
+            },
+            "structures": [
+                {"weight": float(weight), **structure.to_dict()}
+                for weight, structure in zip(self.weights, self.structures, strict=True)
+            ],
+        }
 
     @cached_property
     def _shapes(self) -> tuple[Structure, ...]:
@@ -257,31 +300,66 @@ class PooledModel:
         return np.asarray((mixture_codes(allocations)[:, np.newaxis] == known).sum(axis=1), np.float64)
 
 
+# From runs: which program shapes are worth a fit, and how much each structure counts.
+
+
+SLOPE_SD = 0.05
+"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
+LEAST_APART = 0.3
+"""Distance of two log sizes from which growth between them counts."""
+NEGLIGIBLE = 0.05
+"""Weight below which a structure is left out."""
+TEMPER = 0.3
+"""Power of the evidence that weighs structures: none of them is quite true."""
+
+
+def fit_pooled(runs: AllocationRuns) -> PooledModel:
+    """Fit the default model.
+
+    Parameters
+    ----------
+    runs
+        At least two sizes and two process counts; every kind in at least one run.
+
+    Raises
+    ------
+    ScenarioError
+        If there are too few runs, with how many more are needed.
+    """
+    check_runs(runs)
+    cells = cells_of(runs)
+    shapes = plausible_shapes(cells)
+    kept = [posterior for shape in shapes for posterior in fit_shape(shape, cells)]
+    chances = odds([posterior.evidence for posterior in kept], power=TEMPER)
+    kept = [posterior for posterior, chance in zip(kept, chances, strict=True) if chance > NEGLIGIBLE]
+    chances = chances[chances > NEGLIGIBLE]
+    first = kept[ties.first_most(chances)]
+    factors = first.noise[: len(cells.size)] / cells.doubtfulness
+    scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
+    return PooledModel(
+        cells=cells,
+        structures=tuple(Structure(posterior, cells) for posterior in kept),
+        weights=chances / chances.sum(),
+        warnings=doubts_of_runs(cells, factors, scatter),
+    )
+
+
+def plausible_shapes(cells: Cells) -> list[Shape]:
+    """Shapes that grow at least as fast as the steepest growth that was surely seen."""
+    last = np.append(cells.first()[1:], len(cells.size)) - 1
+    end = last[cells.configuration]
+    apart = np.log(cells.size[end] / cells.size)
+    # Not from neighbouring sizes, where noise makes any slope.
+    there = apart > LEAST_APART
+    doubt = 2.0 * SLOPE_SD * np.sqrt(cells.doubtfulness + cells.doubtfulness[end])
+    slope = (np.log(cells.time_s[end] / cells.time_s) - doubt)[there] / apart[there]
+    steepest = float(slope.max(initial=0.0))
+    top = max(float(cells.size.max()), 3.0)
+    found = [shape for shape in SHAPES if not ties.is_less(shape.order + shape.logarithm / np.log(top), steepest)]
+    return found or [SHAPES[-1]]
+
+
 # As plain data for JSON, and back
-
-
-def _to_document(model: PooledModel) -> dict[str, Any]:
-    """Plain data for JSON."""
-    cells = model.cells
-    return {
-        "kind": "process_count",
-        "method": "pooled",
-        "kinds": list(cells.kinds),
-        "terms": [term.name for term in TERMS],
-        "warnings": list(model.warnings),
-        "inflation": model.inflation,
-        "cells": {
-            "size": cells.size.tolist(),
-            "allocations": cells.allocations.tolist(),
-            "time_s": cells.time_s.tolist(),
-            "runs": cells.runs.tolist(),
-            "run_sd": cells.run_sd,
-        },
-        "structures": [
-            {"weight": float(weight), **_structure(structure.posterior, len(cells.size))}
-            for weight, structure in zip(model.weights, model.structures, strict=True)
-        ],
-    }
 
 
 def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
@@ -327,41 +405,12 @@ def _model(document: Mapping[str, Any]) -> PooledModel:
     )
 
 
-def _structure(fitted: Posterior, count: int) -> dict[str, Any]:
-    return {
-        "shape": fitted.shape.name,
-        "belief": fitted.prior.belief,
-        "scale": fitted.prior.scale.tolist(),
-        "mode": fitted.mode.tolist(),
-        "covariance": fitted.covariance.tolist(),
-        "variance": fitted.variance,
-        "freedom": fitted.freedom,
-        "effective": fitted.effective,
-        "likeness": fitted.likeness,
-        "amplitude": fitted.amplitude[:count].tolist(),
-        "noise": fitted.noise[:count].tolist(),
-        "residuals": fitted.residuals[:count].tolist(),
-        "evidence": fitted.evidence,
-    }
-
-
 def _posterior(part: Mapping[str, Any], cells: Cells) -> Posterior:
     shape = next(shape for shape in SHAPES if shape.name == part["shape"])
     belief = next(belief for belief in BELIEFS if belief.name == part["belief"])
-    return Posterior(
-        shape=shape,
-        prior=prior_of(len(cells.kinds), belief, _floats(part["scale"])),
-        mode=_floats(part["mode"]),
-        covariance=_floats(part["covariance"]),
-        variance=float(part["variance"]),
-        freedom=float(part["freedom"]),
-        effective=float(part["effective"]),
-        likeness=float(part["likeness"]),
-        amplitude=_floats(part["amplitude"]),
-        noise=_floats(part["noise"]),
-        residuals=_floats(part["residuals"]),
-        evidence=float(part["evidence"]),
-    )
+    numbers: dict[str, Any] = {name: float(part[name]) for name in (*WHOLE[2:], "evidence")}
+    arrays: dict[str, Any] = {name: _floats(part[name]) for name in (*WHOLE[:2], *BY_CELL)}
+    return Posterior(shape=shape, prior=prior_of(len(cells.kinds), belief, _floats(part["scale"])), **numbers, **arrays)
 
 
 def _floats(values: Any) -> Floats:

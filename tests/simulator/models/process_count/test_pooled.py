@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.models.process_count.pooled.model import coefficient_draws, configuration_draws, pooled_from_dict
+from simulator.models.process_count.pooled.model import (
+    coefficient_draws,
+    configuration_draws,
+    fit_pooled,
+    plausible_shapes,
+    pooled_from_dict,
+)
 from simulator.models.process_count.pooled.problem import cells_of, log_times, used_columns
-from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
 from tests.support import lu_clusters as clusters
 
