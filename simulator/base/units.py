@@ -3,7 +3,7 @@
 import datetime
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -28,6 +28,11 @@ __all__ = [
     "show_size",
     "to_number",
     "to_whole",
+    "write_bandwidth",
+    "write_duration",
+    "write_power",
+    "write_size",
+    "write_speed",
 ]
 
 MOST_LETTERS: Final = 1000
@@ -309,3 +314,40 @@ def show_rate(value: float, unit: str, digits: int = 3) -> str:
     """Write a rate with a decimal scale: `62.5 Gflop/s`."""
     steps = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
     return _show(value, [(scale, prefix + unit) for scale, prefix in steps], digits)
+
+
+def _written(value: float, kind: Mapping[str, Decimal], scales: Sequence[str]) -> str:
+    """The shortest text with a unit that is read back as exactly this value."""
+    exactly = Decimal(repr(float(value)))
+    texts = []
+    for unit in scales:
+        number = (exactly / kind[unit]).normalize()
+        text = f"{number:f}" if -6 < number.adjusted() < 16 else f"{number}"
+        if float(Decimal(text) * kind[unit]) == value:
+            texts.append(f"{text} {unit}")
+    return min(texts, key=len)
+
+
+def write_duration(value: float) -> str:
+    """Seconds as a text with a unit that is read back as exactly this value, as the others here."""
+    return _written(value, DURATION, ("s", "ms", "us", "ns"))
+
+
+def write_size(value: float) -> str:
+    """Bytes."""
+    return _written(value, SIZE, ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "TiB"))
+
+
+def write_bandwidth(value: float) -> str:
+    """Bytes per second."""
+    return _written(value, BANDWIDTH, ("B/s", "MB/s", "GB/s", "Mbit/s", "Gbit/s"))
+
+
+def write_speed(value: float) -> str:
+    """Units of volume per second."""
+    return _written(value, SPEED, ("units/s", "Munits/s", "Gunits/s"))
+
+
+def write_power(value: float) -> str:
+    """Watts."""
+    return _written(value, POWER, ("W", "kW"))

@@ -13,17 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.models.load import AvailabilityRule, LoadTrace
+from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.network import MessageModel
 from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
+from simulator.platform.loads import Load
 from simulator.platform.networks import Link, Network
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["PE", "Load", "Node", "Platform", "plain_name"]
 
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
@@ -31,38 +34,6 @@ _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 def plain_name(name: str) -> str:
     """A name without leading zeros in its numbers, and so without the width of a `count`."""
     return _ZEROS.sub("", name)
-
-
-@dataclass(frozen=True)
-class Load:
-    """The background load of a PE: a trace, whose start each replication draws, and what it leaves to us."""
-
-    trace: LoadTrace
-    rule: AvailabilityRule
-    drawn: bool = True
-    """Whether each replication draws where in a trace that cycles it starts; otherwise all start at `start_s`."""
-    start_s: float = 0.0
-    """Where in the trace runs start that do not draw it, or whose trace does not cycle."""
-    own: bool = False
-    """Whether a PE draws for itself alone; otherwise PEs of a node that have the same recording start together."""
-    recording: LoadTrace | None = None
-    """What `trace` is a changed copy of, where it is one: who starts together stays the same."""
-    demands: Mapping[str, float] = field(default_factory=dict)
-    """What a load of 1 takes of each level: bytes per second of `memory`, bytes of a cache by its name."""
-    recorded: bool = False
-    """Whether the trace is a record: a sample of what the load is like, of which truths are drawn if starts are."""
-    rule_known: bool = True
-    """Whether the rule was said or measured; otherwise a truth has `fair` or `idle`."""
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether truths of it differ."""
-        return not self.rule_known or (self.recorded and self.draws and self.trace.times_s.size > 1)
-
-    @property
-    def draws(self) -> bool:
-        """Whether replications draw where it starts: a trace that does not cycle has one beginning."""
-        return self.drawn and self.trace.after_end == "cycle"
 
 
 @dataclass(frozen=True)

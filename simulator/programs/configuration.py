@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from simulator.base.document import MOST_CONFIGURATIONS
 from simulator.base.errors import ScenarioError
+
+__all__ = ["AS_NOW", "MOST_CONFIGURATIONS", "MOST_PLACED", "MOST_PROCESSES", "Configuration"]
 
 AS_NOW = "as-now"
 """The configuration that says how the program is run today: what an advice gains is counted from it."""
-MOST_CONFIGURATIONS = 10_000
-"""Most configurations of a scenario: a sweep (`apportion whatif`) is for more."""
 MOST_PROCESSES = 1_000_000
 """Most processes of a configuration: ten times as many as the largest machines have nodes."""
 MOST_PLACED = 10_000_000

@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from simulator.base import units
+from simulator.base.document import Document, read_value
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_whole
 from simulator.scenario_file.scenario import Change
-from simulator.scenario_file.yaml_text import Document, read_value
 
 Expand = Callable[[str, Any], Mapping[str, Any]]
 """A field that names a model (`levels`, `domains`) and the entry that has it -> fields of it, written out."""

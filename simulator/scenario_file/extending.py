@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import yaml
 
 from simulator.base import files
+from simulator.base.document import MAX_BYTES, Document, Field, document_of
 from simulator.base.errors import ScenarioError
+from simulator.base.faults import validated
 from simulator.scenario_file.changes import step
-from simulator.scenario_file.faults import validated
 from simulator.scenario_file.forms import BaseForm, ExtendsForm, HeadForm, ScenarioForm
 from simulator.scenario_file.shapes import Shape
-from simulator.scenario_file.yaml_text import MAX_BYTES, Document, Field, document_of
 
 EXTENDS = "extends"
 MOST_FILES = 16

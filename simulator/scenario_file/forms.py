@@ -5,14 +5,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
+from simulator.base.form import FileName, Form, Name, Names, Parameter, Size, one_of, text_or_list
 from simulator.models.resource import Method
 from simulator.platform.networks import Contention
+from simulator.platform.networks.link import LinkForm
+from simulator.platform.networks.topologies import AnyNetworkForm
 from simulator.programs.applications import APPLICATIONS, PARAMETERS
 from simulator.programs.applications.parameters import Field as ParameterField
 from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
-from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
-from simulator.scenario_file.network_forms import LinkForm, Names, NetworkForm, one_of, text_or_list
-from simulator.scenario_file.node_forms import MemoryUseForm, NodeForm
+from simulator.scenario_file.memory import MemoryUseForm
+from simulator.scenario_file.nodes import NodeForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.segs.forms import Expression, SegForm
 
@@ -26,7 +28,7 @@ class NodesForm(Form):
     """Nodes and kinds of nodes."""
     link: LinkForm | None = None
     """One message time between any two PEs, whoever else sends."""
-    network: NetworkForm | None = None
+    network: AnyNetworkForm | None = None
     """Links, routes over them, and what messages do that meet on one."""
 
     @model_validator(mode="after")

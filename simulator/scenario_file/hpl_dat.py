@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
+from simulator.platform.named_files import NamedFiles
 from simulator.programs.applications.parameters import Parameters
-from simulator.scenario_file.named_files import NamedFiles
 
 KEY = "hpl_dat"
 BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}

@@ -8,16 +8,16 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from simulator.base.document import document_of
 from simulator.base.errors import ScenarioError, meant
+from simulator.base.faults import Faults, validated
+from simulator.base.form import Duration, Form, Latency, Name, Parameter
 from simulator.base.tables import Table, parse_table
 from simulator.base.units import to_number, to_whole
 from simulator.programs.applications import PARAMETERS, make_work
 from simulator.programs.configuration import MOST_PROCESSES
 from simulator.programs.streams.cleaning import MOST_FAULTS, MOST_SECONDS, stream_name, tell
 from simulator.programs.streams.stream import MISSING, JobApplication, Stream, make_stream
-from simulator.scenario_file.faults import Faults, validated
-from simulator.scenario_file.form import Duration, Form, Latency, Name, Parameter
-from simulator.scenario_file.yaml_text import document_of
 
 __all__ = ["COLUMNS", "parse_job_list", "parse_job_table"]
 

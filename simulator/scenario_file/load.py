@@ -7,24 +7,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simulator.base.document import Document, read_value
 from simulator.base.errors import ScenarioError, meant
+from simulator.base.faults import validated
+from simulator.base.names import counted
 from simulator.base.shipped import locate
+from simulator.platform.domains import DomainsModelForm
+from simulator.platform.loads import LoadForm
+from simulator.platform.named_files import NamedFiles
 from simulator.platform.nodes import Platform
 from simulator.scenario_file.changes import with_changes
-from simulator.scenario_file.domain_forms import DomainsModelForm
 from simulator.scenario_file.dump import dump_scenario
 from simulator.scenario_file.extending import read_extended
-from simulator.scenario_file.faults import validated
+from simulator.scenario_file.extrapolation import Measured, measured_on
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformFileForm, ScenarioForm
-from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
-from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import counted
-from simulator.scenario_file.node_forms import LevelsModelForm, LoadForm
+from simulator.scenario_file.memory import LevelsModelForm, level_data
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.scenario import Change, Scenario
 from simulator.scenario_file.schemas import KINDS, file_schema
-from simulator.scenario_file.yaml_text import Document, read_value
 
 __all__ = [
     "Template",
@@ -214,8 +215,8 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
 def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
     """Fields of a node that come of a model, written out so that a part of one can be set."""
     if field == "levels":
-        return {"levels": written_out(LevelsModelForm.model_validate(entry["levels"]), named)}
-    told = named.neighbours_data(DomainsModelForm.model_validate(entry["domains"]).model)
+        return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
+    told = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
     return {"domains": told["domains"], "uses": {**told.get("uses", {}), **(entry.get("uses") or {})}}
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from simulator.base import units
 from simulator.base.machine import Core, SharedCache, Topology
+from simulator.base.names import expanded
+from simulator.base.units import write_duration, write_size
 from simulator.models.memory import MemoryLevel
-from simulator.scenario_file.names import expanded
 from simulator.scenario_file.proposed_domains import cache_groups, flow, to_measure
-from simulator.scenario_file.quantities import duration, size
 
 WIDTH = 116
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -59,9 +59,9 @@ def node_block(
     expanded(name)
     lines = [*_comments([*described(topology), *notes]), f"- name: {_quoted(name)}"]
     if topology.memory_bytes is not None:
-        lines.append(f"  memory: {size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
+        lines.append(f"  memory: {write_size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
         if topology.swap_bytes is not None:
-            lines.append(f"  swap: {size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
+            lines.append(f"  swap: {write_size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
     lines += _levels(topology, levels)
     measured = neighbours is not None
     lines += [f"  domains: {{model: {_quoted(str(neighbours))}}}"] if measured else _domains(topology, levels)
@@ -195,7 +195,7 @@ def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
             "  # levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
         ]
         return lines + [
-            f"  #   - {{name: {cache.name}, capacity: {size(cache.size_bytes)}, "
+            f"  #   - {{name: {cache.name}, capacity: {write_size(cache.size_bytes)}, "
             f"shared: {'true' if cache.most_pes > 1 else 'false'}}}  # {cache_line(cache, topology.pe_count)}"
             for cache in topology.shared_caches()
         ]
@@ -204,8 +204,8 @@ def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
 
 def level_text(level: MemoryLevel) -> str:
     """A memory level as a YAML flow mapping."""
-    capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {size(level.capacity_bytes)}, "
-    times = f"latency: {duration(level.latency_s)}, gap: {duration(level.gap_s)}"
+    capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {write_size(level.capacity_bytes)}, "
+    times = f"latency: {write_duration(level.latency_s)}, gap: {write_duration(level.gap_s)}"
     return f"{{name: {_quoted(level.name)}, {capacity}{times}, shared: {'true' if level.shared else 'false'}}}"
 
 

@@ -4,54 +4,28 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from simulator.base.document import Document, PlacedError
 from simulator.base.errors import ScenarioError
-from simulator.load_traces import trace_column
-from simulator.models.load import LoadTrace
+from simulator.base.faults import Faults
+from simulator.base.names import MAX_NAMES, counted, first_name, how_many
 from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
+from simulator.platform.domains import NODE, DomainsModelForm, PEsOf, sharing, with_sharers
 from simulator.platform.foreign import read_simgrid
-from simulator.platform.networks import Link, Network
+from simulator.platform.named_files import NamedFiles, Site
+from simulator.platform.networks import Network
+from simulator.platform.networks.link import AnyLinkForm, Maker
+from simulator.platform.networks.network import WHERE
+from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import PE, Load, Node, Platform, plain_name
-from simulator.scenario_file.domain_forms import DomainsModelForm
-from simulator.scenario_file.domains import PEsOf, load_demands, sharing, told_by_domains
-from simulator.scenario_file.faults import Faults
+from simulator.scenario_file.extrapolation import Measured, on_other_levels, use_of, uses_of_model
 from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
-from simulator.scenario_file.memory_levels import (
-    KnownMemory,
-    Levels,
-    Measured,
-    known_of,
-    levels_of,
-    on_other_levels,
-    predicted_speed,
-    swap_of,
-    use_of,
-    uses_of_model,
-)
-from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import MAX_NAMES, counted, first_name, how_many
-from simulator.scenario_file.network_forms import StarForm, TreeForm
-from simulator.scenario_file.networks import LinkSource, Maker, check_links, link_maker, make_network, message_model
-from simulator.scenario_file.node_forms import (
-    BandForm,
-    FunctionForm,
-    LoadForm,
-    ModelForm,
-    NodeForm,
-    PEForm,
-    PredictedForm,
-    ResourcePEForm,
-    SurfaceForm,
-    TraceForm,
-)
+from simulator.scenario_file.memory import KnownMemory, Levels, PredictedForm
+from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import Extrapolation
-from simulator.scenario_file.yaml_text import Document, PlacedError
-
-NODE = "{node}"
+from simulator.scenario_file.speeds import BandForm, ModelForm
 
 
 @dataclass
@@ -97,20 +71,31 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
         return MadePlatform(imported.platform, imported.notes)
     parts = _Parts(columns=_columns(measured))
-    source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
+    site = Site(document, named, form.network is not None and form.network.contention == "fair")
     _check_number(form, document)
     faults = Faults(document)
     for place, node in enumerate(form.nodes):
         with faults.at("platform", "nodes", place):
-            _add(node, source, place=place, parts=parts, measured=measured)
+            _add(node, site, place=place, parts=parts, measured=measured)
     if faults.lines:
-        check_links(form, source, faults)
+        _check_links(form, site, faults)
     faults.tell()
     with document.at("platform"):
-        network = _network(form, source, parts)
+        network = _network(form, site, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
         platform = Platform(tuple(parts.pes), network, nodes, tuple(parts.domains))
     return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
+
+
+def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
+    """Note the faults of links that need no nodes, where a platform has none to go by."""
+    if form.link is not None:
+        with faults.at("platform", "link"):
+            form.link.end_to_end(site, "platform", "link")
+    for name in type(form.network).model_fields if form.network is not None else ():
+        if isinstance(link := getattr(form.network, name), AnyLinkForm):
+            with faults.at(*WHERE, name):
+                link.maker(site, *WHERE, name)
 
 
 def _check_number(form: NodesForm, document: Document) -> None:
@@ -124,21 +109,22 @@ def _check_number(form: NodesForm, document: Document) -> None:
                 raise ScenarioError(f"{pes} PEs up to here found, at most {MAX_NAMES} allowed")
 
 
-def _network(form: NodesForm, source: LinkSource, parts: _Parts) -> Network:
-    if parts.makers and not isinstance(form.network, StarForm | TreeForm):
+def _network(form: NodesForm, site: Site, parts: _Parts) -> Network:
+    if parts.makers and not (form.network is not None and form.network.OWN_LINKS):
         place = next(place for place, node in enumerate(form.nodes) if node.link is not None)
-        with source.at("platform", "nodes", place, "link"):
-            raise ScenarioError("a link of its own found, allowed with the topologies star and tree")
+        with site.at("platform", "nodes", place, "link"):
+            able = " and ".join(kind.kind_name() for kind in TOPOLOGIES if kind.OWN_LINKS)
+            raise ScenarioError(f"a link of its own found, allowed with the topologies {able}")
     if form.network is not None:
-        return make_network(form.network, source, list(parts.nodes), parts.makers)
+        return form.network.network(replace(site, nodes=list(parts.nodes), own_links=parts.makers))
     if form.link is None:
         raise ScenarioError("either link or network allowed")
-    return Network.uniform(message_model(form.link, source, "platform", "link"))
+    return Network.uniform(form.link.end_to_end(site, "platform", "link"))
 
 
-def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measured: Measured) -> None:
+def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Measured) -> None:
     """The nodes of one entry with their PEs."""
-    document, named = source.document, source.named
+    document, named = site.document, site.named
     here = ("platform", "nodes", place)
     with document.at(*here, "count" if form.count is not None else "name"):
         names = counted(form.name, form.count)
@@ -146,14 +132,13 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
         for name in names:
             if name in parts.nodes:
                 raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
-    maker = None if form.link is None else link_maker(form.link, source, *here, "link")
-    disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
-    levels = levels_of(form, document, named, here=here)
-    has_more = form.memory is not None or disk is not None or levels or form.host is not None
-    has_more = has_more or form.price is not None or bool(form.uses) or isinstance(form.domains, DomainsModelForm)
-    swap_bytes, swap_times = swap_of(form, document, here=here)
+    maker = None if form.link is None else form.link.maker(site, *here, "link")
+    disk = None if form.disk is None else form.disk.disk()
+    memory_now = form.known_memory(document, named, here=here)
+    levels = memory_now.levels
+    swap_bytes, swap_times = form.swap_space(document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    known = replace(measured.memory.get(place, known_of(form, levels, named)), now=levels)
+    known = replace(measured.memory.get(place, memory_now), now=levels)
     kinds = _kinds(form, document, named, here=here, known=known, memory=memory, parts=parts)
     if place in measured.memory:
         kinds = [
@@ -168,7 +153,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
-    shared = sharing(form, pes, document, named, here=here, levels=levels)
+    shared = sharing(form.domains, form.uses, pes, site, here=here, levels=levels)
     band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
     derived = {
         kernel: taken
@@ -178,11 +163,12 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     parts.notes += [*shared.notes, *_told_of(derived, form)]
     if shared.domains:
         parts.notes += _slowed_twice(form, named)
-    levels = told_by_domains(levels, shared.domains)
+    levels = with_sharers(levels, shared.domains)
     uses = derived | shared.uses
     for name in names:
         host = _host(form, name)
         node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
+        has_more = node != Node(name) or isinstance(form.domains, DomainsModelForm)
         parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
         parts.nodes[name] = node if has_more else None
         if maker is not None:
@@ -257,7 +243,7 @@ def _kinds(
 ) -> list[_Kind]:
     """The kinds of a node's PEs; those without a load of their own have the node's."""
     kinds, faults = [], Faults(document)
-    shared = None if form.load is None else _load(form.load, named, faults, here=(*here, "load"))
+    shared = None if form.load is None else form.load.load(named, faults, here=(*here, "load"))
     for number, pe in enumerate(form.pes):
         at = (*here, "pes", number)
         with faults.at(*at):
@@ -286,18 +272,19 @@ def _kind(
         with faults.at(*here, "speeds", kernel):
             if isinstance(speed, PredictedForm):
                 pes = form.name.replace(NODE, node)
-                speeds[kernel], note = predicted_speed(speed.predicted, known, kernel=kernel, pes=pes)
+                speeds[kernel], note = speed.predicted.speed(known, kernel=kernel, pes=pes)
                 parts.notes.append(note)
             else:
-                band = _sliced(_speed(speed, named), kernel, form, parts, node=node)
+                found = SpeedBand.constant(speed) if isinstance(speed, float) else speed.speed(named)
+                band = _sliced(found, kernel, form, parts, node=node)
                 speeds[kernel] = _within_memory(band, kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
-        load = _load(form.load, named, faults, here=(*here, "load"))
+        load = form.load.load(named, faults, here=(*here, "load"))
     rates, resource = (form.cost, form.power), None
     if isinstance(form, ResourcePEForm):
         with faults.at(*here, "resource"):
-            resource = _resource(form, named)
+            resource = form.resource_model(named)
     faults.tell()
     return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
 
@@ -312,14 +299,6 @@ def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm)
         own = isinstance(said, BandForm) and said.source is not None
         found[kernel] = replace(band, source=source) if band.wide and not (band.source or own) else band
     return found
-
-
-def _resource(form: ResourcePEForm, named: NamedFiles) -> HardwareModel:
-    return (
-        named.resource_model(form.resource)
-        if isinstance(form.resource, str)
-        else HardwareModel.from_dict(form.resource)
-    )
 
 
 def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:
@@ -369,21 +348,6 @@ def _on_these_levels(
     return replace(kind, speeds={**kept, kernel: found.band})
 
 
-def _speed(
-    form: BandForm | FunctionForm | SurfaceForm | ModelForm | float, named: NamedFiles
-) -> SpeedBand | SpeedSurface:
-    if isinstance(form, float):
-        return SpeedBand.constant(form)
-    if isinstance(form, BandForm):
-        return replace(SpeedBand.from_dict(form.model_dump(exclude={"source"})), source=form.source or "")
-    if isinstance(form, SurfaceForm):
-        return SpeedSurface.from_dict(form.model_dump())
-    if isinstance(form, FunctionForm):
-        speeds = np.array(form.speeds, dtype=np.float64)
-        return SpeedBand(np.array(form.sizes, dtype=np.float64), speeds, speeds, speeds)
-    return named.speed(form.model)
-
-
 def _columns(measured: Measured) -> float | None:
     """The order n of the application, if it has one."""
     n = measured.application.parameters.get("n")
@@ -402,35 +366,3 @@ def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _
         said = f"measured on {nearest:g} columns, the application has {parts.columns:g}: taken as they are there"
         parts.notes.append(f"speeds of {kernel} on {pes}: {said}")
     return speed.at(parts.columns)
-
-
-def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:
-    """A load; None after a fault was noted."""
-    with faults.at(*here, "trace"):
-        trace, recorded = _trace(form, named), form.recorded
-        if recorded is None:
-            recorded = not isinstance(form.trace, TraceForm)
-        rule, said = form.rule or "fair", form.rule is not None
-        if not isinstance(form.trace, TraceForm) and trace_column(named.path(form.trace)) == "available":
-            rule, said = form.rule or "given", True
-        made = Load(trace, rule, demands=load_demands(form.demands), recorded=recorded, rule_known=said)
-        if form.start in ("drawn", "own"):
-            return replace(made, own=form.start == "own")
-        with faults.at(*here, "start"):
-            start_s = 0.0 if isinstance(form.start, str) else trace.offset_s(form.start)
-            return replace(made, drawn=False, start_s=start_s)
-    return None
-
-
-def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
-    if isinstance(form.trace, TraceForm):
-        if form.rule is None and not form.recorded:
-            raise ScenarioError("rule: a load that is written out needs its rule; write fair, idle or given")
-        times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
-        return LoadTrace(times_s, values, form.trace.end_s, form.after_end, form.trace.start)
-    trace = named.trace(form.trace, form.after_end)
-    column = trace_column(named.path(form.trace))
-    if form.rule is not None and (column == "available") != (form.rule == "given"):
-        allowed = "given" if column == "available" else "fair or idle"
-        raise ScenarioError(f"{form.trace}: column {column!r} with the rule {form.rule!r} found, {allowed} allowed")
-    return trace

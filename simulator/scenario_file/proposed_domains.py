@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, SharedCache, Topology
-from simulator.scenario_file.names import compact
-from simulator.scenario_file.quantities import size
+from simulator.base.names import compact
+from simulator.base.units import write_size
 
 Groups = tuple[tuple[int, ...], ...]
 """Places of PEs, group by group."""
@@ -37,7 +37,7 @@ class CacheGroups:
         if level is not None and len(self.groups[0]) == len(labels):
             return []  # the level is `shared`
         of_it = {"kind": "cache", "level": level or self.name}
-        capacity = {"capacity": size(self.size_bytes)} if level is None else {}
+        capacity = {"capacity": write_size(self.size_bytes)} if level is None else {}
         return [of_it | who | capacity for who in whose(self.groups, labels)]
 
 

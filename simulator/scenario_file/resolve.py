@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.base.document import Document
 from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.base.faults import Faults
+from simulator.base.names import all_names, check_known, expanded, how_many
+from simulator.platform.named_files import NamedFiles
 from simulator.platform.nodes import Platform
 from simulator.programs.applications import make_work
 from simulator.programs.applications.process_grid import Shape
 from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
-from simulator.scenario_file.faults import Faults
+from simulator.scenario_file.extrapolation import Measured, told, use_of
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
 from simulator.scenario_file.hpl_dat import with_hpl_dat
-from simulator.scenario_file.memory_levels import Measured, told, use_of
-from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import expanded, how_many
-from simulator.scenario_file.networks import all_names, known
 from simulator.scenario_file.platforms import MadePlatform, make_platform
 from simulator.scenario_file.scenario import (
     Application,
@@ -28,7 +28,6 @@ from simulator.scenario_file.scenario import (
     with_derived_speeds,
 )
 from simulator.scenario_file.segs.application import seg_application
-from simulator.scenario_file.yaml_text import Document
 
 
 def resolve(
@@ -143,7 +142,7 @@ def _placement(form: ConfigurationForm, document: Document, places: Mapping[str,
                 number += how_many(pattern) * max(1, processes)
                 _check_processes(number)
                 for pe in expanded(pattern):
-                    known(pe, places, what="PE")
+                    check_known(pe, places, what="PE")
                     found += [places[pe]] * processes
         return tuple(found)
     if form.pes is None and isinstance(form.partition, str):
@@ -157,7 +156,7 @@ def _placement(form: ConfigurationForm, document: Document, places: Mapping[str,
     with document.at(*here, "pes"):
         names = all_names(form.pes)
         for pe in names:
-            known(pe, places, what="PE")
+            check_known(pe, places, what="PE")
         return tuple(places[pe] for pe in names)
 
 

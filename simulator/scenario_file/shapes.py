@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.base.form import IS_FILE
+
 Schema = Mapping[str, Any]
-IS_FILE = "x-file"
-"""Keyword of texts that name a file."""
 
 
 @dataclass(frozen=True)

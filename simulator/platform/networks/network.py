@@ -1,16 +1,19 @@
 """A network: its links, which of them join two nodes, and the contention between messages that pass the same one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from simulator.base.errors import ScenarioError
+from simulator.base.form import Form, Size
 from simulator.models.network import LinkModel, MessageModel, PacketModel, scaled_model
-from simulator.platform.networks.link import Link
+from simulator.platform.named_files import Site
+from simulator.platform.networks.link import Link, LinkForm
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,6 +27,8 @@ ASSUMED_LOOPBACK = LinkModel.from_latency(500e-9, 8e9)
 SimGrid assumes 10 GB/s without latency (network/loopback-bw and -lat); half a microsecond is what ranks of one node
 need to notice a message. Whoever uses it is told, see `Network.assumes_loopback`.
 """
+WHERE = ("platform", "network")
+"""Where a file describes it."""
 UP, DOWN = 0, 1
 """Directions of a link: `2 * link + direction` names one of them; a shared link has the first only."""
 
@@ -59,6 +64,9 @@ class Topology(Protocol):
         ScenarioError
             If there is no route, with the nodes.
         """
+
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """What a file says of it, where nodes have these names."""
 
 
 @dataclass(frozen=True)
@@ -244,3 +252,61 @@ class Network:
             else:
                 payload[mine] = np.maximum(payload[mine], model.time_s(sizes) - least)
         return np.asarray(latency + payload)
+
+
+class NetworkForm(Form):
+    """What every network says; each topology adds its fields, and how they are read."""
+
+    OWN_LINKS: ClassVar[bool] = False
+    """Whether nodes may have links of their own in their entries."""
+
+    contention: Contention = "none"
+    """What messages do that meet on a link: `none` (they do not notice), `fifo` (one after the other, holding all links
+    of the route), `fair` (they share the bandwidth, max-min fair; links by latency and bandwidth only)."""
+    eager: Size = Field(default=0, json_schema_extra={"default": "0B"})
+    """Messages up to this size do not wait for their receiver."""
+    loopback: LinkForm | None = None
+    """Message times between processes of one node, without contention. If not given, 500 ns + bytes / 8 GB/s, a copy
+    through shared memory; results name this default where messages use it."""
+
+    @classmethod
+    def kind_name(cls) -> str:
+        """What `topology` says."""
+        (name,) = get_args(cls.model_fields["topology"].annotation)
+        return str(name)
+
+    def between_nodes(self, site: Site) -> Topology | MessageModel:
+        """What joins the nodes: links with routes, or one model for any two of them."""
+        raise NotImplementedError
+
+    def network(self, site: Site) -> Network:
+        """The network that it says."""
+        loopback = None if self.loopback is None else self.loopback.end_to_end(site, *WHERE, "loopback")
+        between = self.between_nodes(site)
+        with site.at(*WHERE):
+            if isinstance(between, MessageModel):
+                return Network(None, between, loopback or ASSUMED_LOOPBACK, self.contention, self.eager)
+            return Network(between, None, loopback, self.contention, self.eager)
+
+
+def private_links(site: Site, usual: LinkForm | None) -> tuple[Link, ...]:
+    """Every node's own link: that of its entry, or the usual one, which is the network's `link`."""
+    maker = None if usual is None else usual.maker(site, *WHERE, "link")
+    links = []
+    for name in site.nodes:
+        chosen = site.own_links.get(name, maker)
+        if chosen is None:
+            with site.at(*WHERE):
+                raise ScenarioError(f"no link of node {name} found, one with its nodes entry or here (link) allowed")
+        links.append(chosen(name))
+    return tuple(links)
+
+
+def alike(links: Sequence[Link]) -> bool:
+    """Whether links differ by their names alone."""
+    return len({(link.latency_s, link.bandwidth_bytes_per_s, link.shared, id(link.model)) for link in links}) <= 1
+
+
+def link_if_alike(private: Sequence[Link]) -> dict[str, Any]:
+    """The link that all nodes have, if they are alike; else each node's entry says its own."""
+    return {"link": private[0].to_data()} if alike(private) else {}

@@ -10,17 +10,16 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
+from simulator.base.names import compact, expanded
 from simulator.base.provenance import provenance
+from simulator.platform.foreign.slurm import switched_nodes
+from simulator.platform.networks.link import Link, model_of
 from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
 from simulator.scenario_file.joined.sharing import shared_by
-from simulator.scenario_file.joined.slurm import switched_nodes
 from simulator.scenario_file.joined.text import Kind, Links, scenario_text
-from simulator.scenario_file.names import compact, expanded
-from simulator.scenario_file.networks import model_of
 from simulator.scenario_file.node_block import safe_name
-from simulator.scenario_file.quantities import bandwidth, duration
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
@@ -168,7 +167,7 @@ def _switched(
     ]
     if uplink is None:
         notes.append(f"{path}: uplinks of switches not given (--uplink): as a node's link")
-    ends = [{"latency": duration(latency_s), "bandwidth": bandwidth(rate)} for latency_s, rate in (own, uplink or own)]
+    ends = [Link("link", *one).to_data() for one in (own, uplink or own)]
     tree = {"link": ends[0], "uplink": ends[1], "switches": switched.entries()}
     return replace(links, tree=tree), notes
 

@@ -15,8 +15,8 @@ from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.doubt_forms import DoubtForm
-from simulator.scenario_file.dump import message_data
+from simulator.platform.doubt_forms import DoubtForm
+from simulator.platform.networks.link import message_data
 from simulator.scenario_file.proposed_domains import CacheGroups, cache_groups
 
 KINDS = ("speed", "memory", "network", "neighbours", "node")

@@ -9,7 +9,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.domains import unlike_pes
+from simulator.platform.domains import neighbours_data, neighbours_of, unlike_pes
 from simulator.scenario_file.joined.documents import (
     FORMAT,
     MachineFacts,
@@ -25,7 +25,6 @@ from simulator.scenario_file.joined.documents import (
     parsed,
     read_document,
 )
-from simulator.scenario_file.named_files import neighbours_data, neighbours_of
 from simulator.scenario_file.node_block import shared_levels
 from simulator.scenario_file.proposed_domains import CacheGroups
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.base.names import counted
 from simulator.scenario_file.joined.inputs import CalibratedNode
-from simulator.scenario_file.names import counted
 from simulator.scenario_file.node_block import level_names
 from simulator.scenario_file.proposed_domains import counted_groups
 

@@ -1,17 +1,16 @@
 """The application `seg` of a scenario: a graph, a template and the PEs' resource models put together."""
 
+from simulator.base.document import Document
 from simulator.base.errors import ScenarioError
-from simulator.models.memory.levels import MemoryUse
 from simulator.models.resource import HardwareModel
+from simulator.platform.named_files import NamedFiles
 from simulator.platform.nodes import Platform
 from simulator.programs.graphs.nodes import Seg
 from simulator.programs.templates.making import make_seg_work
 from simulator.programs.templates.work import Asked
 from simulator.scenario_file.forms import SegApplicationForm, StepForm
-from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.scenario import Application
 from simulator.scenario_file.segs.reading import load_seg, seg_of
-from simulator.scenario_file.yaml_text import Document
 
 
 def seg_application(
@@ -33,7 +32,7 @@ def seg_application(
                 allowed = f"a kernel without them allowed: speeds of seg follow from the resource of {pe.name}"
                 raise ScenarioError(f"kernel: {form.kernel!r}, of which {pe.name} has speeds, found, {allowed}")
         work = make_seg_work(seg, _asked(form), _resources(platform))
-    memory = None if form.memory is None else MemoryUse(**form.memory.model_dump())
+    memory = None if form.memory is None else form.memory.use()
     return Application(form.name, form.kernel, form.parameters, memory=memory, prepared=work)
 
 

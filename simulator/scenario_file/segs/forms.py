@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from simulator.base.form import Form, Name, number_or_text
 from simulator.models.resource import Method
-from simulator.scenario_file.form import Form, Name, number_or_text
 
 
 def _formula_text(value: Any) -> str:

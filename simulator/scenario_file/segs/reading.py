@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simulator.base.document import Document, read_document
 from simulator.base.errors import FormulaError, ScenarioError
+from simulator.base.faults import validated
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.models.resource import Guess, Method, Ruvs
@@ -14,7 +16,6 @@ from simulator.programs.graphs.evaluate import used_methods
 from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg, Sequence
 from simulator.programs.graphs.text import timing_formulas
 from simulator.programs.graphs.walk import walk
-from simulator.scenario_file.faults import validated
 from simulator.scenario_file.segs.forms import (
     BranchForm,
     CallForm,
@@ -27,7 +28,6 @@ from simulator.scenario_file.segs.forms import (
     SegForm,
     SequenceForm,
 )
-from simulator.scenario_file.yaml_text import Document, read_document
 
 Place = tuple[str | int, ...]
 ELSE = "else"

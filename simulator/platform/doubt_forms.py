@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from simulator.base.form import Form
 from simulator.models.doubt import COMMON, Doubt, Noise
-from simulator.scenario_file.form import Form
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _SD = Annotated[float, Field(ge=0)]

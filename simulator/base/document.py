@@ -1,8 +1,9 @@
-"""YAML of 1.2 rules (JSON too) and TOML as plain data, with the line and column of every field; sizes are bounded."""
+"""YAML of 1.2 rules (JSON too), with the line and column of every field, and TOML as plain data; sizes are bounded."""
 
 import io
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,8 +17,6 @@ from yaml.resolver import Resolver
 
 from simulator.base import files, units
 from simulator.base.errors import ApportionError, ScenarioError, on_one_line
-from simulator.programs.configuration import MOST_CONFIGURATIONS
-from simulator.scenario_file.toml_text import toml_nodes
 
 MAX_BYTES = 16 * 2**20
 """Largest file: 500,000 values of 32 letters."""
@@ -29,6 +28,8 @@ MAX_TOML = 150_000
 """Most values of a TOML file, whose reader is written in Python and takes three times as long for each."""
 MAX_DEPTH = 50
 """Most levels: each is a call in a call."""
+MOST_CONFIGURATIONS = 10_000
+"""Most configurations of a scenario, refused while the file is read: a sweep (`apportion whatif`) is for more."""
 
 _LONGEST_KEY = 60
 _VALUE = "value"
@@ -134,7 +135,7 @@ def read_document(path: Path) -> Document:
 def document_of(text: str, path: Path) -> Document:
     """What the text of a file says; see `read_document`."""
     if path.suffix == ".toml":
-        return Document(path, *toml_nodes(text, path, most=MAX_TOML, deepest=MAX_DEPTH))
+        return Document(path, *_read_toml(text, path))
     if path.suffix == ".json":
         text = _SURROGATES.sub(lambda pair: json.loads(f'"{pair[0]}"'), text)
     try:
@@ -192,7 +193,8 @@ def _read(text: str, name: str) -> tuple[Any, yaml.Node | None]:
 
 
 def _shown(mark: yaml.Mark) -> str:
-    return f"{mark.name}:{mark.line + 1}:{mark.column + 1}"
+    """`FILE:LINE:COL`; what was read from TOML is known by its key alone."""
+    return mark.name if mark.line < 0 else f"{mark.name}:{mark.line + 1}:{mark.column + 1}"
 
 
 def _names(field: Field) -> list[str]:
@@ -338,3 +340,70 @@ def _count(node: yaml.Node, sizes: dict[int, int], depth: int = 0) -> int:
         if sizes[id(node)] > MAX_NODES:
             raise ScenarioError(f"{_shown(node.start_mark)}: more than {MAX_NODES} values found, fewer allowed")
     return sizes[id(node)]
+
+
+# TOML: its reader tells no places, so that a fault is known by the path of its key.
+
+_TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
+_TOML_END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)
+_TEXTS = re.compile(
+    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}|' r"'''.*?'{3,5}|" r'"(?:[^"\\]++|\\.)*+"|' r"'[^']*'|#[^\n]*", re.DOTALL
+)
+_A_NAME = r"(?:[A-Za-z0-9_-]++|\"\")"
+_CONFIGURATION = re.compile(rf"^[ \t]*\[?[ \t]*configurations[ \t]*\.[ \t]*{_A_NAME}[ \t]*[\]=]", re.MULTILINE)
+
+
+def _read_toml(text: str, path: Path) -> tuple[dict[str, Any], yaml.Node]:
+    """What a text says, and nodes of it, which know their file alone."""
+    _check_size(text, path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{path}:{_fault(str(error), text)}, TOML allowed") from None
+    except RecursionError:
+        raise ScenarioError(f"{path}:1:1: more than {MAX_DEPTH} levels found, fewer allowed") from None
+    except ValueError as error:  # an integer of more digits than Python reads
+        raise ScenarioError(f"{path}:1:1: {str(error).split(';')[0]}, TOML allowed") from None
+    node = _node_of(data, yaml.Mark(str(path), 0, -1, -1, None, 0))
+    if _count(node, {}) > MAX_TOML:
+        raise ScenarioError(f"{path}: more than {MAX_TOML} values found, fewer allowed in TOML")
+    return data, node
+
+
+def _node_of(data: Any, mark: yaml.Mark) -> yaml.Node:
+    """The node of plain data, all at one place."""
+    if isinstance(data, dict):
+        pairs = [(yaml.ScalarNode("tag:yaml.org,2002:str", key, mark), _node_of(data[key], mark)) for key in data]
+        return yaml.MappingNode("tag:yaml.org,2002:map", pairs, mark, mark)
+    if isinstance(data, list):
+        return yaml.SequenceNode("tag:yaml.org,2002:seq", [_node_of(value, mark) for value in data], mark, mark)
+    return yaml.ScalarNode("tag:yaml.org,2002:str", str(data), mark, mark)
+
+
+def _check_size(text: str, path: Path) -> None:
+    """Refuse, before TOML's reader takes the square of their number, dotted names in a row; and too many values."""
+    bare = _TEXTS.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
+    deep = re.search(rf"(?<![A-Za-z0-9_-]){_A_NAME}(?:[ \t]*\.[ \t]*{_A_NAME}){{{MAX_DEPTH}}}", bare)
+    if deep is not None:
+        raise ScenarioError(f"{_line(path, bare, deep)}: more than {MAX_DEPTH} levels found, fewer allowed")
+    long = re.search(rf"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{{{units.MOST_LETTERS + 1}}}", bare)
+    if long is not None:
+        found = f"a number of more than {units.MOST_LETTERS} letters found"
+        raise ScenarioError(f"{_line(path, bare, long)}: {found}, at most so many allowed")
+    if len(_CONFIGURATION.findall(bare)) > MOST_CONFIGURATIONS:
+        raise ScenarioError(f"{path}:1:1: more than {MOST_CONFIGURATIONS} configurations found, fewer allowed")
+    if max(bare.count(","), bare.count("=")) > MAX_TOML:  # each follows a value, or comes before one
+        raise ScenarioError(f"{path}:1:1: more than {MAX_TOML} values found, fewer allowed in TOML")
+
+
+def _line(path: Path, text: str, found: re.Match[str]) -> str:
+    return f"{path}:{text.count(chr(10), 0, found.start()) + 1}:1"
+
+
+def _fault(said: str, text: str) -> str:
+    """Place and reason of what TOML's reader says."""
+    if found := _TOML_PLACE.fullmatch(said):
+        return f"{found[2]}:{found[3]}: {found[1]}"
+    lines = text.split("\n")
+    found = _TOML_END.fullmatch(said)
+    return f"{len(lines)}:{len(lines[-1]) + 1}: {found[1] if found else said}"

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from simulator.base.document import Document, PlacedError
 from simulator.base.errors import ScenarioError
-from simulator.scenario_file.form import Form
-from simulator.scenario_file.yaml_text import Document, PlacedError
+from simulator.base.form import Form
 
 F = TypeVar("F", bound=Form)
 MOST_TOLD = 100

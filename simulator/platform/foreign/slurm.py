@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base import files
+from simulator.base.document import read_document
 from simulator.base.errors import ScenarioError
-from simulator.scenario_file.names import compact
-from simulator.scenario_file.yaml_text import read_document
+from simulator.base.names import compact
 
 MAX_NAMES = 200_000
 _KEYS = {"switchname": "name", "nodes": "nodes", "switches": "switches", "linkspeed": "linkspeed"}

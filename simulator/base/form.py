@@ -3,18 +3,21 @@
 import datetime
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Union
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
+    JsonValue,
     ModelWrapValidatorHandler,
     PlainValidator,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -22,8 +25,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
-from simulator.scenario_file.shapes import IS_FILE
 
+IS_FILE = "x-file"
+"""Keyword of a JSON Schema for texts that name a file."""
 MOST_FAULTS = 101
 """Most faults of one form that are looked at: one more than are told."""
 
@@ -182,3 +186,26 @@ Power = Annotated[float, _as_text(_quantity(units.POWER, zero=True))]
 """Watts of at least zero."""
 Parameter = Annotated[float | str, PlainValidator(number_or_text, json_schema_input_type=float | str)]
 """A finite number or a text."""
+
+
+def text_or_list(value: Any) -> str:
+    """Which of two forms a value has; the names stand in no message."""
+    return "<text>" if isinstance(value, str) else "<list>"
+
+
+Names = Annotated[
+    Annotated[list[str], Field(min_length=1), Tag("<list>")] | Annotated[str, Tag("<text>")],
+    Discriminator(text_or_list),
+]
+"""Names, or patterns such as `fast[01-08]`."""
+
+
+def one_of(*names: str) -> dict[str, JsonValue]:
+    """The JSON Schema of fields one of which is there."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+def any_kind(kinds: Sequence[type[Form]], which: Callable[[Any], type[Form]]) -> Any:
+    """The type of what is of one of several kinds; a value says by its keys which."""
+    tagged = tuple(Annotated[kind, Tag(f"<{kind.__name__}>")] for kind in kinds)
+    return Annotated[Union[tagged], Discriminator(lambda value: f"<{which(value).__name__}>")]  # noqa: UP007 - made

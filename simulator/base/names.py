@@ -1,9 +1,9 @@
 """Names of many alike: `fast[01-08]` as eight names, and eight names as `fast[01-08]`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 
 MAX_NAMES = 1_000_000
 """Most names of one pattern, and most PEs of a platform: they take some 7 s and 600 MB to make."""
@@ -47,6 +47,35 @@ def how_many(pattern: str, count: int | None = None) -> int:
         shown = pattern if len(pattern) <= _MOST_SHOWN else f"{pattern[:_MOST_SHOWN]}..."
         raise ScenarioError(f"{shown!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
     return number
+
+
+def all_names(names: str | Sequence[str]) -> list[str]:
+    """The names of one pattern or several.
+
+    Raises
+    ------
+    ScenarioError
+        As `expanded`, and for more than `MAX_NAMES` in all.
+    """
+    patterns = [names] if isinstance(names, str) else names
+    number = sum(map(how_many, patterns))
+    if number > MAX_NAMES:
+        raise ScenarioError(f"{number} names found, at most {MAX_NAMES} in all allowed")
+    return [name for pattern in patterns for name in expanded(pattern)]
+
+
+def check_known(name: str, names: Collection[str], *, what: str) -> None:
+    """Refuse a name that is not among others.
+
+    Raises
+    ------
+    ScenarioError
+        With some that are.
+    """
+    if name not in names:
+        some = ", ".join(list(names)[:12])
+        more = f", ... ({len(names)} in all)" if len(names) > 12 else ""
+        raise ScenarioError(f"{what} {name!r} found, one of {some}{more} allowed{meant(name, names)}")
 
 
 def counted(name: str, count: int | None) -> list[str]:
