@@ -407,3 +407,18 @@ def _fault(said: str, text: str) -> str:
     lines = text.split("\n")
     found = _TOML_END.fullmatch(said)
     return f"{len(lines)}:{len(lines[-1]) + 1}: {found[1] if found else said}"
+
+
+# Writing
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    """Plain data as YAML, in the order given, short lists on one line."""
+    return str(yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Without anchors: what is shared is written where it stands."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's own protocol
+        return True

@@ -1,10 +1,11 @@
-"""From a `Scenario` to YAML text: explicit, and alike nodes and PEs written once."""
+"""From a Scenario to YAML text: explicit, and alike nodes and PEs written once."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
 
+from simulator.base.document import yaml_text
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact
 from simulator.base.units import write_size
@@ -16,8 +17,7 @@ from simulator.platform.networks.network import alike
 from simulator.platform.nodes import PE, Platform
 from simulator.scenario_file.nodes import node_data
 from simulator.scenario_file.scenario import Scenario
-from simulator.scenario_file.segs.writing import application_data
-from simulator.scenario_file.yaml_writing import yaml_text
+from simulator.scenario_file.segs import application_data
 
 Data = dict[str, Any]
 

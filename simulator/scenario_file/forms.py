@@ -16,7 +16,7 @@ from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
 from simulator.scenario_file.memory import MemoryUseForm
 from simulator.scenario_file.nodes import NodeForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
-from simulator.scenario_file.segs.forms import Expression, SegForm
+from simulator.scenario_file.segs import Expression, SegForm
 
 
 class NodesForm(Form):

@@ -12,9 +12,8 @@ from simulator.base.machine import affinity, this_machine, this_topology
 from simulator.base.provenance import provenance
 from simulator.platform.foreign import check_same_machine, read_hwloc
 from simulator.scenario_file.joined import MOST_DAYS
-from simulator.scenario_file.joined.documents import kind_of, read_document
-from simulator.scenario_file.joined.doubts import doubts
-from simulator.scenario_file.joined.inputs import make_node_document, node_of
+from simulator.scenario_file.joined.inputs import kind_of, make_node_document, node_of, read_document
+from simulator.scenario_file.joined.kinds import doubts
 from simulator.scenario_file.node_block import node_block, node_name, ranges
 
 

@@ -48,7 +48,7 @@ from simulator.scenario_file.memory import (
 from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.schemas import KINDS, file_schema
-from simulator.scenario_file.segs.forms import (
+from simulator.scenario_file.segs import (
     ArmForm,
     BranchForm,
     CallForm,

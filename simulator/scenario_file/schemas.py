@@ -7,7 +7,7 @@ from typing import Any
 
 from simulator.base.form import Form
 from simulator.scenario_file.forms import PlatformFileForm, ScenarioForm
-from simulator.scenario_file.segs.forms import SegForm
+from simulator.scenario_file.segs import SegForm
 
 Schema = dict[str, Any]
 KINDS: dict[str, tuple[type[Form], str]] = {

@@ -30,8 +30,7 @@ from simulator.programs.applications.parameters import (
     check_steps,
     read,
 )
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from simulator.programs.applications.parameters import Choice, Field, Parameters, Positive, Whole, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import AllReduce, AllReduceAlgorithm, Compute, Program
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from simulator.programs import program
 from simulator.programs.applications.parameters import Duration, Field, Parameters, Positive, Whole, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
 

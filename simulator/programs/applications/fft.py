@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.programs.applications.parameters import ORDER, Field, Parameters, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
 

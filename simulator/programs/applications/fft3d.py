@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.programs.applications.parameters import Field, Parameters, Whole, read
-from simulator.programs.applications.process_grid import Flags, Grid, Ints, Shape, shapes
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Flags, Grid, Ints, Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
 

@@ -58,9 +58,7 @@ from simulator.programs.applications.parameters import (
     check_steps,
     read,
 )
-from simulator.programs.applications.process_grid import Shape, shapes
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
     NOBODY,

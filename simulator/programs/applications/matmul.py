@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.programs.applications.parameters import ORDER, Field, Parameters, read
-from simulator.programs.applications.team import wrong_sum
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Work, wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Loop, Program, Recv, Send
 

@@ -31,8 +31,7 @@ from simulator.programs.applications.parameters import (
     check_steps,
     read,
 )
-from simulator.programs.applications.process_grid import Grid, Shape, shapes
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Grid, Shape, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
 

@@ -29,8 +29,7 @@ from simulator.base import units as quantities
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.applications.parameters import Parameters
-from simulator.programs.applications.process_grid import Shape
-from simulator.programs.applications.team import wrong_sum
+from simulator.programs.applications.work import Shape, wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Operation, Program
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.programs.applications.parameters import Field, Parameters, Whole, read
-from simulator.programs.applications.team import Ints, Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Ints, Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Operation, Program, Recv, Send
 

@@ -10,9 +10,19 @@ from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
 from simulator.models.resource import METHODS, CostVector, Method, Ruvs, Times
 from simulator.models.resource.ruvs import bounds
-from simulator.programs.graphs.check import TOLERANCE
-from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg
-from simulator.programs.graphs.walk import Place, bodies, parts_of
+from simulator.programs.graphs.nodes import (
+    TOLERANCE,
+    Branch,
+    Call,
+    Graph,
+    Loop,
+    Node,
+    Place,
+    Processing,
+    Seg,
+    bodies,
+    parts_of,
+)
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, ArrayLike]

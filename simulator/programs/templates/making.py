@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.models.resource import METHODS, HardwareModel, Method
-from simulator.programs.graphs.check import check
 from simulator.programs.graphs.evaluate import check_costs, used_methods
-from simulator.programs.graphs.nodes import Graph, Seg
+from simulator.programs.graphs.nodes import Graph, Seg, check
 from simulator.programs.templates import TEMPLATES
 from simulator.programs.templates.template import EVERYWHERE, Template
 from simulator.programs.templates.work import Asked, SegWork, Step

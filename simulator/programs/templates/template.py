@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.programs.applications.team import Team
+from simulator.programs.applications.work import Team
 from simulator.programs.program import Compute, Row
 
 Ints = NDArray[np.int64]

@@ -17,8 +17,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula
 from simulator.models.resource import HardwareModel, Method, Times
 from simulator.models.speed import SpeedBand
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.graphs.evaluate import expected_time
 from simulator.programs.graphs.nodes import Seg

@@ -14,10 +14,8 @@ from simulator.base.names import compact, expanded
 from simulator.base.provenance import provenance
 from simulator.platform.foreign.slurm import switched_nodes
 from simulator.platform.networks.link import Link, model_of
-from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
-from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
-from simulator.scenario_file.joined.sharing import shared_by
+from simulator.scenario_file.joined.kinds import RULE, Likeness, common_band, doubts, kinds_of, likeness, shared_by
 from simulator.scenario_file.joined.text import Kind, Links, scenario_text
 from simulator.scenario_file.node_block import safe_name
 

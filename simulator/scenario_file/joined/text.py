@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units
+from simulator.base.document import yaml_text
 from simulator.base.names import counted
 from simulator.base.units import write_size
 from simulator.models.doubt import Noise
@@ -17,7 +18,6 @@ from simulator.scenario_file.joined.inputs import CalibratedNode
 from simulator.scenario_file.memory import level_data
 from simulator.scenario_file.node_block import printable
 from simulator.scenario_file.speeds import speed_data
-from simulator.scenario_file.yaml_writing import yaml_text
 
 # An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import ScenarioError, read_stream
-from simulator.scenario_file import job_list
+from simulator.scenario_file import streams
 
 LIST = """# three kinds of jobs
 format: 1

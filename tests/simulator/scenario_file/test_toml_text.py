@@ -32,5 +32,5 @@ def test_a_field_is_named_by_its_key(field, place):
 
 
 def test_what_is_no_toml_is_placed():
-    with pytest.raises(ScenarioError, match="^x.toml:2:5: "):
+    with pytest.raises(ScenarioError, match=r"^x\.toml:2:5: "):
         document_of("a = 1\nb = = 2", Path("x.toml"))
