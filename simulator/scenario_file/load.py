@@ -24,8 +24,7 @@ from simulator.programs.applications import make_work
 from simulator.programs.applications.work import Shape
 from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.programs.graphs.nodes import Seg
-from simulator.programs.templates.making import make_seg_work
-from simulator.programs.templates.work import Asked
+from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
 from simulator.scenario_file.extending import read_extended

@@ -25,9 +25,8 @@ from simulator.programs.applications.modelled import Modelled
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
+from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.program import Program
-from simulator.programs.templates.making import with_parameters
-from simulator.programs.templates.work import SegWork
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel

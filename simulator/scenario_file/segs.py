@@ -30,7 +30,7 @@ from simulator.programs.graphs.nodes import (
     timing_formulas,
     walk,
 )
-from simulator.programs.templates.work import SegWork
+from simulator.programs.graphs.work import SegWork
 
 __all__ = ["describe_seg", "dump_seg", "load_seg", "seg_data", "seg_of"]
 

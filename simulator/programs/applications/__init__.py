@@ -17,7 +17,7 @@ from simulator.programs.applications import (
     sort,
     stencil,
 )
-from simulator.programs.applications.parameters import Field, Parameters
+from simulator.programs.applications.parameters import Counted, Field, Parameters
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Program
@@ -37,35 +37,18 @@ __all__ = [
     "modelled",
 ]
 
+COUNTED: dict[str, Counted] = {
+    one.APPLICATION.name: one.APPLICATION
+    for one in (cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, sort, stencil)
+}
+"""Applications whose costs are counted, by name."""
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
-    "cholesky": cholesky.make,
-    "ep": ep.make,
-    "farm": farm.make,
-    "fft": fft.make,
-    "fft3d": fft3d.make,
-    "hpl": hpl.make,
-    "matmul": matmul.make,
-    "matmul_2d": matmul_2d.make,
     "modelled": modelled.make,
-    "sort": sort.make,
-    "stencil": stencil.make,
+    **{name: one.work for name, one in COUNTED.items()},
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
-
-PARAMETERS: dict[str, Mapping[str, Field]] = {
-    "cholesky": cholesky.PARAMETERS,
-    "ep": ep.PARAMETERS,
-    "farm": farm.PARAMETERS,
-    "fft": fft.PARAMETERS,
-    "fft3d": fft3d.PARAMETERS,
-    "hpl": hpl.PARAMETERS,
-    "matmul": matmul.PARAMETERS,
-    "matmul_2d": matmul_2d.PARAMETERS,
-    "sort": sort.PARAMETERS,
-    "stencil": stencil.PARAMETERS,
-}
+PARAMETERS: dict[str, Mapping[str, Field]] = {name: one.parameters for name, one in COUNTED.items()}
 """Parameters of each application whose costs are counted; those of `modelled` are its model's."""
-
 GRAPH = "seg"
 """The application that is a software execution graph; `characterisation.templates` prepares it."""
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.programs.applications.parameters import check_steps
 from simulator.programs.configuration import Configuration
 
 Ints = NDArray[np.int64]
@@ -18,6 +19,9 @@ class BlockColumns:
 
     n: int
     nb: int
+
+    def __post_init__(self) -> None:
+        check_steps(self.n, self.nb)
 
     @property
     def count(self) -> int:
