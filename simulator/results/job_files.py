@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobRuns
 from simulator.engines.run_set import RunSet
 from simulator.programs.streams.stream import Stream
 from simulator.scenario_file.scenario import Scenario

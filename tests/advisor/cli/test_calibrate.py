@@ -8,8 +8,8 @@ import pytest
 
 from simulator import Interrupted
 from simulator.calibration import kept
-from tests.command_line import apportion as in_a_process
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion as in_a_process
+from tests.support.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
 DGEMM = ROOT / "scenarios" / "papers" / "gbbp_dgemm.csv"

@@ -21,7 +21,7 @@ from advisor.cli import _run
 from simulator.calibration import Address
 from simulator.calibration.pingpong import campaign, mpi
 from simulator.calibration.pingpong.hosts import connected_pairs
-from tests.stored_points import stored
+from tests.support.stored_points import stored
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "network"]

@@ -9,7 +9,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator import load_scenario, run
-from tests.simulator.results.timelines.checker import check
+from tests.support.timelines import check
 
 ROOT = Path(__file__).parents[3]
 THREE = "scenarios/tutorial/three-pes.yaml"

@@ -9,9 +9,8 @@ import pytest
 from advisor.cli import whatif as command
 from advisor.whatif import advised
 from simulator import load_scenario, read_template
-from tests.command_line import APPORTION, ROOT
-from tests.simulator.experiments.sweep.points import write
-from tests.simulator.experiments.sweep.test_sweep import never, thread
+from tests.support.command_line import APPORTION, ROOT
+from tests.support.sweep_points import never, thread, write
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
 LINK = "platform.link.bandwidth"

@@ -3,7 +3,7 @@
 import pytest
 
 from simulator import ScenarioError, read_template, whatif
-from tests.command_line import ROOT
+from tests.support.command_line import ROOT
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
 

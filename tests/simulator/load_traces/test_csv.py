@@ -4,7 +4,7 @@ import pytest
 from simulator import read_trace
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import trace_text
-from tests.simulator.platform.platforms import trace
+from tests.support.platforms import trace
 
 
 def test_round_trip(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import TraceWarning, read_table, read_trace, trace_column, trace_text
-from simulator.load_traces.recording import TITLE, RecordingHead
+from simulator.load_traces.csv_file import TITLE, RecordingHead
 from simulator.models.load import LoadTrace
 
 

@@ -9,7 +9,7 @@ from simulator import Configuration, job_lines, process_lines, run
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import import_trace
 from simulator.results.job_files import intervals
-from tests.simulator.platform.platforms import band, pe, scenario
+from tests.support.platforms import band, pe, scenario
 
 
 @pytest.fixture(scope="module")

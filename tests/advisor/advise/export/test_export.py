@@ -17,7 +17,7 @@ from advisor.advise.export.hosts import mpich_rankfile, openmpi_rankfile
 from advisor.advise.export.layout import Layout, Rank
 from simulator import Configuration, ScenarioError, load_scenario
 from simulator.platform.nodes import Node
-from tests.simulator.platform.platforms import pe, scenario
+from tests.support.platforms import pe, scenario
 
 TUTORIAL = Path(__file__).parents[4] / "scenarios" / "tutorial" / "two-cores.yaml"
 MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)

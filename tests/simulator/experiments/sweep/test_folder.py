@@ -16,9 +16,8 @@ import pytest
 from simulator import ApportionError, ScenarioError, files, load_results
 from simulator.base.errors import SweepError
 from simulator.experiments.sweep import sweep
-from tests.command_line import APPORTION, ROOT
-from tests.simulator.experiments.sweep.points import write
-from tests.simulator.experiments.sweep.test_sweep import N, never, plan_of, thread
+from tests.support.command_line import APPORTION, ROOT
+from tests.support.sweep_points import N, never, plan_of, thread, write
 
 
 @pytest.fixture(scope="module")

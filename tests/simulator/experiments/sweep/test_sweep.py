@@ -1,40 +1,14 @@
 """Sweeps: plans, results folders, what can be gone on with, and points alone; the worker is a thread here."""
 
 import json
-import logging
-from contextlib import contextmanager
 
 import pytest
 
-from simulator import Interrupted, ScenarioError, load_results, load_scenario, run, whatif
+from simulator import Interrupted, ScenarioError, load_results, load_scenario, run
 from simulator.base.errors import SweepError
-from simulator.experiments.sweep import answer_alone, make_plan, simulated, slurm_options, sweep
+from simulator.experiments.sweep import answer_alone, simulated, slurm_options, sweep
 from simulator.experiments.sweep.work import answer_batch
-from tests.simulator.experiments.sweep.points import write
-
-N = "application.parameters.n"
-
-
-@contextmanager
-def thread():
-    """A Dask cluster without processes."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-def plan_of(path, *varied, ask=simulated, **options):
-    return make_plan(path, whatif.points([whatif.read_varied(text) for text in varied]), ask=ask, **options)
+from tests.support.sweep_points import N, never, plan_of, thread, write
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +17,6 @@ def swept(tmp_path_factory):
     plan = plan_of(write(folder), f"{N}=1200,-5,1600", "platform.link.bandwidth=1Gbit/s,10Gbit/s")
     told = []
     return plan, sweep(plan, thread, folder=folder / "out", progress=lambda *done: told.append(done)), told
-
-
-def never():
-    raise AssertionError("a cluster was started")
 
 
 def test_every_point_is_what_simulate_says(swept):

@@ -11,8 +11,8 @@ from simulator import load_scenario, run, write_timeline
 from simulator.base.errors import ScenarioError
 from simulator.platform.nodes import PE
 from simulator.programs.program import Compute, Recv, Send
-from tests.simulator.engines.test_rules import build, simulate
-from tests.simulator.platform.platforms import flat
+from tests.support.platforms import flat
+from tests.support.rules import build, simulate
 
 ROOT = Path(__file__).parents[4]
 
