@@ -148,15 +148,17 @@ def document_of(text: str, path: Path) -> Document:
         elif mark is not None and "character that" in problem:  # which one, libyaml does not say
             found = text[mark.index : mark.index + 1]
             problem = problem.replace("character that", f"character {found!r} that")
-        raise ScenarioError(f"{place}: {problem}, YAML allowed") from None
+        raise ScenarioError(f"{place}: this is no YAML: {problem}") from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         place = f"{path}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
-        raise ScenarioError(f"{place}: character {error.character:#06x} found, YAML allowed") from None
+        raise ScenarioError(
+            f"{place}: the character {error.character:#06x} cannot stand in YAML; take it out"
+        ) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ScenarioError(f"{path}:1:1: {str(error).splitlines()[0]}, YAML allowed") from None
+        raise ScenarioError(f"{path}:1:1: this is no YAML: {str(error).splitlines()[0]}") from None
     if node is None:
-        raise ScenarioError(f"{path}:1:1: an empty file found, a scenario allowed")
+        raise ScenarioError(f"{path}:1:1: the file is empty; write a scenario")
     return Document(path, data, node)
 
 
@@ -173,9 +175,9 @@ def read_value(text: str) -> Any:
     except ScenarioError as error:
         raise ScenarioError([_PLACE.sub("", line) for line in error.lines]) from None
     except (yaml.YAMLError, RecursionError, ValueError):
-        raise ScenarioError(f"{text!r} found, a value in YAML allowed") from None
+        raise ScenarioError(f"{text!r} is no value in YAML; write one such as 8GiB or [a, b]") from None
     if node is None:
-        raise ScenarioError("nothing found, a value allowed")
+        raise ScenarioError("the value is missing; write one")
     return data
 
 
@@ -267,11 +269,11 @@ class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[mis
         elif self.depth == 3 and index is None and self.field == "configurations":  # a key
             self.configurations += 1
             if self.configurations > MOST_CONFIGURATIONS:
-                self._refuse(f"more than {MOST_CONFIGURATIONS} configurations found, fewer allowed")
+                self._refuse(f"there are more than {MOST_CONFIGURATIONS} configurations; write fewer")
         if self.depth > MAX_DEPTH + 1:
-            self._refuse(f"more than {MAX_DEPTH} levels found, fewer allowed")
+            self._refuse(f"this lies more than {MAX_DEPTH} levels deep; write fewer levels")
         if self.written > MAX_WRITTEN:
-            self._refuse(f"more than {MAX_WRITTEN} values found, fewer allowed")
+            self._refuse(f"the file has more than {MAX_WRITTEN} values; write fewer")
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -284,20 +286,22 @@ class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[mis
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
             raise yaml.constructor.ConstructorError(
-                None, None, f"{node.value[:20]!r} found as {node.tag.rpartition(':')[2]}", node.start_mark
+                None, None, f"{node.value[:20]!r} is no {node.tag.rpartition(':')[2]}", node.start_mark
             ) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key that is no text", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, "this key is no text", key.start_mark)
         found: dict[Any, Any] = super().construct_mapping(node, deep)
         if len(found) < len(node.value):
             seen = set()
             for key, _ in node.value:
                 read = self.construct_object(key)
                 if read in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} comes twice", key.start_mark
+                    )
                 seen.add(read)
         return found
 
@@ -310,7 +314,7 @@ def _digits(node: yaml.ScalarNode) -> str:
     """The text of a number that is short enough to be read."""
     text = str(node.value)
     if len(text) > units.MOST_LETTERS:
-        found = f"a number of {len(text)} letters found, at most {units.MOST_LETTERS} allowed"
+        found = f"this number has {len(text)} letters; write at most {units.MOST_LETTERS}"
         raise ScenarioError(f"{_shown(node.start_mark)}: {found}")
     return text
 
@@ -332,17 +336,19 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 def _count(node: yaml.Node, sizes: dict[int, int], depth: int = 0) -> int:
     """Nodes below one, aliases expanded; refuses what would grow without bound."""
     if depth > MAX_DEPTH:
-        raise ScenarioError(f"{_shown(node.start_mark)}: more than {MAX_DEPTH} levels found, fewer allowed")
+        raise ScenarioError(
+            f"{_shown(node.start_mark)}: this lies more than {MAX_DEPTH} levels deep; write fewer levels"
+        )
     if id(node) not in sizes:
         children = [] if isinstance(node, yaml.ScalarNode) else node.value
         flat = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
         sizes[id(node)] = 1 + sum(_count(part, sizes, depth + 1) for part in flat)
         if sizes[id(node)] > MAX_NODES:
-            raise ScenarioError(f"{_shown(node.start_mark)}: more than {MAX_NODES} values found, fewer allowed")
+            raise ScenarioError(f"{_shown(node.start_mark)}: this has more than {MAX_NODES} values; write fewer")
     return sizes[id(node)]
 
 
-# TOML: its reader tells no places, so that a fault is known by the path of its key.
+# TOML: its reader gives no places, so that a fault is known by the path of its key.
 
 _TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _TOML_END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)
@@ -359,14 +365,16 @@ def _read_toml(text: str, path: Path) -> tuple[dict[str, Any], yaml.Node]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}:{_fault(str(error), text)}, TOML allowed") from None
+        raise ScenarioError(f"{path}:{_fault(str(error), text)}") from None
     except RecursionError:
-        raise ScenarioError(f"{path}:1:1: more than {MAX_DEPTH} levels found, fewer allowed") from None
+        raise ScenarioError(f"{path}:1:1: the file has more than {MAX_DEPTH} levels; write fewer") from None
     except ValueError as error:  # an integer of more digits than Python reads
-        raise ScenarioError(f"{path}:1:1: {str(error).split(';')[0]}, TOML allowed") from None
+        raise ScenarioError(f"{path}:1:1: this is no TOML: {str(error).split(';')[0]}") from None
     node = _node_of(data, yaml.Mark(str(path), 0, -1, -1, None, 0))
     if _count(node, {}) > MAX_TOML:
-        raise ScenarioError(f"{path}: more than {MAX_TOML} values found, fewer allowed in TOML")
+        raise ScenarioError(
+            f"{path}: the file has more than {MAX_TOML} values, the most that are read of TOML; write fewer"
+        )
     return data, node
 
 
@@ -385,15 +393,17 @@ def _check_size(text: str, path: Path) -> None:
     bare = _TEXTS.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
     deep = re.search(rf"(?<![A-Za-z0-9_-]){_A_NAME}(?:[ \t]*\.[ \t]*{_A_NAME}){{{MAX_DEPTH}}}", bare)
     if deep is not None:
-        raise ScenarioError(f"{_line(path, bare, deep)}: more than {MAX_DEPTH} levels found, fewer allowed")
+        raise ScenarioError(f"{_line(path, bare, deep)}: this key has more than {MAX_DEPTH} levels; write fewer")
     long = re.search(rf"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{{{units.MOST_LETTERS + 1}}}", bare)
     if long is not None:
-        found = f"a number of more than {units.MOST_LETTERS} letters found"
-        raise ScenarioError(f"{_line(path, bare, long)}: {found}, at most so many allowed")
+        found = f"a number has more than {units.MOST_LETTERS} letters; write fewer"
+        raise ScenarioError(f"{_line(path, bare, long)}: {found}")
     if len(_CONFIGURATION.findall(bare)) > MOST_CONFIGURATIONS:
-        raise ScenarioError(f"{path}:1:1: more than {MOST_CONFIGURATIONS} configurations found, fewer allowed")
+        raise ScenarioError(f"{path}:1:1: there are more than {MOST_CONFIGURATIONS} configurations; write fewer")
     if max(bare.count(","), bare.count("=")) > MAX_TOML:  # each follows a value, or comes before one
-        raise ScenarioError(f"{path}:1:1: more than {MAX_TOML} values found, fewer allowed in TOML")
+        raise ScenarioError(
+            f"{path}: the file has more than {MAX_TOML} values, the most that are read of TOML; write fewer"
+        )
 
 
 def _line(path: Path, text: str, found: re.Match[str]) -> str:
@@ -403,10 +413,10 @@ def _line(path: Path, text: str, found: re.Match[str]) -> str:
 def _fault(said: str, text: str) -> str:
     """Place and reason of what TOML's reader says."""
     if found := _TOML_PLACE.fullmatch(said):
-        return f"{found[2]}:{found[3]}: {found[1]}"
+        return f"{found[2]}:{found[3]}: this is no TOML: {found[1]}"
     lines = text.split("\n")
     found = _TOML_END.fullmatch(said)
-    return f"{len(lines)}:{len(lines[-1]) + 1}: {found[1] if found else said}"
+    return f"{len(lines)}:{len(lines[-1]) + 1}: this is no TOML: {found[1] if found else said}"
 
 
 # Writing

@@ -12,8 +12,8 @@ from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
 
 F = TypeVar("F", bound=Form)
-MOST_TOLD = 100
-"""Most faults of one file that are told."""
+MOST_LINES = 100
+"""Most faults of one file that are listed."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Faults:
             If anything was.
         """
         if self.lines:
-            raise PlacedError(told(list(dict.fromkeys(self.lines)), self.document))
+            raise PlacedError(_first(list(dict.fromkeys(self.lines)), self.document))
 
 
-def told(lines: list[str], document: Document) -> list[str]:
+def _first(lines: list[str], document: Document) -> list[str]:
     """The first lines, and that there are more."""
-    if len(lines) <= MOST_TOLD:
+    if len(lines) <= MOST_LINES:
         return lines
-    return [*lines[:MOST_TOLD], f"{document.place(())}: more than {MOST_TOLD} faults found, none allowed"]
+    return [*lines[:MOST_LINES], f"{document.place(())}: there are more than {MOST_LINES} faults; mend these first"]
 
 
 def validated(kind: type[F], document: Document) -> F:
@@ -75,27 +75,21 @@ def validated(kind: type[F], document: Document) -> F:
     try:
         return kind.model_validate(document.data)
     except ValidationError as error:
-        raise ScenarioError(told([_fault(document, dict(fault)) for fault in error.errors()], document)) from None
+        raise ScenarioError(_first([_fault(document, dict(fault)) for fault in error.errors()], document)) from None
 
 
 def _fault(document: Document, fault: dict[str, Any]) -> str:
     """A fault of the form at its place, as one line."""
     place = document.place(_where(document, list(fault["loc"]), is_missing=fault["type"] == "missing"))
     if fault["type"] == "missing":
-        return f"{place}: missing"
+        return f"{place}: it is missing; add it"
     message = str(fault["msg"])
     message = message[0].lower() + message[1:]
-    if fault["type"] in ("unknown_key", "no_kind") or (
-        fault["type"] == "value_error" and isinstance(fault["input"], dict)
-    ):
+    if fault["type"] == "whole_sentence" or (fault["type"] == "value_error" and isinstance(fault["input"], dict)):
         return f"{place}: {message}"
     found = repr(fault["input"])
     shown = found if len(found) <= 60 else f"{found[:57]}..."
-    return (
-        f"{place}: {shown} {message}"
-        if fault["type"] in ("in_bits", "sentence")
-        else f"{place}: {shown} found, {message}"
-    )
+    return f"{place}: {shown} {message}"
 
 
 def _where(document: Document, loc: list[str | int], *, is_missing: bool) -> list[str | int]:

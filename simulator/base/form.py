@@ -1,4 +1,4 @@
-"""What all forms of a scenario file share: unknown keys list what is allowed, quantities carry units."""
+"""What all forms of a scenario file share: unknown keys list the known ones, quantities carry units."""
 
 import datetime
 import math
@@ -29,7 +29,7 @@ from simulator.base.errors import ScenarioError, meant
 IS_FILE = "x-file"
 """Keyword of a JSON Schema for texts that name a file."""
 MOST_FAULTS = 101
-"""Most faults of one form that are looked at: one more than are told."""
+"""Most faults of one form that are looked at: one more than are listed."""
 
 
 class Form(BaseModel):
@@ -41,67 +41,67 @@ class Form(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _tell_what_is_allowed(cls, data: Any, handler: ModelWrapValidatorHandler["Form"]) -> "Form":
+    def _in_plain_words(cls, data: Any, handler: ModelWrapValidatorHandler["Form"]) -> "Form":
         try:
             return handler(data)
         except ValidationError as error:
-            allowed = [field.alias or name for name, field in cls.model_fields.items()]
-            told = [
-                _told(dict(fault), allowed, cls.ELSEWHERE)
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            faults = [
+                _in_our_words(dict(fault), known, cls.ELSEWHERE)
                 for fault in islice(error.errors(include_url=False), MOST_FAULTS)
             ]
-            raise ValidationError.from_exception_data(cls.__name__, told) from None
+            raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
-_ALLOWED = {
-    "literal_error": "{expected} allowed",
-    "greater_than_equal": "at least {ge} allowed",
-    "less_than_equal": "at most {le} allowed",
-    "greater_than": "above {gt} allowed",
-    "less_than": "less than {lt} allowed",
-    "too_short": "at least {min_length} of them allowed",
-    "too_long": "at most {max_length} of them allowed",
-    "string_too_short": "at least {min_length} letter allowed",
-    "finite_number": "a finite number allowed",
-    "union_tag_invalid": "one of {expected_tags} allowed",
-    "union_tag_not_found": "{discriminator} missing",
-    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "an integer allowed"),
-    **dict.fromkeys(("float_type", "float_parsing"), "a number allowed"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "fields with names allowed"),
-    "bool_type": "true or false allowed",
-    "list_type": "a list allowed",
-    "string_type": "a text allowed",
+_SENTENCES = {
+    "literal_error": "is not possible here; give {expected}",
+    "greater_than_equal": "is too small; give at least {ge}",
+    "less_than_equal": "is too large; give at most {le}",
+    "greater_than": "is too small; give more than {gt}",
+    "less_than": "is too large; give less than {lt}",
+    "too_short": "has too few entries; give at least {min_length}",
+    "too_long": "has too many entries; give at most {max_length}",
+    "string_too_short": "is too short; give at least {min_length} letter",
+    "finite_number": "is not finite; give a finite number",
+    "union_tag_invalid": "is unknown; give one of {expected_tags}",
+    "union_tag_not_found": "{discriminator} is missing; add it",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "is not an integer; give one"),
+    **dict.fromkeys(("float_type", "float_parsing"), "is not a number; give one"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "has no fields; give fields with names"),
+    "bool_type": "is neither true nor false; give one of them",
+    "list_type": "is not a list; give one",
+    "string_type": "is not a text; give one, in quotes",
 }
 """Kind of fault that pydantic finds -> what we say of it."""
 ON_ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
 LAUNCHED = r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$"
 NOT_BACKWARDS = r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 _PATTERNS = {
-    ON_ONE_LINE: "a name on one line allowed",
-    LAUNCHED: "letters, digits and . _ - allowed",
-    NOT_BACKWARDS: "a name on one line that does not begin with - allowed",
+    ON_ONE_LINE: "has a line break or a sign that cannot be shown; give a name on one line",
+    LAUNCHED: "is no name of a host; give letters, digits and . _ -",
+    NOT_BACKWARDS: "is no name of a link; give one on one line that does not begin with -",
 }
 """Pattern of a text -> what we say of one that is not of it."""
 
 
-def _told(fault: dict[str, Any], allowed: list[str], elsewhere: Mapping[str, str]) -> InitErrorDetails:
-    """A fault in our words; an unknown key says what is allowed beside it."""
+def _in_our_words(fault: dict[str, Any], known: list[str], elsewhere: Mapping[str, str]) -> InitErrorDetails:
+    """A fault in our words; an unknown key lists the known ones."""
     kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
     if kind == "extra_forbidden" and (place := elsewhere.get(str(loc[-1]))):
-        kind, text = "unknown_key", f"it belongs elsewhere; write {place}"
+        kind, text = "whole_sentence", f"it belongs elsewhere; write {place}"
     elif kind == "extra_forbidden":
-        kind, text = "unknown_key", f"unknown key found, {', '.join(allowed)} allowed{meant(loc[-1], allowed)}"
+        kind, text = "whole_sentence", f"the key is unknown here; take {', '.join(known)}{meant(loc[-1], known)}"
     elif kind == "string_pattern_mismatch":
-        kind, text = "told", _PATTERNS[fault["ctx"]["pattern"]]
-    elif kind in _ALLOWED:
+        kind, text = "sentence", _PATTERNS[fault["ctx"]["pattern"]]
+    elif kind in _SENTENCES:
         context = fault.get("ctx", {})
         chosen_by = str(context.get("discriminator", "")).strip("'")
-        text = _ALLOWED[kind].format_map(context | {"discriminator": chosen_by})
+        text = _SENTENCES[kind].format_map(context | {"discriminator": chosen_by})
         if kind == "union_tag_invalid":
             loc, found = (*loc, chosen_by), found[chosen_by]
         if kind in ("literal_error", "union_tag_invalid"):
             text += meant(found, _NAME.findall(context.get("expected") or context["expected_tags"]))
-        kind = "no_kind" if kind == "union_tag_not_found" else "told"
+        kind = "whole_sentence" if kind == "union_tag_not_found" else "sentence"
     text = text.removeprefix("Value error, ")
     return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)
 
@@ -112,16 +112,13 @@ _NAME = re.compile(r"'([^']*)'")
 def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = False) -> Callable[[Any], float]:
     def read(value: Any) -> float:
         try:
-            number = units.parse(value if isinstance(value, str) else repr(value), kind, field="")
+            number = units.parse(value if isinstance(value, str) else repr(value), kind, field=None)
         except ScenarioError as error:
-            _, found, allowed = error.lines[0].rpartition(" found, ")
-            if not found:
-                raise PydanticCustomError("in_bits", allowed[allowed.rindex("is in bits") :]) from None
-            raise PydanticCustomError("quantity", allowed) from None
+            raise PydanticCustomError("sentence", error.lines[0]) from None
         if number < 0 or (number == 0 and not zero):
-            raise PydanticCustomError("quantity", f"{'at least' if zero else 'above'} zero allowed")
+            raise PydanticCustomError("sentence", f"is too small; give {'at least' if zero else 'more than'} zero")
         if whole and number != int(number):
-            raise PydanticCustomError("quantity", "whole bytes allowed")
+            raise PydanticCustomError("sentence", "is no whole number of bytes; give one")
         return int(number) if whole else number
 
     return read
@@ -142,7 +139,7 @@ def number_or_text(value: Any) -> float | str:
             return value
     except OverflowError:  # an integer that no float can hold
         pass
-    raise ValueError("a finite number or a text allowed")
+    raise ValueError("is neither a finite number nor a text; give one of them")
 
 
 def _as_text(read: Callable[[Any], float]) -> PlainValidator:
@@ -154,8 +151,8 @@ def _zoned(value: Any) -> datetime.datetime:
     try:
         return units.parse_zoned(value, field="")
     except ScenarioError:
-        told = "is no date and time with a zone; write it as 2026-11-21T08:00+01:00"
-        raise PydanticCustomError("sentence", told) from None
+        sentence = "is no date and time with a zone; write it as 2026-11-21T08:00+01:00"
+        raise PydanticCustomError("sentence", sentence) from None
 
 
 Name = Annotated[str, Field(min_length=1, pattern=ON_ONE_LINE)]

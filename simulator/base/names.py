@@ -38,14 +38,14 @@ def how_many(pattern: str, count: int | None = None) -> int:
     """
     found = _RANGE.findall(pattern)
     if len(found) > 1:
-        raise ScenarioError(f"{pattern!r} found, one range such as [01-08] allowed")
+        raise ScenarioError(f"{pattern!r} has several ranges; write one, such as [01-08]")
     if not found:
         return 1 if count is None else count
     low, high = found[0]
     number = int(high) - int(low) + 1 if max(len(low), len(high)) <= MOST_DIGITS else 0
     if not 1 <= number <= MAX_NAMES:
         shown = pattern if len(pattern) <= _MOST_SHOWN else f"{pattern[:_MOST_SHOWN]}..."
-        raise ScenarioError(f"{shown!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
+        raise ScenarioError(f"{shown!r} is no range that ascends and has 1 to {MAX_NAMES} names; write one")
     return number
 
 
@@ -60,7 +60,7 @@ def all_names(names: str | Sequence[str]) -> list[str]:
     patterns = [names] if isinstance(names, str) else names
     number = sum(map(how_many, patterns))
     if number > MAX_NAMES:
-        raise ScenarioError(f"{number} names found, at most {MAX_NAMES} in all allowed")
+        raise ScenarioError(f"these are {number} names; write at most {MAX_NAMES}")
     return [name for pattern in patterns for name in expanded(pattern)]
 
 
@@ -75,7 +75,7 @@ def check_known(name: str, names: Collection[str], *, what: str) -> None:
     if name not in names:
         some = ", ".join(list(names)[:12])
         more = f", ... ({len(names)} in all)" if len(names) > 12 else ""
-        raise ScenarioError(f"{what} {name!r} found, one of {some}{more} allowed{meant(name, names)}")
+        raise ScenarioError(f"there is no {what} {name!r}; take one of {some}{more}{meant(name, names)}")
 
 
 def counted(name: str, count: int | None) -> list[str]:
@@ -90,7 +90,9 @@ def counted(name: str, count: int | None) -> list[str]:
     if count is None or (_RANGE.search(name) and len(names) == count):
         return names
     if _RANGE.search(name):
-        raise ScenarioError(f"count: {count} found, {len(names)} as {name!r} says allowed")
+        raise ScenarioError(
+            f"count: {count} does not fit {name!r}, which is {len(names)} names; leave one of the two out"
+        )
     width = len(str(count))
     return [f"{name}{number:0{width}d}" for number in range(1, count + 1)]
 

@@ -89,7 +89,7 @@ class DomainForm(Form):
     @model_validator(mode="after")
     def _whose_one_way(self) -> "DomainForm":
         if self.each is not None and self.pes is not None:
-            raise ValueError("either each or pes allowed")
+            raise ValueError("give each or pes, not both")
         return self
 
 
@@ -128,13 +128,13 @@ class CacheDomainForm(DomainForm):
     def law(self, levels: Levels) -> Law:
         """Bytes that all share."""
         if self.level in KINDS:
-            raise ScenarioError(f"level: {self.level!r} found, the name of a cache such as L3 allowed")
+            raise ScenarioError(f"level: {self.level!r} is a kind of domain; give the name of a cache, such as L3")
         named = {level.name: level.capacity_bytes for level in levels[:-1]}
         capacity = named.get(self.level) if self.capacity is None else self.capacity
         if capacity is not None:
             return Occupancy(capacity)
         has = f"levels {some_names(list(named))}" if named else "no levels with a capacity"
-        told = f"none found, and the node has {has}: write the capacity of {self.level}, such as 32MiB"
+        told = f"it is missing, and the node has {has}; write the capacity of {self.level}, such as 32MiB"
         raise ScenarioError(f"capacity: {told}{meant(self.level, named)}")
 
 
@@ -225,17 +225,17 @@ class KernelUsesForm(Form):
         """
         sizes = [1.0] if self.sizes is None else self.sizes
         if any(after <= before for before, after in pairwise(sizes)):
-            raise ScenarioError("sizes: ascending sizes allowed")
+            raise ScenarioError("sizes: they do not ascend; sort them")
         told = {**({} if self.memory is None else {"memory": self.memory}), **(self.__pydantic_extra__ or {})}
         columns: dict[str, list[Any]] = {"demand": [], "sensitivity": []}
         for level, use in told.items():
             if level in KINDS and level != "memory":
-                raise ScenarioError(f"{level}: memory or the name of a cache allowed: of a {level} every PE uses all")
+                raise ScenarioError(f"{level}: of a {level} every PE uses all; name memory or a cache")
             for name, column in columns.items():
                 value = getattr(use, name)
                 if isinstance(value, list) and len(value) != len(sizes):
                     counted = f"{len(value)} values for {len(sizes)} sizes" if self.sizes else "a list without sizes"
-                    raise ScenarioError(f"{level}: {name}: {counted} found, one value for each of sizes allowed")
+                    raise ScenarioError(f"{level}: {name}: this is {counted}; write one value for each of sizes")
                 column.append(np.array(value if isinstance(value, list) else [value] * len(sizes), dtype=np.float64))
         demands, sensitivities = (dict(zip(told, column, strict=True)) for column in columns.values())
         return KernelUses(np.array(sizes, dtype=np.float64), demands, sensitivities)
@@ -289,7 +289,7 @@ def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind != "neighbours":
         found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
-        raise ScenarioError(f"{path}: {found} found, a model that `apportion calibrate neighbours` wrote allowed")
+        raise ScenarioError(f"{path}: the file has {found}; name one that `apportion calibrate neighbours` wrote")
     told = deepcopy({name: document[name] for name in NeighboursForm.model_fields if name in document})
     domains, uses, places = told.get("domains"), told.setdefault("uses", {}), document.get("places")
     if not isinstance(domains, list) or not isinstance(uses, dict):
@@ -440,7 +440,7 @@ def _domain_kinds(
     for name, times_named in Counter(kind.name for kind in kinds).items():
         if times_named > 1:
             with faults.at(*here):
-                raise ScenarioError(f"{name.replace(NODE, pes.node)!r} named twice found, each name once allowed")
+                raise ScenarioError(f"two domains are called {name.replace(NODE, pes.node)!r}; give each its own name")
     return kinds
 
 
@@ -468,18 +468,16 @@ def _named(wanted: str | Sequence[str | int], pes: PEsOf) -> tuple[int, ...]:
     written = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in written:
         if len(pes.nodes) > 1 and isinstance(name, str) and NODE not in name:
-            raise ScenarioError(
-                f"pes: {name!r} found for PEs of {len(pes.nodes)} nodes, a name with {NODE} in it allowed"
-            )
+            raise ScenarioError(f"pes: {name!r} is one name for PEs of {len(pes.nodes)} nodes; write {NODE} in it")
     names = [name.replace(NODE, pes.node) for name in pes.names]
     places = {name: place for place, name in enumerate(names)}
     found: list[int] = []
     for name in _each_name(written, names, pes.node):
         if name not in places:
-            told = f"pes: {name!r} found, PEs of node {pes.node} alone allowed: a domain lies within one node"
+            told = f"pes: {name!r} is no PE of node {pes.node}, and a domain lies within one node; name its PEs"
             raise ScenarioError(f"{told}{meant(name, places)}")
         if places[name] in found:
-            raise ScenarioError(f"pes: {name!r} named twice found, each once allowed")
+            raise ScenarioError(f"pes: {name!r} comes twice; name each PE once")
         found.append(places[name])
     return tuple(sorted(found))
 
@@ -491,7 +489,7 @@ def _each_name(written: Sequence[str | int], names: Sequence[str], node: str) ->
         elif one < len(names):
             yield names[one]
         else:
-            raise ScenarioError(f"pes: place {one} found, 0 to {len(names) - 1} allowed")
+            raise ScenarioError(f"pes: there is no place {one}; give 0 to {len(names) - 1}")
 
 
 def _check_not_twice(
@@ -522,8 +520,8 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
     """
     name = domain.name.replace(node, NODE)
     if NODE not in name:
-        found = f"platform: domain {domain.name!r} found"
-        raise ScenarioError(f"{found}, a name with that of its node {node} in it allowed")
+        found = f"platform: the name of domain {domain.name!r} lacks that of its node"
+        raise ScenarioError(f"{found}; write {node} in it")
     data: Data = {"kind": domain.kind, "name": name}
     if domain.kind == "cache":
         data["level"] = domain.level

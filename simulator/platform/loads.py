@@ -122,7 +122,7 @@ class LoadForm(Form):
     after_end: AfterEnd = "cycle"
     """What follows the trace's end: `cycle`, from the start again; `hold`, the last value; `error`."""
     start: Annotated[LoadStart, PlainValidator(_start, json_schema_input_type=str)] = "drawn"
-    """Where in the trace a replication starts: `drawn`, anew for each, and once for all PEs of a node that have the
+    """Where in the trace a replication starts: `drawn`, for each, and once for all PEs of a node that have the
     same recording; `own`, drawn for each PE by itself; `zero`, at its start; an offset into it (`6h`); or a time of
     day (`"14:00"`) or date and time, of a trace that says when it began, in the zone of the trace."""
     recorded: bool | None = None
@@ -153,7 +153,7 @@ class LoadForm(Form):
             return self.trace.trace(self.after_end), self.rule or "fair", self.rule is not None
         trace, available = named.trace(self.trace, self.after_end), trace_column(named.path(self.trace)) == "available"
         if self.rule is not None and available != (self.rule == "given"):
-            column, allowed = ("available", "given") if available else ("load", "fair or idle")
-            found = f"column {column!r} with the rule {self.rule!r} found"
-            raise ScenarioError(f"{self.trace}: {found}, {allowed} allowed")
+            column, fitting = ("available", "given") if available else ("load", "fair or idle")
+            found = f"the rule {self.rule!r} does not fit its column {column!r}"
+            raise ScenarioError(f"{self.trace}: {found}; write {fitting}")
         return trace, self.rule or ("given" if available else "fair"), available or self.rule is not None

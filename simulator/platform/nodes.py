@@ -60,10 +60,10 @@ class PE:
 
     def __post_init__(self) -> None:
         if self.cores < 1:
-            raise ScenarioError(f"platform: PE {self.name}: cores: {self.cores} found, at least 1 allowed")
+            raise ScenarioError(f"platform: PE {self.name}: cores is {self.cores}; give at least 1")
         for name, value in (("cost", self.cost_per_s), ("power", self.power_w), ("slice", self.slice_s)):
             if value is not None and not 0 <= value < math.inf:
-                raise ScenarioError(f"platform: PE {self.name}: {name}: {value:g} found, at least 0 allowed")
+                raise ScenarioError(f"platform: PE {self.name}: {name} is {value:g}; give at least 0")
 
     def __repr__(self) -> str:
         kernels = ", ".join(sorted(self.speeds)) or "none"
@@ -163,18 +163,18 @@ class Platform:
         self._check_domains()
         names = [pe.name for pe in self.pes]
         if not names:
-            raise ScenarioError("platform: PEs: none found, at least one allowed")
+            raise ScenarioError("platform: it has no PEs; give at least one")
         repeated = [name for name, times in Counter(names).items() if times > 1]
         for name in sorted(repeated):
-            raise ScenarioError(f"platform: PE {name}: named twice, each name once allowed")
+            raise ScenarioError(f"platform: two PEs are called {name}; give each its own name")
         unknown = sorted({node.name for node in self.nodes} - set(self.node_names))
         if unknown:
-            raise ScenarioError(f"platform: node {unknown[0]}: without PEs found, at least one PE allowed")
+            raise ScenarioError(f"platform: node {unknown[0]} has no PEs; give it at least one")
 
         joined = None if self.network.topology is None else self.network.topology.node_count
         if joined is not None and joined != len(self.node_names):
-            found = f"platform: network: {joined} nodes joined, {len(self.node_names)} nodes with PEs found"
-            raise ScenarioError(f"{found}, as many of each allowed")
+            found = f"platform: network: it joins {joined} nodes and {len(self.node_names)} have PEs"
+            raise ScenarioError(f"{found}; give as many of each")
 
     def _check_domains(self) -> None:
         found: dict[tuple[int, str], str] = {}

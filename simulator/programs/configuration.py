@@ -32,13 +32,13 @@ class Configuration:
     def __post_init__(self) -> None:
         where = f"configuration {self.name}"
         if not self.partition:
-            raise ScenarioError(f"{where}: partition: no process found, at least one allowed")
+            raise ScenarioError(f"{where}: partition: it has no process; give at least one")
         if any(units < 0 for units in self.partition) or not any(self.partition):
             raise ScenarioError(
-                f"{where}: partition: {list(self.partition)} found, units of at least 0, not all 0, allowed"
+                f"{where}: partition: it is {list(self.partition)}; give units of at least 0, not all 0"
             )
         if len(self.placement) != len(self.partition):
-            raise ScenarioError(f"{where}: placement: one PE per process allowed")
+            raise ScenarioError(f"{where}: placement: give one PE per process")
         if self.grid is not None and (min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.partition)):
             rows, columns = self.grid
             raise ScenarioError(

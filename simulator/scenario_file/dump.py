@@ -40,9 +40,11 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
     """
     if (model is None) != (scenario.application.model is None):
         has = "no model" if scenario.application.model is None else "a model"
-        raise ScenarioError(f"application: model: {has} and file {model!r} found, both or neither allowed")
+        raise ScenarioError(f"application: model: it has {has} and the file is {model!r}; give both or neither")
     if scenario.application.written is not None:
-        raise ScenarioError("application: a program written by hand found, one of the named applications allowed")
+        raise ScenarioError(
+            "application: a program written by hand cannot stand in a file; take one of the named applications"
+        )
     names = [pe.name for pe in scenario.platform.pes]
     notes = list(dict.fromkeys((*scenario.notes, *scenario.assumed)))
     document = {
@@ -97,7 +99,7 @@ def _platform(platform: Platform, traces: Mapping[str, str]) -> Data:
     for pe in platform.pes:
         pes_of.setdefault(pe.node, []).append(pe)
     if list(pes_of) != [node for node, _ in groupby(platform.pes, key=lambda pe: pe.node)]:
-        raise ScenarioError("platform: PEs of one node apart from each other found, node after node allowed")
+        raise ScenarioError("platform: PEs of one node lie apart from each other; order them node after node")
     domains = _domains(platform)
     bodies = [
         (name, node_data(node, pes_of[name], own.get(number), traces, domains.get(name, [])))
@@ -118,7 +120,7 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
     if len(names) > 1 and (pattern is None or any("{node}" not in pe["name"] for pe in body["pes"])):
         return [entry for one in alike for entry in _entries([one])]
     if pattern is None:
-        raise ScenarioError(f"platform: node {names[0]!r} found, names without a range in brackets allowed")
+        raise ScenarioError(f"platform: the name of node {names[0]!r} has a range in brackets; take another one")
     if len(names) == 1:
         body = body | {"pes": [pe | {"name": pe["name"].replace("{node}", names[0])} for pe in body["pes"]]}
         if "host" in body:
@@ -149,7 +151,9 @@ def _network(network: Network, names: tuple[str, ...]) -> Data:
     elif hasattr(topology, "to_data"):
         data = topology.to_data(names)
     else:
-        raise ScenarioError(f"platform: network: {type(topology).__name__} found, a topology that files name allowed")
+        raise ScenarioError(
+            f"platform: network: a file cannot name {type(topology).__name__}; take a topology that it can"
+        )
     return data | {
         "contention": network.contention,
         "eager": write_size(network.eager_bytes),

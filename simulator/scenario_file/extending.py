@@ -171,13 +171,13 @@ def _base(document: Document, name: str, chain: tuple[Path, ...]) -> Document:
         seen = [other.resolve() for other in chain]
         if path.resolve() in seen:
             circle = " -> ".join(str(other) for other in (*chain[seen.index(path.resolve()) :], path))
-            raise ScenarioError(f"{circle} found, files that do not lead back to themselves allowed")
+            raise ScenarioError(f"{circle} leads back to itself; extend another file")
         if len(chain) >= MOST_FILES:
-            raise ScenarioError(f"{name!r} found after {MOST_FILES} files in a row, at most so many allowed")
+            raise ScenarioError(f"{name!r} comes after {MOST_FILES} files in a row, the most that are read")
         text = files.read_text(path, limit_bytes=MAX_BYTES)
     base = document_of(text, path)
     if not isinstance(base.data, dict):
-        raise ScenarioError(f"{base.place(())}: {type(base.data).__name__} found, fields with names allowed")
+        raise ScenarioError(f"{base.place(())}: the file has no fields; write fields with names")
     validated(BaseForm, base)
     return _extended(base, (*chain, path))
 

@@ -34,7 +34,7 @@ class NodesForm(Form):
     @model_validator(mode="after")
     def _one_way(self) -> "NodesForm":
         if (self.link is None) == (self.network is None):
-            raise ValueError("either link or network allowed")
+            raise ValueError("give either link or network")
         return self
 
 
@@ -219,7 +219,7 @@ class ConfigurationForm(Form):
     @model_validator(mode="after")
     def _placed_one_way(self) -> "ConfigurationForm":
         if self.pes is not None and self.allocation is not None:
-            raise ValueError("either pes or allocation allowed")
+            raise ValueError("give pes or allocation, not both")
         return self
 
 
@@ -245,4 +245,4 @@ class ScenarioForm(Form):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Where the draws start: the same seed, the same results."""
     notes: list[str] = Field(default=[])
-    """Lines that are told with the warnings of every result; `--resolved` writes here what is predicted or rescaled."""
+    """Lines that stand with the warnings of every result; `--resolved` writes here what is predicted or rescaled."""

@@ -78,11 +78,11 @@ def seg_application(
     seg = _graph(form, document, named)
     with document.at("application"):
         if form.model is not None:
-            raise ScenarioError("model: one found, none allowed with seg, whose costs follow from resource models")
+            raise ScenarioError("model: the costs of seg follow from resource models; leave the model out")
         for pe in platform.pes:
             if form.kernel in pe.speeds:
-                allowed = f"a kernel without them allowed: speeds of seg follow from the resource of {pe.name}"
-                raise ScenarioError(f"kernel: {form.kernel!r}, of which {pe.name} has speeds, found, {allowed}")
+                found = f"kernel: {pe.name} has speeds of {form.kernel!r}, and those of seg follow from its resource"
+                raise ScenarioError(f"{found}; give another name")
         work = make_seg_work(seg, _asked(form), _resources(platform))
     memory = None if form.memory is None else form.memory.use()
     return Application(form.name, form.kernel, form.parameters, memory=memory, prepared=work)
@@ -118,7 +118,7 @@ def _resources(platform: Platform) -> tuple[HardwareModel, ...]:
     found = {id(pe.resource): pe.resource for pe in platform.pes if pe.resource is not None}
     if not found:
         name = platform.pes[0].name
-        raise ScenarioError(f"resource_model: no PE with a resource model found, one such as {name} with one allowed")
+        raise ScenarioError(f"resource_model: no PE has a resource model; give one to PEs such as {name}")
     return tuple(found.values())
 
 
@@ -159,7 +159,7 @@ def resolve(
             placed += len(placement)
             if placed > MOST_PLACED:
                 raise ScenarioError(
-                    f"{placed} processes of all configurations up to here found, at most {MOST_PLACED} allowed"
+                    f"the configurations up to here have {placed} processes; give at most {MOST_PLACED} to all"
                 )
             partition = _partition(entry, application, document, len(placement), name=name)
             configuration = Configuration(name, partition, placement, _grid(entry))
@@ -258,7 +258,7 @@ def _parts_of(partition: Sequence[object]) -> str:
 
 def _check_processes(number: int) -> None:
     if number > MOST_PROCESSES:
-        raise ScenarioError(f"{number} processes up to here found, at most {MOST_PROCESSES} allowed")
+        raise ScenarioError(f"these are {number} processes up to here; give at most {MOST_PROCESSES}")
 
 
 def _partition(
@@ -274,12 +274,12 @@ def _partition(
         return tuple(form.partition)
     with document.at("configurations", name):
         if not processes:
-            raise ScenarioError("allocation: no process found, at least one allowed")
+            raise ScenarioError("allocation: it places no process; place at least one")
     share, rest = divmod(application.work.units, processes)
     even = tuple(share + (process < rest) for process in range(processes))
     grid = _grid(form)
     if grid is None or grid not in application.work.grids(processes):
-        return even  # the grid's fault is told with the program's
+        return even  # the grid's fault comes with the program's
     return application.work.fitting(even, grid)
 
 
@@ -300,7 +300,7 @@ def _application(
         with document.at("application", "model"):
             model = named.runtime_model(form.model)
     with document.at("application"):
-        make_work(form.name, parameters, model)  # its faults are told here
+        make_work(form.name, parameters, model)  # which says what is wrong with it
     nodes = () if platform is None else platform.nodes
     matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in nodes)
     memory = use_of(form) if matters else None
@@ -445,7 +445,7 @@ def scenario_schema(kind: str = "scenario") -> str:
         For any other.
     """
     if kind not in KINDS:
-        raise ScenarioError(f"--schema: {kind!r} found, one of {', '.join(KINDS)} allowed{meant(kind, KINDS)}")
+        raise ScenarioError(f"--schema: there is no schema of {kind!r}; take {', '.join(KINDS)}{meant(kind, KINDS)}")
     return file_schema(kind)
 
 
@@ -488,7 +488,7 @@ def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
 
 
 def _told(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
-    """What is to be known of changes beside speeds."""
+    """What is to be known of changes other than of speeds."""
     lines = []
     for change in changes:
         parts = change.path.split(".")

@@ -87,7 +87,7 @@ def describe_node(
 def _model(path: Path, wanted: str, inputs: dict[str, str]) -> dict[str, Any]:
     document, inputs[str(path)] = read_document(path)
     if (kind := kind_of(document, path)) != wanted:
-        raise ScenarioError(f"{path}: kind {kind!r} found, {wanted!r} allowed with --{wanted}")
+        raise ScenarioError(f"{path}: the file is of kind {kind!r}; name one of kind {wanted!r} with --{wanted}")
     return document
 
 
@@ -100,5 +100,5 @@ def _notes() -> list[str]:
     free = units.show_size(machine.memory_available_bytes)
     return [
         f"affinity: processors {ranges(affinity())}; {granted}; {free} available",
-        f"{machine.system}; governor {machine.governor or 'not told'}; load {load} over 1, 5 and 15 minutes",
+        f"{machine.system}; governor {machine.governor or 'not known'}; load {load} over 1, 5 and 15 minutes",
     ]

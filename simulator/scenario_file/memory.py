@@ -48,7 +48,7 @@ class LevelsModelForm(Form):
     model: FileName
     """The file, which `apportion calibrate memory` wrote."""
     shared: list[Name] = Field(default=[])
-    """Levels that the node's PEs share, beside `RAM` and those that the system reported as shared."""
+    """Levels that the node's PEs share, besides `RAM` and those that the system reported as shared."""
 
     def levels(self, named: NamedFiles) -> Levels:
         """The levels of the file."""
@@ -56,7 +56,7 @@ class LevelsModelForm(Form):
         names = [level.name for level in levels]
         for name in self.shared:
             if name not in names:
-                raise ScenarioError(f"shared: {name!r} found, one of {', '.join(names)} allowed{meant(name, names)}")
+                raise ScenarioError(f"shared: there is no level {name!r}; take {', '.join(names)}{meant(name, names)}")
         return tuple(replace(level, shared=level.shared or level.name in self.shared) for level in levels)
 
 
@@ -159,7 +159,7 @@ class PredictionForm(Form):
         """
         use = KERNEL_USES.get(kernel) if self.memory is None else self.memory.use()
         if use is None:
-            raise ScenarioError(f"predicted: memory: missing, known without it for {', '.join(KERNEL_USES)}")
+            raise ScenarioError(f"predicted: memory is missing; add it (it is known of {', '.join(KERNEL_USES)})")
         beyond, model = known.beyond_levels(use), known.model if known.beyond_levels(use) else None
         here, there = (resident_levels(levels) for levels in (known.now, known.now if model is None else known.levels))
         band = predicted_band(there, use, flop_rate=self.flop_rate, half_width=self.half_width, model=model)

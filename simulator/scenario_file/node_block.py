@@ -197,7 +197,7 @@ def described(topology: Topology) -> list[str]:
     smt = f" with {threads} hardware threads (SMT)" if threads > cores else ""
     quota = "no CPU quota" if topology.quota_cores is None else f"CPU quota of {topology.quota_cores:g} cores"
     lines = [
-        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not told'}; told by {topology.source}",
+        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not known'}; from {topology.source}",
         f"{pes} PEs: {cores} physical cores{smt} that may be used, {quota}",
     ]
     kinds = [core.kind for core in topology.pes]
@@ -206,12 +206,12 @@ def described(topology: Topology) -> list[str]:
     if topology.packages:
         lines.append("packages: " + "; ".join(f"processors {ranges(cpus)}" for cpus in topology.packages))
     for unit in topology.numa:
-        told = "memory not told" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
+        told = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
         where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
         lines.append(f"NUMA node {unit.number}: {where}, {told}")
     lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
-    memory = "not told" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
-    swap = "not told" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
+    memory = "not known" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
+    swap = "not known" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
     return [*lines, f"memory {memory}, swap {swap}"]
 
 
@@ -250,7 +250,7 @@ def shared_levels(
     for level in levels[:-1]:
         best = _nearest(caches, level)
         if best is None:
-            notes.append(f"level {level.name}: no cache of about its capacity is told; taken as each PE's own")
+            notes.append(f"level {level.name}: no cache of about its capacity is known; taken as each PE's own")
         shared = best is not None and best.most_pes > 1 and best.instances == 1
         found.append(replace(level, shared=shared, capacity_bytes=float(round(level.capacity_bytes))))
     found += [replace(level, shared=True) for level in levels[-1:]]
@@ -281,8 +281,8 @@ def _domains(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
     head = ["  domains:", *(f"    - {flow(entry)}" for entry in entries)] if entries else []
     intent = "    " if entries else "  "
     said = [
-        *(["domains as the system tells them: virtual machines lie about what is shared"] if entries else []),
-        "what neighbours cost is not told by the system: `apportion calibrate neighbours -o neighbours.json`",
+        *(["domains as the system reports them: virtual machines lie about what is shared"] if entries else []),
+        "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
         "measures it, then write domains: {model: neighbours.json}; or fill in what you know:",
         *([] if entries else ["domains:"]),
         *(line if entries else f"  {line}" for line in to_measure(topology, labels)),

@@ -147,9 +147,8 @@ class NodeForm(Form):
         for number, level in enumerate(self.levels):
             with document.at(*here, "levels", number):
                 if (level.capacity is None) != (number == last):
-                    where = "the last level" if number == last else "a level before the last"
-                    allowed = "none" if number == last else "one"
-                    raise ScenarioError(f"capacity: {level.capacity or 'none'} found for {where}, {allowed} allowed")
+                    has = "the last level has no limit; leave it out" if number == last else "it is missing; add it"
+                    raise ScenarioError(f"capacity: {has}")
         levels = tuple(level.level() for level in self.levels)
         if levels and levels[-1].name == SWAP:
             self._check_swap_level(levels, document, here=here)
@@ -159,15 +158,15 @@ class NodeForm(Form):
         """A capacity of RAM, and times of swap, stand in one place."""
         with document.at(*here, "levels", len(levels) - 1):
             if len(levels) == 1:
-                raise ScenarioError("swap alone found, the level of RAM before it allowed")
+                raise ScenarioError("swap stands alone; write the level of RAM before it")
         with document.at(*here, "swap"):
             if isinstance(self.swap, SwapForm):
-                raise ScenarioError("latency and gap beside a level swap found, one of both allowed")
+                raise ScenarioError("there is a level swap, which has latency and gap; write them in one place")
         with document.at(*here, "memory"):
             ram = levels[-2]
             if self.memory is not None and self.memory != ram.capacity_bytes:
-                found = f"{self.memory} bytes beside {ram.capacity_bytes:.0f} of level {ram.name} found"
-                raise ScenarioError(f"{found}, the same or no memory allowed where there is a level swap")
+                found = f"it is {self.memory} bytes, and level {ram.name} has {ram.capacity_bytes:.0f}"
+                raise ScenarioError(f"{found}; write the same, or no memory where there is a level swap")
 
     def known_memory(self, document: Document, named: NamedFiles, *, here: Place) -> KnownMemory:
         """What is known of its memory: levels, and the model that they are from if any."""
@@ -179,7 +178,7 @@ class NodeForm(Form):
         """Bytes of swap and its times, as far as they are said."""
         with document.at(*here, "swap"):
             if self.memory is None and self.swap:
-                raise ScenarioError("without memory found, memory and swap or neither allowed")
+                raise ScenarioError("the node says no memory; write memory and swap, or neither")
         return (self.swap.size, self.swap.times()) if isinstance(self.swap, SwapForm) else (self.swap, None)
 
 
@@ -216,7 +215,7 @@ def node_data(
         named = [(pattern, members[0])] if pattern else [(pe.name, pe) for pe in members]
         for name, pe in named:
             if pattern is None and compact([name]) is None:
-                raise ScenarioError(f"platform: PE {name!r} found, names without a range in brackets allowed")
+                raise ScenarioError(f"platform: the name of PE {name!r} has a range in brackets; take another one")
             template = name.replace(node.name, NODE)
             entries.append({"name": template} | _pe_data(pe, traces.get(pe.name)))
             key.append((template, *alike))

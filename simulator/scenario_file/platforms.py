@@ -84,12 +84,13 @@ def on_other_levels(
     if not differences:
         return None
     if not before or not after:
-        where = "none in the file found, those that it was measured on" if not before else "none found, at least one"
-        raise ScenarioError(f"levels: {where} allowed: the speed of {kernel} on {pes} is taken from them to those set")
+        where = "the file has none, on which it was measured" if not before else "there are none"
+        raise ScenarioError(f"levels: {where}; the speed of {kernel} on {pes} is taken from them to those set")
     if use is None:
         known = ", ".join(KERNEL_USES)
-        needed = f"application.memory: missing, needed to take the speed of {kernel} on {pes} to other levels"
-        raise ScenarioError(f"{needed}: accesses_per_unit, alpha, run_words allowed; known only of {known}")
+        why = f"the speed of {kernel} on {pes} is taken to other levels by it"
+        advice = f"give accesses_per_unit, alpha, run_words (they are known of {known})"
+        raise ScenarioError(f"application.memory is missing, and {why}; {advice}")
     result = rescaled(band, use, measured=before, changed=after, model=measured.model)
     return Extrapolation(
         node=node,
@@ -204,7 +205,7 @@ def _check_number(form: NodesForm, document: Document) -> None:
             pes += how_many(node.name, node.count) * sum(how_many(pe.name, pe.count) for pe in node.pes)
         if pes > MAX_NAMES:
             with document.at("platform", "nodes", place):
-                raise ScenarioError(f"{pes} PEs up to here found, at most {MAX_NAMES} allowed")
+                raise ScenarioError(f"these are {pes} PEs up to here; give at most {MAX_NAMES}")
 
 
 def _network(form: NodesForm, site: Site, parts: _Parts) -> Network:
@@ -212,11 +213,11 @@ def _network(form: NodesForm, site: Site, parts: _Parts) -> Network:
         place = next(place for place, node in enumerate(form.nodes) if node.link is not None)
         with site.at("platform", "nodes", place, "link"):
             able = " and ".join(kind.kind_name() for kind in TOPOLOGIES if kind.OWN_LINKS)
-            raise ScenarioError(f"a link of its own found, allowed with the topologies {able}")
+            raise ScenarioError(f"only the topologies {able} have links of nodes; leave it out")
     if form.network is not None:
         return form.network.network(replace(site, nodes=list(parts.nodes), own_links=parts.makers))
     if form.link is None:
-        raise ScenarioError("either link or network allowed")
+        raise ScenarioError("give either link or network")
     return Network.uniform(form.link.end_to_end(site, "platform", "link"))
 
 
@@ -229,7 +230,7 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
     with document.at(*here, "name"):
         for name in names:
             if name in parts.nodes:
-                raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
+                raise ScenarioError(f"two nodes are called {name!r}; give each its own name")
     maker = None if form.link is None else form.link.maker(site, *here, "link")
     disk = None if form.disk is None else form.disk.disk()
     memory_now = form.known_memory(document, named, here=here)
@@ -248,8 +249,8 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
     for number, kind in enumerate(kinds):
         with document.at(*here, "pes", number, "name"):
             if len(names) > 1 and any(NODE not in name for name in kind.names):
-                found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
-                raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
+                found = f"{form.pes[number].name!r} is one name for PEs of {len(names)} nodes"
+                raise ScenarioError(f"{found}; write {NODE} in it")
     pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
     shared = sharing(form.domains, form.uses, pes, site, here=here, levels=levels)
     band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
@@ -276,7 +277,7 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
                 full = pe_name.replace(NODE, name)
                 if full in parts.pe_names:
                     with document.at(*here, "pes", number, "name"):
-                        raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
+                        raise ScenarioError(f"two PEs are called {full}; give each its own name")
                 parts.pe_names.add(full)
                 rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
@@ -457,7 +458,7 @@ def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _
     if isinstance(speed, SpeedBand):
         return speed
     if parts.columns is None:
-        raise ScenarioError("speeds by columns found, allowed with an application whose parameters say n, its columns")
+        raise ScenarioError("these are speeds by columns, and the application has no n, its columns; give other speeds")
     if not speed.columns[0] <= parts.columns <= speed.columns[-1]:
         nearest = speed.columns[0] if parts.columns < speed.columns[0] else speed.columns[-1]
         pes = form.name.replace(NODE, node)

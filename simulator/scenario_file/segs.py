@@ -39,7 +39,7 @@ def _formula_text(value: Any) -> str:
     try:
         found = number_or_text(value)
     except ValueError:
-        raise PydanticCustomError("formula", "a number or a formula allowed") from None
+        raise PydanticCustomError("sentence", "is neither a number nor a formula; give one of them") from None
     return found if isinstance(found, str) else repr(found)
 
 
@@ -140,7 +140,7 @@ class OtherForm(Form):
     @classmethod
     def _refused(cls, data: Any) -> Any:
         found = " and ".join(map(str, data)) or "nothing" if isinstance(data, dict) else repr(data)
-        raise PydanticCustomError("unknown_key", f"{found} found, one of {', '.join(_KINDS)} allowed")
+        raise PydanticCustomError("whole_sentence", f"a node with {found} is unknown; write one of {', '.join(_KINDS)}")
 
 
 def _kind(value: Any) -> str:
@@ -261,7 +261,7 @@ class _Maker:
     document: Document
     lines: list[str] = field(default_factory=list)
     failed: list[Place] = field(default_factory=list)
-    """Where texts are no formulas, or formulas are made of others: what is wrong there is told elsewhere."""
+    """Where texts are no formulas, or formulas are made of others: what is wrong there is said elsewhere."""
 
     def graph(self, name: str, form: GraphForm, here: Place) -> Graph:
         held = None if form.working_set is None else self._formula(form.working_set, (*here, "working_set"))
@@ -297,7 +297,7 @@ class _Maker:
         self.failed.extend((*here, "arms", number, "probability") for number in rest)
         if len(rest) > 1:
             where = self.document.place((*here, "arms", rest[1], "probability"))
-            self.lines.append(f"{where}: {ELSE!r} found a second time, one allowed")
+            self.lines.append(f"{where}: {ELSE!r} comes a second time; leave one")
         others = [self._formula(text, (*here, "arms", number, "probability")) for number, text in enumerate(texts)]
         if rest:
             taken = [formula.text if not formula.is_sum else f"({formula.text})" for formula in others]

@@ -74,7 +74,7 @@ def hostlist(text: str, place: str) -> list[str]:
         for choice in choices:
             count *= len(choice)
         if len(found) + count > MAX_NAMES:
-            raise ScenarioError(f"{place}: more than {MAX_NAMES} names found, fewer allowed")
+            raise ScenarioError(f"{place}: there are more than {MAX_NAMES} names; write fewer")
         found += ["".join(chosen) for chosen in product(*choices)]
     return found
 
@@ -90,7 +90,7 @@ def _split(text: str, place: str) -> list[str]:
             parts.append(text[start:number].strip())
             start = number + 1
     if depth or not all(parts) or any(re.search(r"[\s\[\]]", re.sub(r"\[[^\]]*\]", "", part)) for part in parts):
-        raise ScenarioError(f"{place}: {text[:60]!r} found, a list such as tux[0-3,12] allowed")
+        raise ScenarioError(f"{place}: {text[:60]!r} is no list of hosts; write one such as tux[0-3,12]")
     return parts
 
 
@@ -100,7 +100,9 @@ def _range(text: str, place: str) -> list[str]:
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip(), re.ASCII)
         low, high = (match[1], match[2] or match[1]) if match else ("1", "0")
         if not 0 <= int(high) - int(low) < MAX_NAMES - len(found):
-            raise ScenarioError(f"{place}: [{text[:60]}] found, numbers and ascending ranges such as [0-3,12] allowed")
+            raise ScenarioError(
+                f"{place}: [{text[:60]}] is no range; write numbers and ascending ranges such as [0-3,12]"
+            )
         width = len(low) if low.startswith("0") else 0
         found += [f"{number:0{width}d}" for number in range(int(low), int(high) + 1)]
     return found
@@ -118,25 +120,25 @@ def switched_nodes(path: Path, names: Sequence[str]) -> SwitchedNodes:
     by_name: dict[str, Switch] = {}
     for switch in switches:
         if switch.name in by_name:
-            raise ScenarioError(f"{switch.place}: switch {switch.name!r} twice found, each once allowed")
+            raise ScenarioError(f"{switch.place}: two switches are called {switch.name!r}; give each its own name")
         by_name[switch.name] = switch
     for switch in switches:
         for child in switch.switches:
             if child not in by_name:
-                raise ScenarioError(f"{switch.place}: switch {child!r} found, one that the file describes allowed")
+                raise ScenarioError(f"{switch.place}: the file describes no switch {child!r}; name one that it does")
         if bool(switch.nodes) == bool(switch.switches):
-            found = "both" if switch.nodes else "neither"
-            raise ScenarioError(f"{switch.place}: {found} found, either nodes or switches allowed")
+            found = "both nodes and switches" if switch.nodes else "neither nodes nor switches"
+            raise ScenarioError(f"{switch.place}: the switch has {found}; give it one of the two")
     wanted = set(names)
     where: dict[str, str] = {}
     for switch in switches:
         for node in switch.nodes:
             if node in where:
-                raise ScenarioError(f"{switch.place}: node {node!r} also on {where[node]} found, one switch allowed")
+                raise ScenarioError(f"{switch.place}: node {node!r} is on {where[node]} too; put it on one switch")
             where[node] = switch.name
     for name in names:
         if name not in where:
-            raise ScenarioError(f"{path}: node {name!r} on no switch found, each node of the platform on one allowed")
+            raise ScenarioError(f"{path}: node {name!r} is on no switch; put each node of the platform on one")
     members = {s.name: tuple(n for n in names if where[n] == s.name) for s in switches if wanted & set(s.nodes)}
     return SwitchedNodes(members, tuple(_notes(path, switches, where.keys() - wanted)))
 
@@ -164,15 +166,15 @@ def _read_conf(path: Path) -> list[Switch]:
             key, equals, value = word.partition("=")
             name = _KEYS.get(key.lower())
             if name is None or not equals or not value or name in told:
-                allowed = "SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE, allowed"
-                raise ScenarioError(f"{place}: {word[:60]!r} found, {allowed}")
+                known = "SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE"
+                raise ScenarioError(f"{place}: {word[:60]!r} is not read; write {known}")
             told[name] = value
         if "name" not in told:
-            raise ScenarioError(f"{place}: SwitchName: missing")
+            raise ScenarioError(f"{place}: SwitchName is missing; add it")
         nodes, below = (tuple(hostlist(told[key], place)) if key in told else () for key in ("nodes", "switches"))
         found.append(Switch(told["name"], place, nodes, below))
     if not found:
-        raise ScenarioError(f"{path}: no switch found, lines such as SwitchName=s0 Nodes=n[0-5] allowed")
+        raise ScenarioError(f"{path}: it describes no switch; write lines such as SwitchName=s0 Nodes=n[0-5]")
     return found
 
 
@@ -181,23 +183,23 @@ def _read_yaml(path: Path) -> list[Switch]:
     content = read_document(path).data
     topologies = content if isinstance(content, list) else []
     if not topologies or not all(isinstance(one, dict) and "topology" in one for one in topologies):
-        raise ScenarioError(f"{path}: a list of entries with `topology` allowed")
+        raise ScenarioError(f"{path}: this is no list of entries with `topology`; write one")
     chosen = next((one for one in topologies if one.get("cluster_default") is True), topologies[0])
     place = f"{path}: topology {chosen['topology']}"
     tree = chosen.get("tree")
     entries = tree.get("switches") if isinstance(tree, dict) else None
     if not isinstance(entries, list) or not entries:
         kinds = ", ".join(key for key in chosen if key not in ("topology", "cluster_default")) or "nothing"
-        raise ScenarioError(f"{place}: {kinds} found, a tree with switches allowed")
+        raise ScenarioError(f"{place}: it has {kinds}; only a tree with switches is read")
     found = []
     for number, entry in enumerate(entries):
         here = f"{place}: switches[{number}]"
         if not isinstance(entry, dict) or not entry.keys() <= {"switch", "nodes", "children", "link_speed"}:
-            raise ScenarioError(f"{here}: an entry with switch, and nodes or children, allowed")
+            raise ScenarioError(f"{here}: this is no switch; write switch, and nodes or children")
         if not all(isinstance(entry.get(key, ""), str) for key in ("switch", "nodes", "children")):
-            raise ScenarioError(f"{here}: switch, nodes, children: texts allowed")
+            raise ScenarioError(f"{here}: switch, nodes and children have to be texts")
         if not entry.get("switch"):
-            raise ScenarioError(f"{here}: switch: missing")
+            raise ScenarioError(f"{here}: switch is missing; add it")
         below = [tuple(hostlist(entry[key], here)) if entry.get(key) else () for key in ("nodes", "children")]
         found.append(Switch(entry["switch"], here, *below))
     return found

@@ -45,9 +45,9 @@ class Link:
     def __post_init__(self) -> None:
         where = f"platform: link {self.name}"
         if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
-            raise ScenarioError(f"{where}: latency: {self.latency_s:g} s found, at least 0 s allowed")
+            raise ScenarioError(f"{where}: latency is {self.latency_s:g} s; give at least 0 s")
         if not (math.isfinite(self.bandwidth_bytes_per_s) and self.bandwidth_bytes_per_s > 0):
-            raise ScenarioError(f"{where}: bandwidth: {self.bandwidth_bytes_per_s:g} B/s found, above 0 allowed")
+            raise ScenarioError(f"{where}: bandwidth is {self.bandwidth_bytes_per_s:g} B/s; give more than 0")
 
     @classmethod
     def of_model(cls, name: str, model: MessageModel, *, shared: bool = False) -> "Link":
@@ -128,7 +128,7 @@ class AnyLinkForm(Form):
         """Message times with the doubt that the entry says, else their own; and what links share it by."""
         model = self._times(site)
         if not isinstance(model, LinkModel | PacketModel) and model.faults:
-            raise ScenarioError(f"{', '.join(model.faults)}: not physical, numbers of at least 0 allowed")
+            raise ScenarioError(f"{', '.join(model.faults)}: this is not physical; give numbers of at least 0")
         doubt = model.doubt if self.doubt is None else self.doubt.doubt()
         if doubt is None or (self.doubt is None and self.source is None and model.source):
             return (
@@ -141,14 +141,14 @@ class AnyLinkForm(Form):
         """Message times where messages do not meet; see `message_times`."""
         with site.at(*where):
             if self.shared:
-                raise ScenarioError("shared: true found, allowed for links of a network that messages meet on")
+                raise ScenarioError("shared: messages do not meet here; leave it out, or write a network with links")
             return self.message_times(site, *where)
 
     def maker(self, site: Site, *where: str | int, always_shared: bool = False) -> Maker:
         """What makes links like this one."""
         with site.at(*where):
             if always_shared and "shared" in self.model_fields_set and not self.shared:
-                raise ScenarioError("shared: false found, true allowed: messages of both directions meet here")
+                raise ScenarioError("shared: messages of both directions meet here; write true, or leave it out")
             return self._maker(site, where, shared=self.shared or always_shared)
 
     def _maker(self, site: Site, where: Sequence[str | int], *, shared: bool) -> Maker:
@@ -218,7 +218,7 @@ class FileForm(AnyLinkForm):
 
     def _times(self, site: Site | None) -> MessageModel:
         if site is None:
-            raise ScenarioError("link: a file found, measured message times allowed")
+            raise ScenarioError("link: this names a file; give message times")
         return site.named.message_model(self.model)
 
 

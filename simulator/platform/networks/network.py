@@ -25,7 +25,7 @@ ASSUMED_LOOPBACK = LinkModel.from_latency(500e-9, 8e9)
 """Message times within a node where a network does not say them: those of a copy through shared memory by MPI.
 
 SimGrid assumes 10 GB/s without latency (network/loopback-bw and -lat); half a microsecond is what ranks of one node
-need to notice a message. Whoever uses it is told, see `Network.assumes_loopback`.
+need to notice a message. Results name it, see `Network.assumes_loopback`.
 """
 WHERE = ("platform", "network")
 """Where a file describes it."""
@@ -99,16 +99,18 @@ class Network:
 
     def __post_init__(self) -> None:
         if (self.topology is None) == (self.model is None):
-            raise ScenarioError("platform: network: either links or one model for all pairs of nodes allowed")
+            raise ScenarioError("platform: network: give either links or one model for all pairs of nodes")
         if self.contention not in get_args(Contention):
-            allowed = ", ".join(get_args(Contention))
-            raise ScenarioError(f"platform: contention: {self.contention!r} found, one of {allowed} allowed")
+            known = ", ".join(get_args(Contention))
+            raise ScenarioError(f"platform: contention: {self.contention!r} is unknown; take {known}")
         if self.topology is None and self.contention != "none":
-            raise ScenarioError(f"platform: contention: {self.contention!r} without links found, none allowed")
+            raise ScenarioError(
+                f"platform: contention: {self.contention!r} needs links that messages meet on; write none"
+            )
         if self.contention == "fair" and any(link.model is not None for link in self.links):
             raise ScenarioError("platform: contention: fair needs latency and bandwidth on every link")
         if self.eager_bytes < 0:
-            raise ScenarioError(f"platform: eager_bytes: {self.eager_bytes} found, at least 0 allowed")
+            raise ScenarioError(f"platform: eager_bytes is {self.eager_bytes}; give at least 0")
         if self.loopback is None and self.model is None:
             object.__setattr__(self, "loopback", ASSUMED_LOOPBACK)
 
@@ -127,7 +129,7 @@ class Network:
             If there are links.
         """
         if self.model is None:
-            raise ScenarioError("platform: network: links found, one model for all pairs of nodes needed here")
+            raise ScenarioError("platform: network: it has links, and this needs one model for all pairs of nodes")
         return self.model
 
     @property
@@ -193,7 +195,7 @@ class Network:
         if np.any(np.diff(first) < 1):
             pair = int(np.argmax(np.diff(first) < 1))
             where = f"from node {sources[pair]} to node {destinations[pair]}"
-            raise ScenarioError(f"platform: network: no route found {where}, one for every message allowed")
+            raise ScenarioError(f"platform: network: there is no route {where}; add one")
         passed = np.where(self._shared[directed >> 1], directed & ~1, directed)
         latency, bandwidth = self._latencies_s[passed >> 1], self._bandwidths[passed >> 1]
         return Routes(first, passed, np.add.reduceat(latency, first[:-1]), np.minimum.reduceat(bandwidth, first[:-1]))
@@ -297,7 +299,7 @@ def private_links(site: Site, usual: LinkForm | None) -> tuple[Link, ...]:
         chosen = site.own_links.get(name, maker)
         if chosen is None:
             with site.at(*WHERE):
-                raise ScenarioError(f"no link of node {name} found, one with its nodes entry or here (link) allowed")
+                raise ScenarioError(f"node {name} has no link; write one in its entry of nodes, or link here")
         links.append(chosen(name))
     return tuple(links)
 

@@ -62,11 +62,13 @@ def make_work(application: str, parameters: Parameters, model: "RuntimeModel | N
         If there is no such application, or its parameters or the model do not fit it.
     """
     if application == GRAPH:
-        raise ScenarioError(f"application: name: {GRAPH!r} found without a graph that is prepared, others allowed here")
+        raise ScenarioError(
+            f"application: name: {GRAPH!r} needs a graph that is prepared; name another application here"
+        )
     if application not in APPLICATIONS:
         known = sorted([*APPLICATIONS, GRAPH])
-        allowed = f"one of {', '.join(known)} allowed{meant(application, known)}"
-        raise ScenarioError(f"application: name: {application!r} found, {allowed}")
+        close = f"take {', '.join(known)}{meant(application, known)}"
+        raise ScenarioError(f"application: name: {application!r} is unknown; {close}")
     return APPLICATIONS[application](parameters, model)
 
 

@@ -62,8 +62,8 @@ class BlockColumns:
         most = max(self.count, per_cycle.size)
         if cycle > most:
             where = f"configuration {configuration.name}: partition"
-            allowed = f"column blocks per cycle, in all 1 to {most}, allowed, such as 1 for each process"
-            raise ScenarioError(f"{where}: {cycle} blocks found, {allowed}")
+            wanted = f"give column blocks per cycle, 1 to {most} in all, such as 1 for each process"
+            raise ScenarioError(f"{where}: these are {cycle} blocks; {wanted}")
         process = np.repeat(np.arange(per_cycle.size), per_cycle)
         which = np.arange(cycle) - np.repeat(np.cumsum(per_cycle) - per_cycle, per_cycle)
         order = np.lexsort((process, (which + 1) / per_cycle[process]))

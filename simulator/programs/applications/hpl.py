@@ -264,7 +264,8 @@ def _idle(parameters: Parameters) -> list[str]:
         return []
     found = [name for name in ("solve_speed", "swap_speed") if name in parameters]
     return [
-        f"application: parameters: {name} found, allowed with phases: all, which has what it is for" for name in found
+        f"application: parameters: {name} is for what phases: main leaves out; leave it out, or write phases: all"
+        for name in found
     ]
 
 

@@ -37,7 +37,7 @@ class Field(Protocol):
         Raises
         ------
         ValueError
-            If the value does not fit, with what is allowed.
+            If the value does not fit, with what to give.
         """
 
 
@@ -129,13 +129,13 @@ class Duration:
 
     def parse(self, value: float | str) -> float:
         """Seconds."""
-        allowed = "a time of at least 0 with its unit, such as '10us',"
+        wanted = "a time of at least 0 with its unit, such as '10us'"
         if not isinstance(value, str):
-            raise ValueError(allowed)  # noqa: TRY004 - a fault of the file, like the others
+            raise ValueError(wanted)  # noqa: TRY004 - a fault of the file, like the others
         try:
             return units.parse_duration(value, field="")
         except ScenarioError:
-            raise ValueError(allowed) from None
+            raise ValueError(wanted) from None
 
 
 def check_steps(n: int, nb: int) -> None:
@@ -147,8 +147,8 @@ def check_steps(n: int, nb: int) -> None:
         With how many there would be.
     """
     if (count := -(-n // nb)) > MOST_STEPS:
-        found = f"{nb} found, {count} blocks of n = {n}"
-        raise ScenarioError(f"application: parameters: nb: {found}, at most {MOST_STEPS} blocks allowed")
+        found = f"it is {nb}, which makes {count} blocks of n = {n}"
+        raise ScenarioError(f"application: parameters: nb: {found}; make at most {MOST_STEPS}")
 
 
 @dataclass(frozen=True)
@@ -170,14 +170,13 @@ class Counted:
         ScenarioError
             If parameters are missing, unknown, or not what they may be, or there is a model.
         """
-        allowed = ", ".join(self.parameters)
+        known = ", ".join(self.parameters)
         values, faults = dict[str, Any](), list[str]()
         if model is not None:
-            faults.append(f"application: model: one found, none allowed with {self.name}, whose costs are counted")
+            faults.append(f"application: model: the costs of {self.name} are counted; leave the model out")
         for name, field in self.parameters.items():
             if name not in parameters and field.default is None:
-                given = ", ".join(parameters) or "none"
-                faults.append(f"application: parameters: {name} missing, {given} found, {allowed} allowed")
+                faults.append(f"application: parameters: {name} is missing; take {known}")
             elif name not in parameters:
                 values[name] = field.default
             else:
@@ -185,11 +184,9 @@ class Counted:
                     values[name] = field.parse(parameters[name])
                 except ValueError as fault:
                     close = meant(parameters[name], field.names) if isinstance(field, Choice) else ""
-                    faults.append(
-                        f"application: parameters: {name}: {parameters[name]!r} found, {fault} allowed{close}"
-                    )
+                    faults.append(f"application: parameters: {name} is {parameters[name]!r}; give {fault}{close}")
         faults += [
-            f"application: parameters: {name} found, {allowed} allowed{meant(name, self.parameters)}"
+            f"application: parameters: {name} is unknown; take {known}{meant(name, self.parameters)}"
             for name in parameters
             if name not in self.parameters
         ]

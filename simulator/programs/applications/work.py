@@ -126,8 +126,8 @@ class Grid:
             raise wrong_sum(configuration, sum(partition), total=side**2, noun=noun, name=power)
         for process, (found, wanted) in enumerate(zip(partition, grid.partition, strict=True)):
             if found != wanted:
-                allowed = f"rows of its grid row x columns of its grid column, for example {wanted}, allowed"
-                raise ScenarioError(f"{where}: process {process}: {found} {noun} found, {allowed}")
+                advice = f"give rows of its grid row x columns of its grid column, for example {wanted}"
+                raise ScenarioError(f"{where}: process {process} has {found} {noun}; {advice}")
         return grid
 
 

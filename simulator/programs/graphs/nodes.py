@@ -98,7 +98,7 @@ class Seg:
         found = [graph for graph in self.graphs if graph.name == name]
         if not found:
             known = ", ".join(graph.name for graph in self.graphs) or "none"
-            raise ScenarioError(f"graph {name!r} found, one of {known} allowed")
+            raise ScenarioError(f"there is no graph {name!r}; take one of {known}")
         return found[0]
 
 
@@ -168,9 +168,9 @@ def check(seg: Seg) -> None:
 def faults(seg: Seg) -> list[Fault]:
     """Every fault that can be seen without values of the parameters."""
     if not seg.graphs:
-        return [Fault(("graphs",), "none found, at least one allowed")]
+        return [Fault(("graphs",), "there is none; write at least one")]
     repeated = [name for name, times in Counter(graph.name for graph in seg.graphs).items() if times > 1]
-    found = [Fault(("graphs", name), "named twice found, each name once allowed") for name in repeated]
+    found = [Fault(("graphs", name), "two graphs have this name; give each its own") for name in repeated]
     graphs = {graph.name: graph for graph in seg.graphs}
     found += [fault for graph in seg.graphs for fault in _of_graph(graph, graphs)]
     return found or _calls_in_circles(seg)
@@ -180,16 +180,19 @@ def _of_graph(graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
     top: Place = ("graphs", graph.name)
     for name in graph.parameters:
         if not _NAME.fullmatch(name) or name in FUNCTIONS:
-            yield Fault((*top, "parameters"), f"{name!r} found, names of letters, digits and _ allowed")
+            yield Fault(
+                (*top, "parameters"),
+                f"{name!r} is no name of a parameter; take letters, digits and _, and no name of a function",
+            )
     for name, times in Counter(graph.parameters).items():
         if times > 1:
-            yield Fault((*top, "parameters"), f"{name!r} twice found, each name once allowed")
+            yield Fault((*top, "parameters"), f"{name!r} comes twice; name each once")
     if graph.working_set is not None:
         yield from _of_formula((*top, "working_set"), graph.working_set, graph)
     for place, node, depth in walk(graph.body):
         here = (*top, *place)
         if depth >= MAX_DEPTH:
-            yield Fault(here, f"more than {MAX_DEPTH} nested nodes found, fewer allowed")
+            yield Fault(here, f"more than {MAX_DEPTH} nodes lie in each other; nest fewer")
             return
         if not isinstance(node, Sequence):
             yield from _of_ruvs((*here, "ruv"), node.ruvs)
@@ -198,18 +201,18 @@ def _of_graph(graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
 
 def _of_node(here: Place, node: Node, graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
     if isinstance(node, Processing) and not node.name:
-        yield Fault((*here, "process"), "no name found, one allowed")
+        yield Fault((*here, "process"), "the name is empty; write one")
     if isinstance(node, Loop):
         yield from _of_formula((*here, "count"), node.count, graph, least=0.0)
     if isinstance(node, Branch):
         if not node.arms:
-            yield Fault((*here, "arms"), "none found, at least one allowed")
+            yield Fault((*here, "arms"), "there is none; write at least one")
         for number, (probability, _) in enumerate(node.arms):
             yield from _of_formula((*here, "arms", number, "probability"), probability, graph, least=0.0, most=1.0)
         if node.arms and not any(probability.names for probability, _ in node.arms):
             total = sum(float(probability.evaluate({})) for probability, _ in node.arms)
             if abs(total - 1) > TOLERANCE:
-                yield Fault((*here, "arms"), f"probabilities that add up to {total:g} found, 1 allowed")
+                yield Fault((*here, "arms"), f"the probabilities add up to {total:g}; make it 1")
     if isinstance(node, Call):
         yield from _of_call(here, node, graph, graphs)
 
@@ -217,12 +220,12 @@ def _of_node(here: Place, node: Node, graph: Graph, graphs: dict[str, Graph]) ->
 def _of_call(here: Place, node: Call, graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
     if node.graph not in graphs:
         close = meant(node.graph, graphs)
-        yield Fault((*here, "call"), f"unknown graph {node.graph!r} found, {', '.join(graphs)} allowed{close}")
+        yield Fault((*here, "call"), f"there is no graph {node.graph!r}; take {', '.join(graphs)}{close}")
         return
     wanted, given = graphs[node.graph].parameters, [name for name, _ in node.arguments]
     if sorted(wanted) != sorted(given):
         shown = ", ".join(given) or "none"
-        yield Fault((*here, "arguments"), f"{shown} found, the parameters {', '.join(wanted) or 'none'} allowed")
+        yield Fault((*here, "arguments"), f"they are {shown}; give the parameters {', '.join(wanted) or 'none'}")
     for name, formula in node.arguments:
         yield from _of_formula((*here, "arguments", name), formula, graph)
 
@@ -232,8 +235,8 @@ def _of_formula(
 ) -> Iterator[Fault]:
     unknown = [name for name in formula.names if name not in graph.parameters]
     for name in unknown:
-        allowed = f"{', '.join(graph.parameters) or 'none'} allowed{meant(name, graph.parameters)}"
-        yield Fault(here, f"unknown name {name!r} found, {allowed}")
+        known = f"take {', '.join(graph.parameters)}" if graph.parameters else "the graph has no parameters"
+        yield Fault(here, f"the name {name!r} is unknown here; {known}{meant(name, graph.parameters)}")
     if formula.names:
         return
     try:
@@ -242,22 +245,20 @@ def _of_formula(
         yield Fault(here, error.lines[0].removeprefix("formula: "))
         return
     if (least is not None and value < least) or (most is not None and value > most):
-        allowed = f"at least {least:g}" if most is None else f"a number in [{least:g}, {most:g}]"
-        yield Fault(here, f"{formula.text} found, {allowed} allowed")
+        wanted = f"at least {least:g}" if most is None else f"a number in [{least:g}, {most:g}]"
+        yield Fault(here, f"it is {formula.text}; give {wanted}")
 
 
 def _of_ruvs(here: Place, ruvs: Ruvs) -> Iterator[Fault]:
     for method, ruv in ruvs.items():
         if method not in METHODS:
-            yield Fault((*here, method), f"unknown method found, {', '.join(METHODS)} allowed{meant(method, METHODS)}")
+            yield Fault((*here, method), f"the method is unknown; take {', '.join(METHODS)}{meant(method, METHODS)}")
             continue
         for operation, amount in ruv.items():
             likely, low, high = bounds(amount)
             if not (0 <= low <= likely <= high < np.inf):
                 shown = f"{likely:g}" if low == high == likely else f"low {low:g}, likely {likely:g}, high {high:g}"
-                yield Fault(
-                    (*here, method, operation), f"{shown} found, finite amounts of at least 0 that ascend allowed"
-                )
+                yield Fault((*here, method, operation), f"it is {shown}; give finite amounts of at least 0 that ascend")
 
 
 def _calls_in_circles(seg: Seg) -> list[Fault]:
@@ -276,7 +277,7 @@ def _calls_in_circles(seg: Seg) -> list[Fault]:
             if isinstance(node, Call):
                 if node.graph in below:
                     circle = " calls ".join([*below[below.index(node.graph) :], node.graph])
-                    raise _CircleError(Fault(("graphs", name, *place, "call"), f"{circle} found, no recursion allowed"))
+                    raise _CircleError(Fault(("graphs", name, *place, "call"), f"{circle}; undo the recursion"))
                 total += size(node.graph)
         below.pop()
         sizes[name] = total
@@ -286,7 +287,7 @@ def _calls_in_circles(seg: Seg) -> list[Fault]:
         below.clear()
         try:
             if size(name) > MAX_STEPS:
-                found = f"more than {MAX_STEPS} nodes with all calls written out found, fewer allowed"
+                found = f"with all calls written out it has more than {MAX_STEPS} nodes; write fewer"
                 return [Fault(("graphs", name), found)]
         except _CircleError as circle:
             return [circle.fault]
@@ -317,7 +318,7 @@ def _line(graph: Graph, *, first: bool) -> str:
 
 
 class _Labels:
-    """One label for each RUV of a graph: steps of one name and unlike RUVs are told apart by numbers."""
+    """One label for each RUV of a graph: steps of one name and unlike RUVs are kept apart by numbers."""
 
     def __init__(self) -> None:
         self._seen: dict[str, list[Ruvs]] = {}

@@ -164,8 +164,7 @@ def _row_column_broadcast(stage: Stage) -> tuple[Row, ...]:
     """`iterations` times both broadcasts, of `row` and `column` bytes, and `step`."""
     units, down = stage.team.units, stage.grid_rows
     if units.size % down:
-        found = f"{units.size} processes found, a multiple of grid_rows = {down} allowed"
-        raise ScenarioError(f"partition: {found}")
+        raise ScenarioError(f"partition: it has {units.size} processes; give a multiple of grid_rows = {down}")
     grid, turns = np.arange(units.size).reshape(down, -1), np.arange(stage.iterations)
     compute = stage.compute("step")
     sizes_bytes = {

@@ -151,8 +151,8 @@ class SegWork(Work):
             least = float(times.low_s[-1])
             if not least > 0:
                 at_least = " at least" if times.is_range else ""
-                found = f"{least:g} s{at_least} found for {self.total} units on {resource.name or 'its PE'}"
-                raise ScenarioError(f"resource_model: {self.method}: {found}, a time above 0 allowed")
+                found = f"{self.total} units take {least:g} s{at_least} on {resource.name or 'its PE'}"
+                raise ScenarioError(f"resource_model: {self.method}: {found}; make it a time above 0")
             high, mid, low = (sizes / np.maximum(s, LEAST_S) for s in (times.low_s, times.s, times.high_s))
             ends = (low, mid, high) if times.is_range else (mid, mid, mid)
             self._bands[id(resource)] = resource, SpeedBand(sizes.astype(np.float64), *ends)
@@ -213,7 +213,7 @@ class SegWork(Work):
             raise ScenarioError([f"graph: {line}" for line in error.lines]) from None
         if np.any(found.low_s < 0):
             least = float(np.min(found.low_s))
-            raise ScenarioError(f"graph {one.graph}: {self.method}: {least:g} s found, a time of at least 0 allowed")
+            raise ScenarioError(f"graph {one.graph}: {self.method}: it takes {least:g} s; make it a time of at least 0")
         return found
 
     def _everywhere(self, processes: int) -> dict[str, float]:
@@ -286,7 +286,7 @@ class Placed:
         found = np.broadcast_to(formula.evaluate(given), shape)
         if np.any(found < 0) or np.any(found > 2.0**50):
             worst = float(found.min() if np.any(found < 0) else found.max())
-            raise ScenarioError(f"messages: {message}: {worst:g} bytes found, 0 to 2**50 allowed")
+            raise ScenarioError(f"messages: {message}: this makes {worst:g} bytes; make it 0 to 2**50")
         return np.rint(found).astype(np.int64)
 
     def sends(self, message: str) -> bool:
@@ -337,7 +337,7 @@ def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) ->
     if asked.footprint is not None:
         footprint = maker.formula("footprint", asked.footprint, {*numbers, *EVERYWHERE, "units"})
     if asked.grid_rows != 1 and asked.template != "row_column_broadcast":
-        maker.faults.append(f"grid_rows: {asked.grid_rows} found, none allowed with {asked.template}")
+        maker.faults.append(f"grid_rows: {asked.template} has no grid of processes; leave it out")
     method = maker.method(resources)
     if maker.faults or template is None or method is None:
         raise ScenarioError(maker.faults)
@@ -369,17 +369,19 @@ class _Maker:
 
     def template(self) -> Template | None:
         if self.asked.template not in TEMPLATES:
-            known = f"{', '.join(TEMPLATES)} allowed{meant(self.asked.template, TEMPLATES)}"
-            self.faults.append(f"template: {self.asked.template!r} found, one of {known}")
+            known = f"{', '.join(TEMPLATES)}{meant(self.asked.template, TEMPLATES)}"
+            self.faults.append(f"template: {self.asked.template!r} is unknown; take {known}")
         return TEMPLATES.get(self.asked.template)
 
     def parameters(self) -> dict[str, float]:
         numbers = {}
         for name, value in self.asked.parameters.items():
             if isinstance(value, str):
-                self.faults.append(f"parameters: {name}: {value!r} found, a number allowed")
+                self.faults.append(f"parameters: {name}: {value!r} is not a number; give one")
             elif name in RESERVED:
-                self.faults.append(f"parameters: {name} found, names other than {', '.join(RESERVED)} allowed")
+                self.faults.append(
+                    f"parameters: {name} is a name that templates give; take one other than {', '.join(RESERVED)}"
+                )
             numbers[name] = 1.0 if isinstance(value, str) else float(value)
         return numbers
 
@@ -402,7 +404,7 @@ class _Maker:
             return 1
         if not (1 <= value <= most and value == int(value)):
             shown = text if text == f"{value:g}" else f"{text} = {value:.15g}"
-            self.faults.append(f"{where}: {shown} found, a whole number of 1 to {most} allowed")
+            self.faults.append(f"{where}: it is {shown}; give a whole number of 1 to {most}")
             return 1
         return int(value)
 
@@ -410,9 +412,8 @@ class _Maker:
         given = dict(self.asked.steps)
         for name in given:
             if name not in template.steps:
-                allowed = f"{', '.join(template.steps)} of the template {template.name} allowed"
-                allowed += meant(name, template.steps)
-                self.faults.append(f"steps: {name}: unknown step found, {allowed}")
+                close = f"take {', '.join(template.steps)}{meant(name, template.steps)}"
+                self.faults.append(f"steps: {name}: the template {template.name} has no such step; {close}")
         main = template.steps[0]
         given.setdefault(main, (self.seg.graphs[0].name, {}))
         known = {graph.name: graph for graph in self.seg.graphs}
@@ -422,8 +423,8 @@ class _Maker:
                 continue
             graph, arguments = given[name]
             if graph not in known:
-                allowed = f"one of {', '.join(known)} allowed{meant(graph, known)}"
-                self.faults.append(f"steps: {name}: unknown graph {graph!r} found, {allowed}")
+                close = f"take {', '.join(known)}{meant(graph, known)}"
+                self.faults.append(f"steps: {name}: there is no graph {graph!r}; {close}")
             else:
                 found[name] = Step(graph, self._arguments(name, known[graph], arguments, template))
         return found
@@ -432,9 +433,8 @@ class _Maker:
         names = {*self.asked.parameters, *EVERYWHERE, *template.step_names}
         for name in given:
             if name not in graph.parameters:
-                allowed = f"{', '.join(graph.parameters) or 'none'} of graph {graph.name} allowed"
-                allowed += meant(name, graph.parameters)
-                self.faults.append(f"steps: {step}: arguments: {name}: unknown parameter found, {allowed}")
+                known = f"it has {', '.join(graph.parameters) or 'none'}{meant(name, graph.parameters)}"
+                self.faults.append(f"steps: {step}: arguments: {name} is no parameter of graph {graph.name}; {known}")
         found = {}
         for name in graph.parameters:
             if name in given:
@@ -442,20 +442,19 @@ class _Maker:
             elif name in names:
                 found[name] = parse(name)
             else:
-                allowed = f"a parameter of the application, or an argument of step {step}, allowed"
-                self.faults.append(f"parameters: {name} of graph {graph.name} missing, {allowed}")
+                advice = f"give it as a parameter of the application, or as an argument of step {step}"
+                self.faults.append(f"parameters: {name} of graph {graph.name} is missing; {advice}")
         return found
 
     def messages(self, template: Template) -> dict[str, Formula]:
         for name in self.asked.messages:
             if name not in template.messages:
-                allowed = f"{', '.join(template.messages)} of the template {template.name} allowed"
-                allowed += meant(name, template.messages)
-                self.faults.append(f"messages: {name}: unknown message found, {allowed}")
+                known = f"take {', '.join(template.messages)}{meant(name, template.messages)}"
+                self.faults.append(f"messages: {name}: the template {template.name} has no such message; {known}")
         found = {}
         for name, extra in template.messages.items():
             if name not in self.asked.messages:
-                self.faults.append(f"messages: {name} missing, its bytes as a formula allowed, 0 for none")
+                self.faults.append(f"messages: {name} is missing; give its bytes as a formula, 0 for none")
                 continue
             names = {*self.asked.parameters, *EVERYWHERE, *extra}
             found[name] = self.formula(f"messages: {name}", self.asked.messages[name], names)
@@ -472,13 +471,13 @@ class _Maker:
             shown = (
                 ", ".join(possible) or f"none that graph ({', '.join(used_methods(self.seg)) or 'none'}) and PEs have"
             )
-            self.faults.append(f"resource_model: none found, one of {shown} allowed")
+            self.faults.append(f"resource_model: it is missing; take {shown}")
             return None
         for kind in resources:
             if method not in kind.methods:
                 name = kind.name or "a PE"
                 self.faults.append(
-                    f"resource_model: {method} found, {', '.join(kind.methods)} of resource model {name} allowed"
+                    f"resource_model: the resource model {name} has no {method}; take {', '.join(kind.methods)}"
                 )
                 continue
             found = check_costs(self.seg, kind.vector(method))

@@ -193,7 +193,7 @@ def read_document(path: Path) -> tuple[dict[str, Any], str]:
     data = files.read_bytes(path)
     document = files.read_json(path)
     if not isinstance(document, dict):
-        raise ScenarioError(f"{path}: a {type(document).__name__} found, a model allowed")
+        raise ScenarioError(f"{path}: this is a {type(document).__name__} and no model; name a model")
     return document, files.digest(data)
 
 
@@ -210,7 +210,7 @@ def kind_of(document: Mapping[str, Any], path: str | Path) -> str:
         return "network"
     if kind not in KINDS:
         found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
-        raise ScenarioError(f"{path}: {found} found, {', '.join(KINDS[:-1])} or {KINDS[-1]} allowed")
+        raise ScenarioError(f"{path}: the file has {found}; name one of kind {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     return str(kind)
 
 
@@ -233,9 +233,9 @@ def _line(fault: dict[str, Any], path: str | Path) -> str:
     message = str(fault["msg"])
     message = message[0].lower() + message[1:]
     if fault["type"] == "missing":
-        return f"{path}: {field}: missing"
+        return f"{path}: {field} is missing; measure again"
     found = repr(fault["input"])
-    return f"{path}: {field}: {found if len(found) <= 60 else f'{found[:57]}...'} found, {message}"
+    return f"{path}: {field}: {found if len(found) <= 60 else f'{found[:57]}...'} does not fit: {message}"
 
 
 def levels_of(document: Mapping[str, Any], path: str | Path) -> tuple[MemoryLevel, ...]:
@@ -249,13 +249,13 @@ def levels_of(document: Mapping[str, Any], path: str | Path) -> tuple[MemoryLeve
     held = document.get("model")
     told = held.get("levels") if isinstance(held, dict) else None
     if not isinstance(told, list) or not 1 <= len(told) <= 16:
-        raise ScenarioError(f"{path}: model.levels: {_short(told)} found, 1 to 16 memory levels allowed")
+        raise ScenarioError(f"{path}: model.levels: it is {_short(told)}; give 1 to 16 memory levels")
     levels = [parsed(_Level, level, f"{path}: model.levels.{number}") for number, level in enumerate(told)]
     names = [level.name or (f"level{number + 1}") for number, level in enumerate(levels)]
     capacities = [level.capacity_bytes for level in levels[:-1]]
     for name, capacity in zip(names, capacities, strict=False):
         if capacity is None or capacity < 1:
-            raise ScenarioError(f"{path}: model.levels: {name}: capacity {capacity} found, at least 1 byte allowed")
+            raise ScenarioError(f"{path}: model.levels: {name}: the capacity is {capacity}; give at least 1 byte")
     made = []
     for name, level, capacity in zip(names, levels, [*capacities, math.inf], strict=True):
         try:
@@ -281,8 +281,8 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
         return numbers | ({} if doubt is None else {"doubt": parsed(DoubtForm, doubt, where).model_dump()})
     found = _bare_link(document)
     if found is None:
-        allowed = "a fitted form, sizes_bytes and times_s, or latency_s, packet_bytes and packet_s, allowed"
-        raise ScenarioError(f"{path}: model: {_short(model)} found, {allowed}")
+        wanted = "give a fitted form, sizes_bytes and times_s, or latency_s, packet_bytes and packet_s"
+        raise ScenarioError(f"{path}: model: {_short(model)} says no message times; {wanted}")
     try:
         if "packet_bytes" in found:
             return message_data(files.known(PacketModel.from_dict(dict(found))))
@@ -290,7 +290,7 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error.lines[0]}") from None
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: model: {error} found, numbers allowed") from None
+        raise ScenarioError(f"{path}: model: {error}; give numbers") from None
 
 
 def _bare_link(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -405,7 +405,7 @@ def read_inputs(paths: Sequence[Path], *, kernel: str | None = None) -> Inputs:
             found.links.append(_link(document, str(path)))
         elif kind in _OF_NODES:
             if not found.nodes:
-                raise ScenarioError(f"{path}: a {kind} model before any node found, one after its node's file allowed")
+                raise ScenarioError(f"{path}: the {kind} model comes before any node; name it after its node's file")
             found.nodes[-1] = _OF_NODES[kind](found.nodes[-1], document, str(path))
         else:
             read = node_of if kind == "node" else _speed_node
@@ -459,9 +459,11 @@ def node_of(
         elif kind == "speed":
             node = _with_speed(node, model, place, unnamed=unnamed)
         else:
-            raise ScenarioError(f"{place}: kind {kind!r} found, speed, memory or neighbours allowed")
+            raise ScenarioError(
+                f"{place}: a model of kind {kind!r} is none of a node; take speed, memory or neighbours"
+            )
     if len(told.core_kinds) > 1 and node.speeds:
-        kinds = f"cores of {len(told.core_kinds)} kinds ({', '.join(told.core_kinds)}) found"
+        kinds = f"it has cores of {len(told.core_kinds)} kinds ({', '.join(told.core_kinds)})"
         said = f"{source}: {kinds}: each speed is written for all; edit those of one kind"
         node = replace(node, warnings=(*node.warnings, said))
     return node
@@ -490,9 +492,7 @@ def _with_speed(node: CalibratedNode, document: dict[str, Any], source: str, *, 
     form = parsed(SpeedDocument, document, source)
     kernel = form.kernel or unnamed
     if kernel in node.speeds:
-        raise ScenarioError(
-            f"{source}: kernel {kernel!r} twice found, one speed model of each kernel of a node allowed"
-        )
+        raise ScenarioError(f"{source}: the node has a speed model of kernel {kernel!r} already; leave one out")
     try:
         band = form.band()
     except ScenarioError as error:
@@ -512,7 +512,7 @@ def _with_speed(node: CalibratedNode, document: dict[str, Any], source: str, *, 
 
 def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) -> CalibratedNode:
     if node.levels:
-        raise ScenarioError(f"{source}: a second memory model of {node.source} found, one for each node allowed")
+        raise ScenarioError(f"{source}: {node.source} has a memory model already; leave one out")
     made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")
     levels, notes = shared_levels(node.caches, levels_of(document, source))
     return replace(
@@ -525,7 +525,7 @@ def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) ->
 
 def _with_neighbours(node: CalibratedNode, document: dict[str, Any], source: str) -> CalibratedNode:
     if node.neighbours is not None:
-        raise ScenarioError(f"{source}: a second neighbours model of {node.source} found, one for each node allowed")
+        raise ScenarioError(f"{source}: {node.source} has a neighbours model already; leave one out")
     found = neighbours_of(document, source)
     data = neighbours_data(document, source)
     made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")

@@ -69,8 +69,8 @@ def _reason(first: CalibratedNode, second: CalibratedNode, distance: float, apar
         (pes[0] != pes[1], f"{pes[0]} and {pes[1]} PEs"),
         (known and max(memory) > (1 + MEMORY_APART) * min(memory), f"{memory[0]} and {memory[1]} bytes of memory"),
         (distance == float("inf"), "no problem size that both cover"),
-        (distance > LARGEST_DISTANCE, f"bands do not overlap: distance {distance:.2g}, {LARGEST_DISTANCE:g} allowed"),
-        (apart > LARGEST_APART, f"middles {apart:.0%} apart, {LARGEST_APART:.0%} allowed"),
+        (distance > LARGEST_DISTANCE, f"bands do not overlap: distance {distance:.2g}, more than {LARGEST_DISTANCE:g}"),
+        (apart > LARGEST_APART, f"middles {apart:.0%} apart, more than {LARGEST_APART:.0%}"),
     )
     return next((reason for breaks, reason in checks if breaks), None)
 
@@ -225,10 +225,10 @@ def _ages(calibrations: Sequence[Calibration], now: datetime, most_days: float) 
         if age > most_days:
             yield f"{entry.source}: {entry.what} is {age:.0f} days old, more than {most_days:g}"
         elif age < -1:
-            yield f"{entry.source}: {entry.what} is of a day to come: {entry.made.made}"
+            yield f"{entry.source}: {entry.what} is dated in the future: {entry.made.made}"
     undated = [entry.source for entry in calibrations if entry.made.made is None]
     if undated:
-        yield f"{_some(undated)}: no date found, so the age is not known"
+        yield f"{_some(undated)}: it has no date, so the age is not known"
     if ages:
         (young, youngest), (old, oldest) = (pick(ages, key=lambda item: item[0]) for pick in (min, max))
         if old - young > most_days:

@@ -21,7 +21,9 @@ class Bus:
 
     def __post_init__(self) -> None:
         if not self.link.shared:
-            raise ScenarioError(f"platform: link {self.link.name}: shared: false found, true allowed for a bus")
+            raise ScenarioError(
+                f"platform: link {self.link.name}: a bus is shared by both directions; write shared: true"
+            )
 
     @property
     def links(self) -> tuple[Link, ...]:

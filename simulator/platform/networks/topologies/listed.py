@@ -42,15 +42,15 @@ class Listed:
         count = self.node_count
         if not (0 <= source < count and 0 <= destination < count) or source == destination:
             raise ScenarioError(
-                f"platform: network: route: {source} to {destination} found, two of {count} nodes allowed"
+                f"platform: network: a route from {source} to {destination} does not join two of {count} nodes"
             )
         where = f"platform: network: route from {self.node_names[source]} to {self.node_names[destination]}"
         if not passed or not all(0 <= link < 2 * len(self.links) for link in passed):
-            raise ScenarioError(f"{where}: {list(passed)} found, directed links of the network allowed")
+            raise ScenarioError(f"{where}: {list(passed)} are no directed links of the network")
         capacities = [link & ~1 if self.links[link >> 1].shared else link for link in passed]
         for link in capacities:
             if capacities.count(link) > 1:
-                raise ScenarioError(f"{where}: link {self.links[link >> 1].name} twice found, each once allowed")
+                raise ScenarioError(f"{where}: link {self.links[link >> 1].name} comes twice; pass each once")
 
     @classmethod
     def both_ways(
@@ -121,7 +121,7 @@ class RouteForm(Form):
         faults.tell()
         with site.at(*here):
             if self.source == self.to:
-                raise ScenarioError(f"from {self.source} to itself found, two nodes allowed (within a node: loopback)")
+                raise ScenarioError(f"it leads from {self.source} to itself; name two nodes (within a node: loopback)")
         return nodes[self.source], nodes[self.to]
 
 
@@ -151,10 +151,10 @@ class ListedForm(NetworkForm):
             with faults.at(*here):
                 pair = route.ends(site, nodes, here)
                 if pair in forth:
-                    raise ScenarioError(f"from {route.source} to {route.to} twice found, each once allowed")
+                    raise ScenarioError(f"the route from {route.source} to {route.to} comes twice; leave one out")
                 with site.at(*here, "via"):
                     forth[pair] = tuple(_directed(name, numbers) for name in route.via)
-                    Listed(names, tuple(links), {pair: forth[pair]})  # its faults are told here
+                    Listed(names, tuple(links), {pair: forth[pair]})  # which says what is wrong with it
                 if not route.one_way:
                     back[pair[::-1]] = tuple(link ^ 1 for link in reversed(forth[pair]))
         faults.tell()

@@ -27,7 +27,7 @@ class Mesh:
     def __post_init__(self) -> None:
         if not 1 <= self.node_count <= MAX_MESH_NODES:
             raise ScenarioError(
-                f"platform: network: mesh: {self.node_count} nodes found, 1 to {MAX_MESH_NODES} allowed"
+                f"platform: network: a mesh of {self.node_count} nodes cannot be made; give 1 to {MAX_MESH_NODES}"
             )
         count = self.node_count
         names = (f"{self.link.name}-{low}.{high}" for low in range(count) for high in range(low + 1, count))

@@ -26,8 +26,8 @@ class Torus:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.shape) <= 3 or min(self.shape) < 1:
-            found = f"platform: network: shape: {list(self.shape)} found"
-            raise ScenarioError(f"{found}, one to three dimensions of at least 1 node allowed")
+            found = f"platform: network: shape: {list(self.shape)} is no torus"
+            raise ScenarioError(f"{found}; give one to three dimensions of at least 1 node")
         places = [
             f"{self.link.name}-{'xyz'[along]}-{'.'.join(map(str, place))}"
             for along in range(len(self.shape))
@@ -94,6 +94,6 @@ class TorusForm(NetworkForm):
         """The torus."""
         with site.at(*WHERE, "shape"):
             if np.prod(self.shape, dtype=np.float64) != len(site.nodes):
-                found = f"{' x '.join(map(str, self.shape))} nodes and {len(site.nodes)} named ones found"
-                raise ScenarioError(f"{found}, as many of each allowed")
+                found = f"{' x '.join(map(str, self.shape))} are not the {len(site.nodes)} nodes that are named"
+                raise ScenarioError(f"{found}; give as many of each")
         return Torus(tuple(self.shape), self.link.maker(site, *WHERE, "link")("torus"))

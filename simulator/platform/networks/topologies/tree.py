@@ -39,9 +39,9 @@ class Tree:
     def __post_init__(self) -> None:
         if len(self.switch_of) != len(self.private):
             counts = f"{len(self.switch_of)} nodes on switches, {len(self.private)} links of nodes"
-            raise ScenarioError(f"platform: network: switches: {counts} found, as many of each allowed")
+            raise ScenarioError(f"platform: network: switches: there are {counts}; give as many of each")
         if self.switch_of and not 0 <= min(self.switch_of) <= max(self.switch_of) < len(self.uplinks):
-            raise ScenarioError("platform: network: switches: one uplink for each switch allowed")
+            raise ScenarioError("platform: network: switches: give one uplink for each switch")
         object.__setattr__(self, "_links", self.private + self.uplinks)
         object.__setattr__(self, "_switch", np.array(self.switch_of, dtype=np.int64))
 
@@ -108,7 +108,7 @@ class TreeForm(NetworkForm):
     @model_validator(mode="after")
     def _switches_one_way(self) -> "TreeForm":
         if (self.switches is None) == (self.nodes_per_switch is None):
-            raise ValueError("either switches or nodes_per_switch allowed")
+            raise ValueError("give either switches or nodes_per_switch")
         return self
 
     def between_nodes(self, site: Site) -> Tree:
@@ -124,7 +124,7 @@ class TreeForm(NetworkForm):
         maker = None if self.uplink is None else self.uplink.maker(site, *WHERE, "uplink")
         with site.at(*WHERE):
             if maker is None:
-                raise ScenarioError("uplink: none found, one for the switches allowed")
+                raise ScenarioError("uplink: it is missing; write one for the switches")
         return switch_of, tuple(maker(f"switch{number + 1}") for number in range(switch_of[-1] + 1))
 
     def _listed(self, site: Site, switches: Sequence[SwitchForm]) -> tuple[tuple[int, ...], tuple[Link, ...]]:
@@ -136,17 +136,17 @@ class TreeForm(NetworkForm):
             with faults.at(*here):
                 maker = usual if switch.uplink is None else switch.uplink.maker(site, *here, "uplink")
                 if maker is None:
-                    raise ScenarioError("uplink: none found, one here or in network allowed")
+                    raise ScenarioError("uplink: it is missing; write one here or in network")
                 uplinks.append(maker(switch.name or f"switch{number + 1}"))
             with faults.at(*here, "nodes"):
                 for name in all_names(switch.nodes):
                     check_known(name, site.nodes, what="node")
                     if name in found:
-                        raise ScenarioError(f"{name!r} twice found, each node on one switch allowed")
+                        raise ScenarioError(f"{name!r} is on two switches; put each node on one")
                     found[name] = number
         faults.tell()
         with site.at(*WHERE, "switches"):
             for name in site.nodes:
                 if name not in found:
-                    raise ScenarioError(f"node {name!r} on none found, each node on one switch allowed")
+                    raise ScenarioError(f"node {name!r} is on no switch; put it on one")
         return tuple(found[name] for name in site.nodes), tuple(uplinks)
