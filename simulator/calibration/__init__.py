@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator.base.tables import read_shipped_table, read_table
     from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, learned_costs, make_runs
-    from simulator.calibration.allocation.placement import PlacedRank
     from simulator.calibration.allocation.plan import (
         PILOT,
         Allocation,
@@ -21,7 +20,13 @@ if TYPE_CHECKING:
         kinds_of,
         read_plan,
     )
-    from simulator.calibration.allocation.program import AllocatedProgram, lu_command, make_reader, parse_program
+    from simulator.calibration.allocation.program import (
+        AllocatedProgram,
+        PlacedRank,
+        lu_command,
+        make_reader,
+        parse_program,
+    )
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, measure_vectors, write_sweep_table
@@ -68,9 +73,14 @@ if TYPE_CHECKING:
         neighbours_wishes,
         replay_neighbours,
     )
-    from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
-    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
+    from simulator.calibration.pingpong.measured import (
+        LinkMeasurement,
+        LinkPlan,
+        fit_measured_link,
+        link_lines,
+        measure_link_times,
+    )
     from simulator.calibration.pingpong.pairs import ChainMeasurement, measure_chain
     from simulator.calibration.ranks.measuring import (
         Point,
@@ -90,6 +100,7 @@ if TYPE_CHECKING:
         measure_across,
     )
     from simulator.calibration.speed.subjects import KernelSubject
+    from simulator.models.file import model_kind
     from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
@@ -116,23 +127,28 @@ if TYPE_CHECKING:
         save_network_model,
     )
     from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
-    from simulator.models.process_count.file import (
+    from simulator.models.process_count.fitting import (
         AllocationFit,
         MeasuredAllocations,
         fit_allocation_table,
         load_allocation_fit,
-        read_allocation_runs,
         save_allocation_fit,
     )
-    from simulator.models.regression.file import RuntimeFit, load_runtime_model, predict_table, save_runtime_fit
-    from simulator.models.resource.file import load_resource_model, save_resource_model
-    from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
+    from simulator.models.process_count.runs import read_allocation_runs
+    from simulator.models.regression.runtime_model import (
+        RuntimeFit,
+        load_runtime_model,
+        predict_table,
+        save_runtime_fit,
+    )
+    from simulator.models.resource import load_resource_model, save_resource_model
+    from simulator.models.speed import load_speed_model, predict_speeds
 
 _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
-    "AllocationFit": "simulator.models.process_count.file",
+    "AllocationFit": "simulator.models.process_count.fitting",
     "ApplicationPlan": "simulator.calibration.history.record",
     "Budget": "simulator.calibration.bench.campaign",
     "CalibratedNetwork": "simulator.models.network.file",
@@ -155,7 +171,7 @@ _HOMES = {
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MEMORY_SHARE": "simulator.calibration.speed.real_source",
-    "MeasuredAllocations": "simulator.models.process_count.file",
+    "MeasuredAllocations": "simulator.models.process_count.fitting",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.bench.measurement",
     "Measurements": "simulator.calibration.speed.speeds",
@@ -164,7 +180,7 @@ _HOMES = {
     "NeighboursWishes": "simulator.calibration.neighbours.campaign",
     "PEKind": "simulator.calibration.allocation.plan",
     "PILOT": "simulator.calibration.allocation.plan",
-    "PlacedRank": "simulator.calibration.allocation.placement",
+    "PlacedRank": "simulator.calibration.allocation.program",
     "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
@@ -176,7 +192,7 @@ _HOMES = {
     "RunPlan": "simulator.calibration.history.record",
     "RunRecord": "simulator.calibration.history.store",
     "RunTable": "simulator.calibration.allocation.campaign",
-    "RuntimeFit": "simulator.models.regression.file",
+    "RuntimeFit": "simulator.models.regression.runtime_model",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
     "SpeedForetold": "simulator.models.predicted_speed_check",
@@ -188,9 +204,9 @@ _HOMES = {
     "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
-    "fit_allocation_table": "simulator.models.process_count.file",
+    "fit_allocation_table": "simulator.models.process_count.fitting",
     "fit_held_out": "simulator.calibration.apex.held_out",
-    "fit_measured_link": "simulator.calibration.pingpong.fit",
+    "fit_measured_link": "simulator.calibration.pingpong.measured",
     "fit_memory": "simulator.models.memory.file",
     "fit_memory_table": "simulator.models.memory.file",
     "fit_neighbour_visits": "simulator.calibration.neighbours.campaign",
@@ -215,12 +231,12 @@ _HOMES = {
     "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
-    "load_allocation_fit": "simulator.models.process_count.file",
+    "load_allocation_fit": "simulator.models.process_count.fitting",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
-    "load_resource_model": "simulator.models.resource.file",
-    "load_runtime_model": "simulator.models.regression.file",
-    "load_speed_model": "simulator.models.speed_file",
+    "load_resource_model": "simulator.models.resource",
+    "load_runtime_model": "simulator.models.regression.runtime_model",
+    "load_speed_model": "simulator.models.speed",
     "lu_command": "simulator.calibration.allocation.program",
     "make_application_plan": "simulator.calibration.history.record",
     "make_plan": "simulator.calibration.history.record",
@@ -240,7 +256,7 @@ _HOMES = {
     "measured_bands": "simulator.calibration.ranks.measuring",
     "median_errors": "simulator.calibration.history.coverage",
     "message_cost": "simulator.models.network.file",
-    "model_kind": "simulator.models.speed_file",
+    "model_kind": "simulator.models.file",
     "neighbour_visits_kept": "simulator.calibration.bench.journal",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "parse_address": "simulator.calibration.pingpong.hosts",
@@ -250,10 +266,10 @@ _HOMES = {
     "predict_memory": "simulator.models.memory.file",
     "predict_messages": "simulator.models.network.file",
     "predict_neighbours": "simulator.models.neighbours_file",
-    "predict_speeds": "simulator.models.speed_file",
-    "predict_table": "simulator.models.regression.file",
+    "predict_speeds": "simulator.models.speed",
+    "predict_table": "simulator.models.regression.runtime_model",
     "program_fault": "simulator.calibration.ranks.programs",
-    "read_allocation_runs": "simulator.models.process_count.file",
+    "read_allocation_runs": "simulator.models.process_count.runs",
     "read_memory_times": "simulator.models.memory.file",
     "read_neighbours": "simulator.models.neighbours_file",
     "read_network_table": "simulator.models.network.file",
@@ -266,13 +282,13 @@ _HOMES = {
     "replay_neighbours": "simulator.calibration.neighbours.campaign",
     "run_campaign": "simulator.calibration.bench.campaign",
     "runs_kind": "simulator.calibration.history.formats",
-    "save_allocation_fit": "simulator.models.process_count.file",
+    "save_allocation_fit": "simulator.models.process_count.fitting",
     "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_neighbours": "simulator.models.neighbours_file",
     "save_network_model": "simulator.models.network.file",
-    "save_resource_model": "simulator.models.resource.file",
-    "save_runtime_fit": "simulator.models.regression.file",
+    "save_resource_model": "simulator.models.resource",
+    "save_runtime_fit": "simulator.models.regression.runtime_model",
     "save_speed_model": "simulator.calibration.bands.build",
     "share_held": "simulator.calibration.history.coverage",
     "sized_kernel": "simulator.calibration.kernels.table",
@@ -292,8 +308,8 @@ _MOVED = {
     "LEAST_SIZES": "advisor.advise.process_counts.construction",
     "Wishes": "advisor.advise.process_counts.construction",
     "compare_builders": "advisor.reproduce.gbbp_live",
-    "every_configuration": "advisor.advise.process_counts.configurations",
-    "plan_construction": "advisor.advise.process_counts.planning",
+    "every_configuration": "advisor.advise.process_counts.construction",
+    "plan_construction": "advisor.advise.process_counts.construction",
 }
 """Names that were public here and are the advisor's now: code written before still finds them."""
 

@@ -18,7 +18,6 @@ from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.files import read_output
 from simulator.base.machine import affinity
 from simulator.base.tables import read_table
-from simulator.calibration.allocation.placement import check_processors, placed_ranks
 from simulator.calibration.allocation.plan import (
     Allocation,
     ConstructionPlan,
@@ -28,12 +27,18 @@ from simulator.calibration.allocation.plan import (
     PlannedRun,
     as_arrays,
 )
-from simulator.calibration.allocation.program import KEEP_BYTES, AllocatedProgram, MeasuredTimes
+from simulator.calibration.allocation.program import (
+    KEEP_BYTES,
+    AllocatedProgram,
+    MeasuredTimes,
+    check_processors,
+    placed_ranks,
+)
 from simulator.calibration.bench.campaign import run_campaign
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.journal import Journal
-from simulator.calibration.bench.outcome import failure
+from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from simulator.base import files
 from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
-from simulator.calibration.allocation.placement import PlacedRank
+from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 from simulator.calibration.bench.group import mpi_fault, mpiexec
 
 # Times from what a program printed: by a pattern, by HPL's own table, or by the wall clock.
@@ -194,6 +194,48 @@ def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
 
 
 # A program to run under allocations: its command template, the files it reads, and how its times are read.
+
+
+@dataclass(frozen=True)
+class PlacedRank:
+    """One process of a run."""
+
+    kind: str
+    pe: PlacedPE
+
+
+def placed_ranks(kinds: tuple[PEKind, ...], allocation: Allocation) -> tuple[PlacedRank, ...]:
+    """The ranks of an allocation; of each kind the first PEs take part."""
+    return tuple(
+        PlacedRank(kind.name, pe)
+        for kind, (pes, procs) in zip(kinds, allocation, strict=True)
+        for pe in kind.pes[:pes]
+        for _ in range(procs)
+    )
+
+
+def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> None:
+    """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make.
+
+    Raises
+    ------
+    ScenarioError
+        One line per fault.
+    """
+    faults, used = [], set()
+    for kind in kinds:
+        for pe in kind.pes:
+            if pe.cpu is None or pe.cpu not in allowed:
+                said = "no cpu" if pe.cpu is None else f"cpu {pe.cpu}"
+                numbers = ", ".join(map(str, allowed))
+                faults.append(f"--local: PE {pe.name}: {said} found, one of this machine's ({numbers}) allowed")
+            elif pe.cpu in used:
+                faults.append(f"--local: PE {pe.name}: cpu {pe.cpu} found twice, once allowed")
+            used.add(pe.cpu)
+        if not kind.steady:
+            faults.append(f"--local: kind {kind.name}: a load that changes found, a whole number (rule fair) allowed")
+    if faults:
+        raise ScenarioError(faults)
 
 
 PIN = Path(__file__).parents[1] / "bench" / "pin.py"

@@ -171,20 +171,6 @@ def _process_faults(machine: Machine, *, processes: int, over: str, cpu: int | N
     return found
 
 
-def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
-    """A rank's block of M words, M a power of two: its first word, how many, and where they lie in the rank's memory.
-
-    Blocks of all M up to the largest lie one after the other.
-    """
-    first, last = rank * m_words // ranks, (rank + 1) * m_words // ranks
-    return first, last - first, m_words // ranks + m_words.bit_length()
-
-
-def room_for(m_words: int, ranks: int) -> int:
-    """Words of memory that a rank needs for its blocks of all M up to the largest."""
-    return block_of(2 * m_words, 0, ranks)[2]
-
-
 def _memory_bytes(text: str | None, available: int) -> float:
     if text is None:
         return MEMORY_SHARE * available

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from simulator.calibration.bench.campaign import Budget, Progress, no_progress, 
 from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import Sweeps
 
 # Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
 
@@ -110,21 +109,19 @@ class Readers:
         cpus = self._plan.cpus
         count = len(cpus)
         if self._plan.over == "mpi":
-            return Group("apex-mpi", [(cpu, words) for cpu in cpus], mpi=True)
+            return Group("apex", [(cpu, words, rank, count, "mpi") for rank, cpu in enumerate(cpus)], mpi=True)
         shared = -1
         if count > 1:
             shared = os.memfd_create("apexmap")
             self._stack.callback(os.close, shared)
             os.ftruncate(shared, 2 * words * WORD_BYTES)
-        rows = [(cpu, rank, count, words, shared) for rank, cpu in enumerate(cpus)]
+        rows = [(cpu, words, rank, count, shared) for rank, cpu in enumerate(cpus)]
         return Group("apex", rows, inherited=[[shared]] * count if count > 1 else None)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def visit(self, cell: Cell, *key: int) -> tuple[tuple[float, ...], int]:

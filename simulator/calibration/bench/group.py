@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, NoReturn, Self
 
 from simulator.base.errors import CalibrationError
@@ -104,9 +103,7 @@ class Group:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     def start(self, row: Sequence[object], inherited: Sequence[int] = ()) -> int:

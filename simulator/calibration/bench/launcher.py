@@ -1,4 +1,4 @@
-"""Jobs that run a command line and account for it, and for whatever it starts and leaves behind.
+"""Jobs that run a command line and account for it and whatever it starts and leaves behind, and what did not go well.
 
 A run that names `cpus` goes there, as all later ones do. Orphans come to this process, which ends and counts them.
 """
@@ -9,7 +9,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
@@ -145,3 +145,27 @@ def end_descendants() -> None:
 def _end(_signal: int, _frame: object) -> None:
     end_descendants()
     os._exit(1)
+
+
+def failure(answer: Mapping[str, Any], *, limit_s: float, memory_bytes: float | None = None) -> str | None:
+    """Why a run is of no use, None if it is.
+
+    Parameters
+    ----------
+    answer
+        What `run_once` returned.
+    limit_s
+        The time it had.
+    memory_bytes
+        What it was allowed, to tell a silent end at that limit.
+    """
+    if "failed" in answer:
+        return str(answer["failed"])
+    if answer["timed_out"]:
+        return f"no end within {limit_s:g} s, stopped with all that it started"
+    status = answer["status"]
+    if not status:
+        return None
+    ended = f"ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
+    reached = memory_bytes is not None and answer["peak_bytes"] >= 0.9 * memory_bytes
+    return f"{ended}: {answer['said'] or ('out of memory' if reached else 'no message')}"

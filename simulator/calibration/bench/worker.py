@@ -22,11 +22,10 @@ from simulator.calibration.bench.pin import die_with_parent, pin
 
 SUBJECTS: Final = {
     "apex": "simulator.calibration.apex.reader",
-    "apex-mpi": "simulator.calibration.apex.mpi_reader",
     "body": "simulator.characterisation.parallel.bodies",
     "command": "simulator.calibration.bench.launcher",
-    "kernel": "simulator.calibration.speed.solo",
-    "load": "simulator.calibration.bench.busy_loop",
+    "kernel": "simulator.calibration.kernels",
+    "load": "simulator.characterisation.derive.child",
     "ping-pong": "simulator.calibration.pingpong.ends",
     "rank": "simulator.calibration.ranks.programs",
 }

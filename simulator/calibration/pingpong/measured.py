@@ -11,7 +11,9 @@ import numpy as np
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
+from simulator.base.provenance import provenance
 from simulator.calibration.bench.campaign import Progress, no_progress
+from simulator.calibration.history.learnt import keep_calibration, learnt_drift
 from simulator.calibration.pingpong.campaign import (
     Plan,
     SizePoint,
@@ -24,6 +26,8 @@ from simulator.calibration.pingpong.campaign import (
 from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs, measure_cost
+from simulator.models.network import fit_network, make_points
+from simulator.models.network.file import CalibratedNetwork
 from simulator.models.network.message_cost import MessageCost
 
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
@@ -255,3 +259,24 @@ def link_lines(measured: LinkMeasurement) -> list[str]:
             f"{_ratio(row.get('exchange_ratio')):>14}{_ratio(row.get('slowdown')):>10}"
         )
     return [*lines, "both at once, pairs: times over one way"]
+
+
+def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetwork:
+    """Fit every form to the median one-way times and choose one; what else was measured goes with it.
+
+    The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
+
+    Raises
+    ------
+    ScenarioError
+        If there are too few sizes.
+    """
+    size, hops, time_s = zip(*measured.rows(), strict=True)
+    subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}
+    points = make_points(size, hops, time_s)
+    fit = fit_network(points, drift=learnt_drift(subject).sd)
+    some = points.size_bytes > 0
+    keep_calibration(subject, points.size_bytes[some], points.time_s[some])
+    return CalibratedNetwork(
+        fit, provenance(seed=seed, machine=this_machine()), measured.warnings, measured.to_dict(), measured.cost
+    )

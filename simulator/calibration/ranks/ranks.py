@@ -8,19 +8,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from simulator.base.errors import CalibrationError, reason
 from simulator.calibration.bench.group import LIMIT_S, Group
+from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.measurement import DISTURBED
-from simulator.calibration.bench.outcome import failure
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
-from simulator.models.doubt import Doubt
-from simulator.models.held_out import Floats, doubt_of_errors
+from simulator.models.doubt import Doubt, doubt_of_errors
+from simulator.models.load import Floats
 from simulator.models.network import LinkModel, fit_link
 
 WAKE_UP_S = 1e-4
@@ -90,9 +89,7 @@ class Ranks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._group.end()
 
     def prepare(self, kernel: str, n: int, rows: int) -> list[float]:
@@ -208,9 +205,7 @@ class CommandRanks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._group.end()
 
     def run(

@@ -10,7 +10,8 @@ from simulator import CalibrationError, ScenarioError
 from simulator.base import machine
 from simulator.base.randomness import stream
 from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
-from simulator.calibration.apex.plan import Cell, block_of, room_for
+from simulator.calibration.apex.plan import Cell
+from simulator.calibration.apex.reader import block_of, room_for
 from simulator.calibration.apex.sweep import Readers, Visit, Visits
 from simulator.calibration.kernels import apex_access as access
 from simulator.models.memory.file import read_memory_times

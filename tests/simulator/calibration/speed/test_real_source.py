@@ -16,7 +16,7 @@ from simulator.calibration import RealSource, fit_speed, save_speed_model
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.sampling import Effort, Room, find_ends
 from simulator.calibration.speed.subjects import command_subject
-from simulator.models.speed_file import load_speed
+from simulator.models.speed import load_speed
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite, stored
 
