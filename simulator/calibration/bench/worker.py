@@ -24,7 +24,7 @@ SUBJECTS: Final = {
     "apex": "simulator.calibration.apex.reader",
     "body": "simulator.characterisation.parallel.bodies",
     "command": "simulator.calibration.bench.launcher",
-    "kernel": "simulator.calibration.kernels",
+    "kernel": "simulator.calibration.speed.solo",
     "load": "simulator.characterisation.derive.child",
     "ping-pong": "simulator.calibration.pingpong.ends",
     "rank": "simulator.calibration.ranks.programs",
