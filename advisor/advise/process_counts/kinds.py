@@ -162,7 +162,8 @@ def layout_of_advice(advice: "ProcessCountAdvice", hosts: Hosts | None = None) -
         if not part["pes"]:
             continue
         count = advice.kinds[name][0]
-        named = _made_up(name, count) if hosts is None else list(hosts.get(name, ()))
+        own = [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
+        named = own if hosts is None else list(hosts.get(name, ()))
         if fault := _fault(name, count, named):
             faults.append(fault)
             continue
@@ -189,7 +190,3 @@ def host_files(layout: Layout, name: str) -> dict[str, str]:
 def host_commands(layout: Layout, name: str) -> str:
     """How these files are used, a line each."""
     return launches(layout, (name, f"{name}.mpich", f"{name}.openmpi", f"{name}.rankfile", f"{name}.slurm"))
-
-
-def _made_up(name: str, count: int) -> list[str]:
-    return [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
