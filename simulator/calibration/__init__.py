@@ -304,10 +304,10 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 _MOVED = {
-    "Compared": "advisor.reproduce.builders",
+    "Compared": "advisor.reproduce.gbbp_live",
     "LEAST_SIZES": "advisor.advise.process_counts.construction",
     "Wishes": "advisor.advise.process_counts.construction",
-    "compare_builders": "advisor.reproduce.builders",
+    "compare_builders": "advisor.reproduce.gbbp_live",
     "every_configuration": "advisor.advise.process_counts.configurations",
     "plan_construction": "advisor.advise.process_counts.planning",
 }

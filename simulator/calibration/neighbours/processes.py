@@ -10,8 +10,7 @@ from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.neighbours.plan import Item
-from simulator.calibration.speed.runners import CommandRunner
-from simulator.calibration.speed.subjects import CommandSubject
+from simulator.calibration.speed.subjects import CommandRunner, CommandSubject
 
 _SETTLE_S = 0.03
 """What neighbours are given to fill caches and queues before anything is measured beside them."""

@@ -48,7 +48,7 @@ def message_sizes(max_bytes: int) -> tuple[int, ...]:
         If it is not in 1 byte to 1 GiB.
     """
     if not 1 <= max_bytes <= MAX_BYTES:
-        raise ScenarioError(f"largest message: {max_bytes} bytes found, 1 to {MAX_BYTES} allowed")
+        raise ScenarioError(f"largest message is {max_bytes} bytes; give 1 to {MAX_BYTES}")
     powers = [2**power for power in range(max_bytes.bit_length())]
     return tuple(size for size in sorted({*powers, *(3 * power // 2 for power in powers[1:])}) if size <= max_bytes)
 

@@ -21,8 +21,7 @@ from simulator.characterisation.costs.memory_term import (
 )
 from simulator.characterisation.costs.micro import Micro
 from simulator.characterisation.costs.observations import KERNEL, MICRO, STREAM, Counts, Observation, bytes_of
-from simulator.characterisation.costs.run_store import RunStore, fingerprint
-from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
+from simulator.characterisation.costs.timing import RunStore, Timed, Times, fingerprint, time_in_turns
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
 from simulator.characterisation.derive.arguments import of_sizes
 from simulator.characterisation.derive.derivation import Derived, derive_seg

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.reproduce.builders import (
+from advisor.reproduce.gbbp_live import (
     GridLane,
     HeldOutLane,
     PointsSoFar,

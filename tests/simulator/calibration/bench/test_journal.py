@@ -15,7 +15,7 @@ from simulator.calibration.apex.sweep import Visit, Visits
 from simulator.calibration.bands import KeptReplay, Measurement
 from simulator.calibration.bands.source import ReplaySource
 from simulator.calibration.bench.journal import Journal, PointStore, points_kept, read_entries
-from simulator.characterisation.costs.run_store import RunStore
+from simulator.characterisation.costs.timing import RunStore
 from tests.support.stored_points import stored
 
 SUBJECT = {"what": "a test"}
