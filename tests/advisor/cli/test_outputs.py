@@ -10,7 +10,7 @@ import typing
 
 import pytest
 
-from advisor.cli import app
+from advisor.cli.commands import app
 from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
 from simulator import ScenarioError, files
 from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here
