@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from advisor.reproduce.builders import Compared, compare_builders
-from advisor.reproduce.gbbp import METHODS, paper_line, paper_rows, score
+from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
 from simulator import Machine, files, plots, provenance, this_machine, units
 from simulator.calibration import RealPoint
 
