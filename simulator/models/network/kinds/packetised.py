@@ -29,7 +29,7 @@ FEWEST_POINTS = 7
 HARDLY = 2.0
 """Parameters are negative only where that fits better by so many standard errors."""
 UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
-TOGETHER = "alpha and beta are not told apart by one distance"
+TOGETHER = "one distance does not separate alpha and beta"
 
 
 @dataclass(frozen=True)
