@@ -160,7 +160,10 @@ def test_what_cannot_be_searched_is_refused():
         branch_and_bound(many_kinds(30, 240))
     with pytest.raises(ScenarioError, match="objective: there is no 'best'; name one of mean, p95"):
         Problem(big.kinds, big.runs, objective="best")
-    with pytest.raises(ScenarioError, match=r"kind kind0: \[101, 1\] found, up to 100 PEs"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"allocation: kind kind0 is \[101, 1\]; give up to 100 PEs with 1 to 4 processes each or \[0, 0\]",
+    ):
         big.check(np.array([[[101, 1], *[[0, 0]] * 9]]))
     with pytest.raises(ScenarioError, match="no process found"):
         big.check(np.zeros((1, 10, 2), dtype=np.int64))

@@ -128,7 +128,7 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
     assert (
-        err == f"error: {model}: kind: 'weather' found, 'runtime', 'speed', 'memory', 'network', 'neighbours' allowed\n"
+        err == f"error: {model}: kind is 'weather'; give one of 'runtime', 'speed', 'memory', 'network', 'neighbours'\n"
     )
     model.write_text('{"kind": "memory", "format": 1, "model": {"levels": []}}')
     code, out, err = apportion("predict", model, "--at", targets)
