@@ -124,9 +124,7 @@ def regular_step(trace: LoadTrace) -> float:
     steps = trace.durations_s
     least, greatest = float(np.min(steps)), float(np.max(steps))
     if greatest - least > REGULAR * least:
-        raise TraceError(
-            f"trace: steps between samples are {least:g} s to {greatest:g} s; resample the trace to equal ones"
-        )
+        raise TraceError(f"trace: steps between samples are {least:g} s to {greatest:g} s; resample the trace")
     return trace.end_s / trace.values.size
 
 

@@ -273,7 +273,7 @@ class CostVector:
         """
         if method not in METHODS:
             raise ScenarioError(
-                f"{method!r} is not a method; write one of {', '.join(METHODS)}{meant(method, METHODS)}"
+                f"{method}: this is no method; write one of {', '.join(METHODS)}{meant(method, METHODS)}"
             )
         if not isinstance(data, Mapping):
             raise ScenarioError(f"{method}: {data!r} is not a mapping; write fields with names")
@@ -285,7 +285,7 @@ class CostVector:
             )
         known = {forms[0], *_FORMS[forms[0]], "memory", "notes"}
         faults = [
-            f"{method}: {key!r} is not a key of a method; there are {', '.join(sorted(known))}{meant(key, known)}"
+            f"{method}: {key}: this is no key of a method; there are {', '.join(sorted(known))}{meant(key, known)}"
             for key in data
             if key not in known
         ]
@@ -323,7 +323,7 @@ class _Reader:
             made = CostVector.cycles(cycle_s, external=external, method=self.method)
         elif form == "timed":
             if self.data["timed"] is not True:
-                self.faults.append(f"{self.method}: timed is {self.data['timed']!r}; write true")
+                self.faults.append(f"{self.method}: timed: {self.data['timed']!r} is not true; write true")
             made = CostVector(self.method, CostVector.timed().costs)
         else:
             made = CostVector(self.method, self._costs())
@@ -386,7 +386,7 @@ class _Reader:
         wanted = "a finite number" if negative else f"a finite number {'above' if above else 'of at least'} 0"
         ok = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
         if not ok or (not negative and value < 0) or (above and value == 0):
-            self.faults.append(f"{self.method}: {where} is {value!r}; write {wanted}")
+            self.faults.append(f"{self.method}: {where}: {value!r} is not {wanted}")
             return 1.0
         return float(value)
 
@@ -460,7 +460,7 @@ class HardwareModel:
                 f"kind {found!r} is no resource model; name a file of format {FORMAT} and kind {KIND!r}"
             )
         faults = [
-            f"{key!r} is not a key of a resource model; there are {', '.join(_KEYS)}{meant(key, _KEYS)}"
+            f"{key}: this is no key of a resource model; there are {', '.join(_KEYS)}{meant(key, _KEYS)}"
             for key in data
             if key not in _KEYS
         ]

@@ -34,7 +34,7 @@ class MemoryLevel:
         given = {"capacity": self.capacity_bytes, "latency": self.latency_s, "gap": self.gap_s}
         for field, value in given.items():
             if not value >= 0 or (field != "capacity" and math.isinf(value)):
-                raise ScenarioError(f"platform: level {self.name}: {field} is {value:g}; give a number of at least 0")
+                raise ScenarioError(f"platform: level {self.name}: {field}: {value:g} is not a number of at least 0")
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class MemoryUse:
             raise ScenarioError(f"application: memory: {said}; give {wanted}")
         if not 0 < self.footprint_share <= 1:
             share = self.footprint_share
-            raise ScenarioError(f"application: memory: footprint_share is {share:g}; give a number above 0 and up to 1")
+            raise ScenarioError(f"application: memory: footprint_share: {share:g} is not above 0 and up to 1")
         if not 0 <= 2 * self.written_per_unit <= self.accesses_per_unit:
             most = f"half the {self.accesses_per_unit:g} accesses_per_unit"
             raise ScenarioError(
-                f"application: memory: written_per_unit is {self.written_per_unit:g}; give 0 up to {most}"
+                f"application: memory: written_per_unit: {self.written_per_unit:g} is not 0 up to {most}"
             )
 
     @property

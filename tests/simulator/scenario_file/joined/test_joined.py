@@ -333,7 +333,7 @@ BAD_MEMORY = {
     "no levels": ({}, "model.levels: none found, 1 to 16 memory levels allowed"),
     "a level without gap": ({"levels": [{"latency_s": 1}]}, "model.levels.0: gap_s: missing"),
     "no capacity": ({"levels": [{"latency_s": 1, "gap_s": 1}] * 2}, "level1: capacity None found"),
-    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency is -1; give"),
+    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency: -1 is not"),
 }
 
 
