@@ -14,7 +14,7 @@ from simulator.calibration.kernels.naive_matmul import loops
 from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.kernels.table import study_kernel
 from simulator.characterisation.parallel.steps import keep_part
-from simulator.programs.templates.work import Asked
+from simulator.programs.graphs.work import Asked
 
 
 @dataclass(frozen=True)
