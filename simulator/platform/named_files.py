@@ -51,7 +51,7 @@ class NamedFiles:
 
     def speed(self, name: str) -> SpeedBand | SpeedSurface:
         """The band or surface of a speed model."""
-        from simulator.models.speed import load_speed  # only here: SciPy is slow to import
+        from simulator.models.speed import load_speed
 
         def read(path: Path) -> SpeedBand | SpeedSurface:
             speed, about = load_speed(path)
@@ -87,7 +87,7 @@ class NamedFiles:
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
-        from simulator.models.regression.runtime_model import load_runtime_model  # only here: SciPy is slow to import
+        from simulator.models.regression.runtime_model import load_runtime_model
 
         return self._once("runtime", name, load_runtime_model)
 

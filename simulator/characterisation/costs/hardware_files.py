@@ -4,7 +4,7 @@ from pathlib import Path
 
 from simulator.base import files, machine
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.costs.run_store import fingerprint
+from simulator.characterisation.costs.timing import fingerprint
 from simulator.models.resource import HardwareModel, load_resource_model
 
 

@@ -10,8 +10,7 @@ from advisor.reproduce import parallel_study
 from simulator import ScenarioError, randomness
 from simulator.characterisation import PARALLEL_KERNELS, foretell, run_in_turns, shares
 from simulator.characterisation.parallel.bodies import BODIES
-from simulator.characterisation.parallel.steps import keep_part
-from simulator.characterisation.parallel.table import numbers
+from simulator.characterisation.parallel.table import keep_part, numbers
 from simulator.models import CostVector, HardwareModel
 from simulator.models.network import LinkModel
 from tests.support.command_line import apportion_here
@@ -100,7 +99,7 @@ def test_a_process_alone_is_right_and_a_spoilt_result_is_seen(name):
     ("words", "told"),
     [
         (["matmul", "--parallel", "--processes", "0"], "--processes: 0 found, whole numbers of 1 to 512"),
-        (["fft", "--parallel"], "--parallel: 'fft' found, kernels with a template allowed: integration, sort, matmul"),
+        (["fft", "--parallel"], "--parallel: 'fft' is no kernel with a template; name integration, sort, matmul"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, told):

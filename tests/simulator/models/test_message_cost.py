@@ -9,8 +9,7 @@ from advisor.cli import _run
 from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.base.files import shipped
-from simulator.calibration.pingpong.cost import measure_cost
-from simulator.calibration.pingpong.pairs import local_pairs
+from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
 from simulator.models.network.file import fit_network_table, message_cost
 from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
 

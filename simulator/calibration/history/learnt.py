@@ -9,21 +9,122 @@ median and the default, and the default of 5 % counts as four of them:
 """
 
 import datetime
+import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.errors import MALFORMED
-from simulator.base.machine import Machine
-from simulator.calibration.bench.point_store import plain
-from simulator.calibration.history.kept import keep, kept
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.base.machine import Machine, this_machine
+from simulator.calibration.bench.journal import plain
 from simulator.models.doubt import DRIFT
 
-KIND = "calibration"
+# What commands learnt of this machine, kept for those that follow: calibrations and verifications, a line for each.
+#
+# One file of JSON lines in the user's state folder (`files.user_state`), which only grows. Each line says its kind,
+# when and on which machine it was made; lines of other machines are ignored. Nothing is looked up here while
+# simulating: what is learnt is written into models when these are made.
+
+
+FORMAT = 1
+NAME = "learnt.jsonl"
+IDENTITY = ("host", "cpu_model")
+"""What two descriptions of one machine agree on, whatever is updated or added."""
+
+
+class KeptWarning(UserWarning):
+    """Lines of the file that could not be read, or an entry that could not be kept."""
+
+
+def identity(machine: Machine) -> dict[str, Any]:
+    """What tells a machine from others."""
+    return {name: getattr(machine, name) for name in IDENTITY}
+
+
+def keep(kind: str, entry: Mapping[str, Any], *, machine: Machine | None = None) -> None:
+    """Append an entry; where the folder or the disk allows none, it is told and nothing else happens.
+
+    Parameters
+    ----------
+    kind
+        What it is, such as `calibration`.
+    entry
+        Plain data without NaN or infinity.
+    machine
+        By default this one.
+    """
+    folder = files.user_state()
+    if folder is None:
+        warnings.warn("state: no private folder to keep it in; set APPORTION_STATE to one", KeptWarning, stacklevel=2)
+        return
+    line = {
+        "format": FORMAT,
+        "kind": kind,
+        "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": identity(machine or this_machine()),
+        "entry": dict(entry),
+    }
+    path = folder / NAME
+    try:
+        torn = path.exists() and not files.read_bytes(path).endswith(b"\n")
+        with files.open_append(path) as stream:
+            stream.write(f"{chr(10) if torn and path.stat().st_size else ''}{json.dumps(line, allow_nan=False)}\n")
+    except (ApportionError, OSError) as error:
+        warnings.warn(f"{path}: nothing is kept here: {error}", KeptWarning, stacklevel=2)
+
+
+def kept(kind: str, *, machine: Machine | None = None) -> tuple[dict[str, Any], ...]:
+    """The entries of a kind of this machine, oldest first, each with `made`; nothing where none was kept.
+
+    Torn and foreign lines are left out with a warning.
+    """
+    folder = files.user_state()
+    path = None if folder is None else folder / NAME
+    if path is None or not path.exists():
+        return ()
+    try:
+        lines = [line for line in files.read_bytes(path).split(b"\n") if line]
+    except ApportionError as error:
+        warnings.warn(f"{error}; what was learnt before is not used", KeptWarning, stacklevel=2)
+        return ()
+    read = [_read(line) for line in lines]
+    if lost := read.count(None):
+        many = "1 line is" if lost == 1 else f"{lost} lines are"
+        warnings.warn(f"{path}: {many} torn or foreign and left out", KeptWarning, stacklevel=2)
+    here = identity(machine or this_machine())
+    mine = (line for line in read if line is not None and line["kind"] == kind and line["machine"] == here)
+    return tuple(line["entry"] | {"made": line["made"]} for line in mine)
+
+
+def _read(line: bytes) -> dict[str, Any] | None:
+    """A line of ours; None if it is none."""
+    try:
+        found = files.parse_json(line.decode(), "")
+    except (ScenarioError, UnicodeDecodeError):
+        return None
+    whole = isinstance(found, dict) and found.get("format") == FORMAT
+    forms = {"kind": str, "made": str, "machine": dict, "entry": dict}
+    whole = whole and all(isinstance(found.get(name), form) for name, form in forms.items())
+    return found if whole else None
+
+
+def state_file() -> Path | None:
+    """Where entries are kept; None where there is no private folder."""
+    folder = files.user_state()
+    return None if folder is None else folder / NAME
+
+
+# How far a machine drifts between measuring and use: learnt from the calibrations of it that were kept.
+
+
+_KIND = "calibration"
 PRIOR = 4
 """Observations that the default counts as."""
 APART_S = 600.0
@@ -81,13 +182,13 @@ def keep_calibration(
     when = made or datetime.datetime.now(datetime.UTC)
     columns = {name: np.asarray(column, np.float64).tolist() for name, column in (("sizes", sizes), ("values", values))}
     entry = {"subject": plain(dict(subject)), **columns, "error": float(error), "measured": when.isoformat()}
-    keep(KIND, entry, machine=machine)
+    keep(_KIND, entry, machine=machine)
 
 
 def learnt_drift(subject: Mapping[str, Any], *, machine: Machine | None = None) -> Drift:
     """The drift of a subject on this machine; the default where no two calibrations can be compared."""
     wanted = plain(dict(subject))
-    read = (_curve(entry) for entry in kept(KIND, machine=machine) if entry.get("subject") == wanted)
+    read = (_curve(entry) for entry in kept(_KIND, machine=machine) if entry.get("subject") == wanted)
     return of_observations(_observed([curve for curve in read if curve is not None]))
 
 

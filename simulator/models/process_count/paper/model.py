@@ -1,6 +1,6 @@
 """The paper's model as fitted: total time is the longest computation + communication of the kinds that take part."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -9,20 +9,85 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.models.process_count.estimates import Estimates, ShareTables
-from simulator.models.process_count.paper import documents
-from simulator.models.process_count.paper.assembly import (
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.models.process_count.paper.fits import (
     ALONE,
     BY_1_P,
     BY_P,
     CONSTANT,
+    LEAST_PROCESS_COUNTS,
+    LEAST_PROCESSES,
+    LEAST_SIZES,
     Built,
+    Composed,
+    Configurations,
+    MemoryRegimes,
     Options,
     build,
+    check_composed,
+    configurations,
+    powers,
 )
-from simulator.models.process_count.paper.curves import LEAST_SIZES, fit_curves, powers
-from simulator.models.process_count.paper.runs_of_one_kind import Configurations
-from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
+from simulator.models.process_count.runs import (
+    AllocationRuns,
+    Estimates,
+    Floats,
+    Ints,
+    ShareTables,
+    mixed_bits,
+    row_faults,
+)
+
+# Its coefficients, to read.
+
+
+def coefficients(kinds: tuple[str, ...], one: Configurations, built: Built) -> dict[str, Any]:
+    """k0 to k11 under the paper's names; of the whole time, where it alone is known, k0 to k3, and k8, k7, k9."""
+    curves = built.curves
+    unit = curves.scale ** np.arange(4)
+    nt = [
+        {**_configuration(kinds, one, at), "pes": int(one.pes[at]), **_nt(curves.nt[0, :, i] / unit)}
+        for i, at in enumerate(curves.at.tolist())
+    ]
+    pt = [
+        {**_configuration(kinds, one, at), "reference_pes": int(one.pes[at]), **_pt(curves.pt[0, :, i])}
+        for i, at in enumerate(curves.group_at.tolist())
+    ]
+    composed = [
+        {
+            "kind": kinds[made.target],
+            "source": kinds[made.source],
+            "factors": made.factors[0].tolist(),
+            "fitted": made.fitted,
+        }
+        for made in built.compositions
+    ]
+    adjusted = [
+        {"kind": kinds[line.kind], "size": line.size, "runs": line.runs, "a": line.slope[0], "b_s": line.offset_s[0]}
+        for line in built.adjustments
+    ]
+    return {"nt": nt, "pt": pt, "composed": composed, "adjusted": adjusted}
+
+
+def _configuration(kinds: tuple[str, ...], one: Configurations, at: int) -> dict[str, Any]:
+    return {"kind": kinds[one.kind[at]], "procs": int(one.m[at]), "regime": int(one.regime[at])}
+
+
+def _nt(rows: Floats) -> dict[str, float]:
+    names = dict(zip(("k3", "k2", "k1", "k0"), rows[0].tolist(), strict=True))
+    if len(rows) > 1:
+        names |= dict(zip(("k6", "k5", "k4"), rows[1].tolist(), strict=False))
+    return dict(sorted(names.items()))
+
+
+def _pt(rows: Floats) -> dict[str, float]:
+    if len(rows) == 1:
+        return dict(zip(("k8", "k7", "k9"), rows[0].tolist(), strict=True))
+    return {
+        **dict(zip(("k8", "k7"), rows[0].tolist(), strict=False)),
+        **dict(zip(("k11", "k10", "k9"), rows[1].tolist(), strict=True)),
+    }
+
 
 # Fixed standard normal scores: the same spread-out numbers everywhere, without a generator.
 
@@ -33,10 +98,7 @@ def normal_scores(pairs: int, count: int) -> Floats:
     Counters mixed by splitmix64, then Box and Muller's transform; mirrored, so that what is linear keeps its mean.
     """
     even = count + count % 2
-    mixed = np.arange(1, pairs * even + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
+    mixed = mixed_bits(np.arange(1, pairs * even + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     uniform = ((mixed >> np.uint64(11)).astype(float) + 0.5) / 2.0**53
     radius, angle = uniform.reshape(2, -1)
     radius = np.sqrt(-2 * np.log(radius))
@@ -109,8 +171,7 @@ class PaperModel:
         What is left over is set against what a relative error of 1 would leave, so that fits of absolute times do not
         let short runs speak for long ones.
         """
-        misfit = fit_curves(self.one, self.one.seconds[np.newaxis], misfit=True).misfit
-        left, expected, freedom = np.moveaxis(misfit, -1, 0)
+        left, expected, freedom = np.moveaxis(self.built.curves.misfit, -1, 0)
         counts = (freedom > 0.5) & (expected > 0)
         weight = np.where(counts, freedom, 0.0)
         share = np.where(counts, left / np.where(counts, expected, 1.0), 0.0)
@@ -146,11 +207,7 @@ class PaperModel:
         Intervals hold one run: the spread of the members and the noise of a run.
         """
         mean = self._makespans(self._curves[np.newaxis], size, allocations)[0]
-        spread = np.empty(len(allocations))
-        for start in range(0, len(allocations), CHUNK):
-            own = slice(start, start + CHUNK)
-            members = self._makespans(self._member_curves, size, allocations[own])
-            spread[own] = np.where(np.isfinite(mean[own]), members, 0.0).std(axis=0)
+        spread = np.where(np.isfinite(mean), self.members(size, allocations), 0.0).std(axis=0)
         of_a_run = self.noise.max() * np.where(np.isfinite(mean), mean, 0.0)
         half = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(spread, of_a_run)
         low = np.where(mean > 0, np.maximum(mean - half, 0.0), mean - half)
@@ -168,13 +225,22 @@ class PaperModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the runs and options that make the model, and its coefficients to read."""
+        runs, options, regimes = vars(self.runs).copy(), self.options, self.options.regimes
+        del runs["kinds"]
+        for phase in ("comp_s", "comm_s"):
+            runs[phase] = np.where(np.isnan(runs[phase]), None, runs[phase].astype(object))
         return {
             "kind": "process_count",
             "method": "paper",
             "kinds": list(self.kinds),
-            "runs": documents.runs_document(self.runs),
-            "options": documents.options_document(self.options),
-            "coefficients": documents.coefficients(self.kinds, self.one, self.built),
+            "runs": {name: values.tolist() for name, values in runs.items()},
+            "options": {
+                "compose": {name: vars(composed) for name, composed in options.compose.items()},
+                "regimes": regimes and {**vars(regimes), "thresholds_bytes": list(regimes.thresholds_bytes)},
+                "adjust": options.adjust,
+                "adjust_size": options.adjust_size,
+            },
+            "coefficients": coefficients(self.kinds, self.one, self.built),
             "noise": self.noise.tolist(),
             "warnings": list(self.warnings),
         }
@@ -228,3 +294,132 @@ class PaperModel:
         regime = regimes.regime(size, kinds, m / p)
         at = np.clip(m, 1, self.built.borrowed.shape[1]) - 1
         return np.asarray((self.built.borrowed[kinds, at, regime, (p > m).astype(int)] & (m > 0)).any(axis=1))
+
+
+# From runs, or a document that holds them.
+
+
+def fit_paper(
+    runs: AllocationRuns,
+    *,
+    compose: Mapping[str, Composed] | None = None,
+    regimes: MemoryRegimes | None = None,
+    adjust: bool = True,
+    adjust_size: float | None = None,
+) -> PaperModel:
+    """Fit N-T and P-T models of every kind and number of processes per PE, by ordinary least squares.
+
+    Runs of one kind alone teach N-T and P-T models; mixed runs serve the factors of composition and the adjustment.
+    Where computation and communication are known (`comp_s`, `comm_s`) each has its own form; where only `time_s` is
+    known, the whole time is fitted with the sum of both forms: `N^3, N^2, N, 1`, and `curve/P, P*curve, 1`.
+
+    Parameters
+    ----------
+    runs
+        At least 4 problem sizes of a configuration and, for several PEs, 3 PE counts above one of some kind.
+    compose
+        Kind -> where its P-T models come from; by default kinds without any take another kind's with fitted factors.
+    regimes
+        Bins of their own by memory in use.
+    adjust
+        Whether to correct communication linearly for 3 processes per PE and more, where mixed runs allow it.
+    adjust_size
+        Problem size of the runs to adjust to, by default the largest with any.
+
+    Raises
+    ------
+    ScenarioError
+        If the runs are too few, with how many more are needed, or a kind has none and nothing to be composed from.
+
+    Notes
+    -----
+    Kishimoto and Ichikawa, sections 3.2 to 3.5 and 4.1; the reference of a P-T model is the smallest measured P > m.
+    """
+    if faults := row_faults(runs):
+        raise ScenarioError(faults)
+    options = Options(dict(compose or {}), regimes, adjust, adjust_size)
+    check_composed(options.compose, runs.kinds)
+    if regimes is not None and len(regimes.thresholds_bytes) != len(runs.kinds):
+        found = len(regimes.thresholds_bytes)
+        raise ScenarioError(f"regimes: there are thresholds of {found} kinds; give those of all {len(runs.kinds)}")
+    one = configurations(runs, regimes)
+    built = build(runs, one, options)
+    _require(runs, one, built)
+    if adjust_size is not None and adjust and not built.adjustments:
+        wanted = f"two mixed runs of a kind with {LEAST_PROCESSES} processes per PE and more"
+        raise ScenarioError(f"adjust_size: N = {adjust_size:g} does not have {wanted}; name a size that has")
+    return PaperModel(runs, one, options, built)
+
+
+def from_dict(document: Mapping[str, Any]) -> PaperModel:
+    """The model of a document that `to_dict` gave: the same runs, fitted again.
+
+    Raises
+    ------
+    ScenarioError
+        If the document lacks something.
+    """
+    try:
+        kinds, found = tuple(map(str, document["kinds"])), document["runs"]
+        columns = [np.array(found[name], float) for name in ("size", "time_s", "comp_s", "comm_s")]
+        runs = AllocationRuns(kinds, columns[0], np.array(found["allocations"], np.int64), *columns[1:])
+        options = document["options"]
+        regimes = options["regimes"]
+        given: dict[str, Any] = {
+            "compose": {str(name): Composed(**composed) for name, composed in options["compose"].items()},
+            "regimes": regimes
+            and MemoryRegimes(
+                tuple(tuple(map(float, row)) for row in regimes["thresholds_bytes"]),
+                float(regimes["coefficient"]),
+                float(regimes["power"]),
+            ),
+            "adjust": bool(options["adjust"]),
+            "adjust_size": None if options["adjust_size"] is None else float(options["adjust_size"]),
+        }
+    except MALFORMED as error:
+        raise ScenarioError(
+            f"its runs or options are not those of the paper's model ({error}); fit it again"
+        ) from error
+    count = runs.size.size
+    shapes = ((count,), (count, len(kinds), 2), (count,), (count, len(kinds)), (count, len(kinds)))
+    if tuple(x.shape for x in (runs.size, runs.allocations, runs.time_s, runs.comp_s, runs.comm_s)) != shapes:
+        raise ScenarioError("runs have lists of unequal length; each needs one entry per run")
+    return fit_paper(runs, **given)
+
+
+def _require(runs: AllocationRuns, one: Configurations, built: Built) -> None:
+    """Refuse runs that are too few, with how many more of what."""
+    known = np.any(np.isfinite(built.roles[0, 0, ..., 0]), axis=(1, 2)).reshape(len(runs.kinds), -1)
+    alone, several = known[:, ALONE], known[:, BY_P]
+    faults = []
+    for kind, name in enumerate(runs.kinds):
+        if alone[kind] or several[kind]:
+            continue
+        mine = one.kind == kind
+        if not mine.any():
+            faults.append(f"{name}: no run uses this kind alone; add some, or a kind to compose it from")
+            continue
+        most = int(one.sizes[mine].max())
+        if most < LEAST_SIZES:
+            faults.append(
+                f"{name}: runs at {most} problem sizes are too few; add {LEAST_SIZES - most} more of one configuration"
+            )
+        else:
+            faults.append(f"{name}: no run is on one PE, and {_missing_counts(one, kind)}")
+    if not faults and not several.any() and (len(runs.kinds) > 1 or one.most_pes > 1):
+        best = min(range(len(runs.kinds)), key=lambda kind: LEAST_PROCESS_COUNTS - _counts(one, kind))
+        faults.append(f"{runs.kinds[best]}: {_missing_counts(one, best)}")
+    if faults:
+        raise ScenarioError(faults)
+
+
+def _counts(one: Configurations, kind: int) -> int:
+    """Most PE counts above one with enough sizes, of one m of this kind."""
+    usable = (one.kind == kind) & (one.pes > 1) & (one.sizes >= LEAST_SIZES)
+    return int(np.bincount(one.group[usable]).max(initial=0)) if usable.any() else 0
+
+
+def _missing_counts(one: Configurations, kind: int) -> str:
+    found = _counts(one, kind)
+    more = f"add {LEAST_PROCESS_COUNTS - found} more, with the same processes on each"
+    return f"{found} PE counts above one have {LEAST_SIZES} problem sizes, too few; {more}"
