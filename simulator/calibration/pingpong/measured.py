@@ -168,7 +168,7 @@ def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progr
 
 
 def _cost(plan: LinkPlan, pairs: Pairs, cpus: Sequence[tuple[int, int]]) -> MessageCost:
-    """Of the first pair; computations run beside both ends where both are here."""
+    """Of the first pair; computations compete with both ends where both are here."""
     here = cpus[0] if plan.address is None else ()
     found = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=here)
     # Between hosts one copy is made here, the other there.

@@ -123,7 +123,7 @@ def _seconds(step: ParallelStep, n: int, units: float, graph: Derived, costs: Co
     held = bytes_of(step.arguments(n, max(1, round(units))))
     found = float(expected_time(graph.seg, {"units": units}, costs, working_set_bytes=held).s)
     if found < 0:
-        raise ScenarioError(f"{step.name}: {found:.3g} s found for {units:g} units, a time of at least 0 allowed")
+        raise ScenarioError(f"{step.name}: {found:.3g} s come out for {units:g} units, and no time is below 0")
     return found
 
 
