@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.advisor.report.illustrated import simulated
 from tests.advisor.report.test_html import HOSTILE, hostile
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE, contrast

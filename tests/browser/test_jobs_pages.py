@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.advisor.report.test_jobs_pages import advised, compared
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}

@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from advisor.report.html import render_html
-from advisor.report.page import Figure, Table
-from advisor.report.pages import page_of
+from advisor.report.pages import page_of, render_html
 from simulator import plots
+from simulator.base.blocks import Figure, Table
 from tests.advisor.report.test_html import HOSTILE, Page, words
 from tests.command_line import apportion
 
