@@ -21,8 +21,7 @@ from simulator.characterisation.costs.memory_term import (
 )
 from simulator.characterisation.costs.micro import Micro
 from simulator.characterisation.costs.observations import KERNEL, MICRO, STREAM, Counts, Observation, bytes_of
-from simulator.characterisation.costs.run_store import RunStore, fingerprint
-from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
+from simulator.characterisation.costs.timing import RunStore, Timed, Times, fingerprint, time_in_turns
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
 from simulator.characterisation.derive.arguments import of_sizes
 from simulator.characterisation.derive.derivation import Derived, derive_seg
@@ -140,9 +139,9 @@ def calibrate_resource(
         left_s = max(1.0, budget_s - (time.monotonic() - begin))
         times = _time(counted, kept, budget_s=left_s, seed=seed, on_progress=on_progress)
     finally:
-        kept.close()
+        kept.journal.close()
     seen = observations(counted, kept.counts, times)
-    warnings = [*kept.warnings, *_warnings(wanted, counted, times, machine)]
+    warnings = [*kept.journal.warnings, *_warnings(wanted, counted, times, machine)]
     facts = provenance(seed=seed, machine=machine) | {
         "control_s": times.control_s,
         "control_spread": times.control_spread,

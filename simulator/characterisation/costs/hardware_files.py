@@ -4,9 +4,8 @@ from pathlib import Path
 
 from simulator.base import files, machine
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.costs.run_store import fingerprint
-from simulator.models.resource import HardwareModel
-from simulator.models.resource.file import load_resource_model
+from simulator.characterisation.costs.timing import fingerprint
+from simulator.models.resource import HardwareModel, load_resource_model
 
 
 def kept_here() -> Path:

@@ -11,8 +11,7 @@ from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, I
 from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
 from simulator.characterisation.costs.observations import KERNEL, MICRO, Observation, counted, operations
 from simulator.models.cost_fit import CostFit, fit_costs
-from simulator.models.resource import Cost, CostVector, HardwareModel, Method
-from simulator.models.resource.costs import FLOP_WEIGHTS
+from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, Method
 
 GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
 TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}

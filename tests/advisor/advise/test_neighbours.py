@@ -10,7 +10,7 @@ from advisor.advise.simulated import kinds_of
 from advisor.advise.strategies import at_work, simplest, tied
 from advisor.report.explanation import sharing_lines
 from simulator import Configuration, load_scenario, read_template, run
-from tests.advisor.report.rendered import explained
+from tests.support.rendered import explained
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 
 from simulator import Interrupted
 from simulator.calibration import kept
-from tests.command_line import apportion as in_a_process
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion as in_a_process
+from tests.support.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
 DGEMM = ROOT / "scenarios" / "papers" / "gbbp_dgemm.csv"
@@ -62,13 +62,13 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path):
         return str(caught.value)
 
     assert told(None) == "interrupted; nothing is kept without --output or --store"
-    assert told(tmp_path / "none") == "interrupted; no point was finished"
+    assert told(tmp_path / "none") == "interrupted; no points were finished"
     path = rising(tmp_path / "t.csv")
     apportion("calibrate", "speed", "--replay", path, "--method", "gbbp", "--store", "s.jsonl", cwd=tmp_path)
     with (tmp_path / "s.jsonl").open("ab") as stream:
         stream.write(b'{"key": 1, "fini')
     assert told(tmp_path / "s.jsonl") == (
-        f"interrupted; {tmp_path}/s.jsonl keeps the 13 points finished, the same command goes on from there"
+        f"interrupted; 13 points are kept in {tmp_path}/s.jsonl; the same command goes on from there"
     )
 
 
@@ -109,12 +109,12 @@ def test_a_recorded_load_lowers_the_cuts(tmp_path):
         (("--replay", "bad.csv"), 2, "error: bad.csv:3: size_elements: 5 after 10 found"),
         (("--replay", "none.csv"), 2, "none.csv: no such file"),
         (("--replay", "instant.csv"), 2, "error: instant.csv:3: volume over cpu_s is inf per second; check the units"),
-        ((), 2, "one of --kernel, --command, --replay allowed"),
+        ((), 2, "Invalid value: the subject is missing; give one of --kernel, --command, --replay"),
         (("--replay", DGEMM, "--method", "best"), 2, "method: 'best' found"),
         (("--replay", DGEMM, "--budget", "1us"), 1, "too small for two points"),
-        (("--replay", DGEMM, "--accuracy", "no"), 2, "--accuracy: 'no' found"),
+        (("--replay", DGEMM, "--accuracy", "no"), 2, "Invalid value: --accuracy is 'no'; give a number above 0"),
         (("--replay", DGEMM, "--window", "3"), 2, "--window has no effect without --load"),
-        (("--replay", DGEMM, "--load", "t.csv"), 2, "--window needed"),
+        (("--replay", DGEMM, "--load", "t.csv"), 2, "Invalid value: --load needs --window; give it"),
         (("--replay", DGEMM, "--max-size", "10"), 2, "b: 10 elements found, more than a = 3072 allowed"),
     ],
 )

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.stored_points import stored
+from tests.support.stored_points import counted, kept
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
-SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
 
 
 def start(*arguments, cwd):
@@ -37,10 +36,6 @@ def end(process):
     return out
 
 
-def kept(path):
-    return stored(path)["points"]
-
-
 def end_half_way(process, path, count, by=signal.SIGKILL):
     """Send a signal as soon as so many points are on disk; what is there then."""
     limit = time.monotonic() + 60
@@ -51,14 +46,6 @@ def end_half_way(process, path, count, by=signal.SIGKILL):
     assert process.returncode in {-signal.SIGKILL, 130}, told
     assert len(kept(path)) >= count
     return kept(path), told
-
-
-def counted(tmp_path):
-    """A command line that notes every start in `log`."""
-    script = tmp_path / "app.py"
-    script.write_text(f"import sys\nopen({str(tmp_path / 'log')!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
-    line = f"{sys.executable} -S {script} {{n}}"
-    return ("--command", line, "--size", "n", "--volume", "n", "--max-size", 20_000, "--time-cap", "0.1s")
 
 
 def starts(tmp_path):
@@ -149,7 +136,7 @@ def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
-    kept_there = f"m.json.partial keeps the {len(before)} points finished, the same command goes on from there"
+    kept_there = f"{len(before)} points are kept in m.json.partial; the same command goes on from there"
     assert told[1] == f"error: interrupted; {kept_there}\n"
     out = end(start(*arguments, cwd=tmp_path))
     assert "of them were finished before and not measured again (m.json.partial)" in out

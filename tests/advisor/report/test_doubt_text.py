@@ -12,7 +12,7 @@ from advisor.report.explanation import (
     share_rows,
     whole_percents,
 )
-from tests.advisor.report.rendered import explained
+from tests.support.rendered import explained
 
 
 def source(name, share, **causes):

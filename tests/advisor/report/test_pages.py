@@ -9,9 +9,9 @@ from advisor import advice_document, explain, recommend
 from advisor.cli import _run
 from advisor.report.pages import page_of, render_html
 from simulator import load_scenario
-from tests.advisor.report.illustrated import TUTORIAL, illustrated, simulated
-from tests.advisor.report.sample import sample_document
-from tests.advisor.report.test_html import Page, hostile, words
+from tests.support.illustrated import TUTORIAL, illustrated, simulated
+from tests.support.pages import Page, hostile, words
+from tests.support.report_sample import sample_document
 
 LIMIT = 1_500_000
 """Bytes of a report."""

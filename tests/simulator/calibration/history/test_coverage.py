@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from simulator.calibration.history.comparisons import Comparison, keep_comparisons
 from simulator.calibration.history.coverage import (
     LEARNT,
     MOST,
+    Comparison,
     bias_of,
     coverage,
     factor,
+    keep_comparisons,
     learnt_in,
     share_held,
     widened,
     widening,
 )
 from simulator.models.doubt import Doubt
-from tests.simulator.calibration.history.test_comparisons import ONE
+from tests.support.comparisons import ONE
 
 HALF = 0.05
 """Half-width that is stated, as a logarithm."""
