@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
 from advisor.reproduce import allocation_surrogate as surrogate
 from advisor.reproduce.allocation_surrogate import SIZES, Cluster, Floats, Ints
 from advisor.reproduce.comparison import (
@@ -26,6 +25,7 @@ from advisor.reproduce.comparison import (
     lost,
     shipped_rows,
 )
+from advisor.reproduce.gbbp_live import table
 from simulator import files
 from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_process_counts
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.process_counts import advise_allocation
 from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes, every_configuration, plan_construction
-from advisor.report.text import table
+from advisor.reproduce.gbbp_live import table
 from simulator import ScenarioError, files, load_platform, provenance, this_machine
 from simulator.calibration import (
     AllocatedProgram,

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from advisor.report.text import table
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, judged
+from advisor.reproduce.gbbp_live import table
 from simulator import files, plots, this_machine
 from simulator.calibration import (
     JudgedFit,

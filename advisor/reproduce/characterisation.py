@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
 from advisor.reproduce import characterisation_study, parallel_study
 from advisor.reproduce.comparison import (
     NOT_REPRODUCED,
@@ -30,6 +29,7 @@ from advisor.reproduce.comparison import (
     published,
     shipped_rows,
 )
+from advisor.reproduce.gbbp_live import table
 from simulator import files, load_scenario, load_seg, plots, run, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 from simulator.characterisation import total_ruv

@@ -12,8 +12,8 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.text import table
 from advisor.reproduce.comparison import in_order
+from advisor.reproduce.gbbp_live import table
 from simulator import files
 from simulator.calibration import (
     LinkPlan,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
 from advisor.reproduce import gbbp_live
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, defined, lost
+from advisor.reproduce.gbbp_live import table
 from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
 from simulator import LoadTrace, files, plots, read_trace, units
 from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, build, read_recorded_sizes

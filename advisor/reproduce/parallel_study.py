@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.text import table
 from advisor.reproduce.comparison import published
+from advisor.reproduce.gbbp_live import table
 from simulator import PE, Application, Configuration, Platform, Scenario, ScenarioError, files, randomness, run, units
 from simulator.calibration import fit_network_table, load_network_model
 from simulator.characterisation import (

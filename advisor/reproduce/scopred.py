@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
 from advisor.reproduce.comparison import (
     PERCENT,
     RELATIVE_TO,
@@ -22,6 +21,7 @@ from advisor.reproduce.comparison import (
     judged,
     shipped_rows,
 )
+from advisor.reproduce.gbbp_live import table
 from simulator import ScenarioError, randomness
 from simulator.calibration import read_shipped_table
 from simulator.models import RuntimeModel, fit, make_runs
