@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import (
     PERCENT,
     RELATIVE_TO,
@@ -21,7 +22,6 @@ from advisor.reproduce.comparison import (
     judged,
     shipped_rows,
 )
-from advisor.reproduce.gbbp_live import table
 from simulator import ScenarioError, randomness
 from simulator.calibration import read_shipped_table
 from simulator.models import RuntimeModel, fit, make_runs
@@ -89,16 +89,16 @@ def text(result: dict[str, Any]) -> str:
         [
             TITLE,
             "",
-            *table(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
+            *aligned(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
             "",
             "error in %, mean / worst, and how many observed means lie in intervals of 95, 95, 90 %",
-            *table(["", *methods, "observed mean in"], errors),
+            *aligned(["", *methods, "observed mean in"], errors),
             "",
             f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction",
             "",
             "leave-out splits of the measurements, and made-up truths (formula N/P, 2 % noise, P <= 16 to 32 and 64)",
             "error in %, mean / worst",
-            *table(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
+            *aligned(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
         ]
     )
 
