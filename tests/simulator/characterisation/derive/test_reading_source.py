@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from simulator.base.errors import ScenarioError
 from simulator.characterisation.derive import fit
 from simulator.characterisation.derive.arguments import from_mapping, parse_arguments
-from simulator.characterisation.derive.constructs import CONSTRUCTS, PRINCIPAL, Counting, principal
-from simulator.characterisation.derive.kinds import Kinds
-from simulator.characterisation.derive.machine.instructions import operations
+from simulator.characterisation.derive.constructs import CONSTRUCTS, PRINCIPAL, Counting, Kinds, principal
+from simulator.characterisation.derive.machine.assembly import operations
 from simulator.characterisation.derive.source import read_source
 from simulator.characterisation.derive.symbolic import NOTHING, ONE, constant, recognised, variable
 from simulator.models.resource.costs import FLOP_WEIGHTS
