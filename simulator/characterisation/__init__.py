@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from simulator.characterisation.costs.guesses import DESIGN
     from simulator.characterisation.costs.hardware_files import kept_here, known_here, runs_beside
     from simulator.characterisation.costs.memory_term import times_of_model
-    from simulator.characterisation.kernels.study import StudyKernel
-    from simulator.characterisation.kernels.table import STUDY_KERNELS
+    from simulator.characterisation.kernels import STUDY_KERNELS, StudyKernel
     from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
@@ -36,10 +35,10 @@ _HOMES = {
     "ParallelKernel": "simulator.characterisation.parallel.table",
     "Processing": "simulator.programs.graphs.nodes",
     "RealTimes": "simulator.characterisation.parallel.real",
-    "STUDY_KERNELS": "simulator.characterisation.kernels.table",
+    "STUDY_KERNELS": "simulator.characterisation.kernels",
     "Seg": "simulator.programs.graphs.nodes",
     "Sequence": "simulator.programs.graphs.nodes",
-    "StudyKernel": "simulator.characterisation.kernels.study",
+    "StudyKernel": "simulator.characterisation.kernels",
     "Subject": "simulator.characterisation.study",
     "TIMED": "simulator.characterisation.parallel.foretold",
     "Totals": "simulator.programs.graphs.evaluate",

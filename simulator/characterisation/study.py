@@ -12,7 +12,7 @@ import numpy as np
 from simulator.base import formula, units
 from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
 from simulator.base.randomness import stream
-from simulator.characterisation.costs.calibration import compiled
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs.observations import bytes_of
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import refitted, with_guesses
@@ -25,8 +25,7 @@ from simulator.characterisation.derive.arguments import (
 )
 from simulator.characterisation.derive.derivation import Derived, derive_seg, runnable, ruvs_at
 from simulator.characterisation.derive.source import read_source
-from simulator.characterisation.kernels.study import StudyKernel
-from simulator.characterisation.kernels.table import study_kernel
+from simulator.characterisation.kernels import StudyKernel, study_kernel
 from simulator.models.error_summary import error_statistics
 from simulator.models.resource import CostVector, Guess, HardwareModel, Method, Ruv
 from simulator.models.resource import Times as Range

@@ -16,7 +16,7 @@ from mpi4py import MPI
 
 from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import Cell, block_of, room_for
-from simulator.calibration.kernels import apex_access as access
+from simulator.calibration.kernels import apexmap as access
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 Piece = tuple[int, int, int, int]

@@ -20,9 +20,8 @@ from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.bench.disturbance import may_be_off
 from simulator.calibration.bench.point_store import PointStore
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import panel_kernel
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
-from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.kernels.table import panel_kernel, sized_kernel
 from simulator.calibration.ranks.measuring import PRECISION
 from simulator.calibration.speed.runners import LateRunner, Runner, open_runner
 from simulator.calibration.speed.sampling import Effort, RealPoint, sample_point, visit

@@ -11,8 +11,8 @@ from typing import Any
 
 from simulator.calibration.bench import lifeline, memory
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import named_kernel
 from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.calibration.kernels.table import named_kernel
 
 
 class Solo:

@@ -10,8 +10,8 @@ import numpy as np
 
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula, parse
-from simulator.calibration.kernels.panels import MARK
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
+from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
 

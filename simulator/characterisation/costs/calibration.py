@@ -12,6 +12,7 @@ from simulator.base import machine as machines
 from simulator.base.errors import CalibrationError
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs import micro_floats, micro_ints, micro_memory
 from simulator.characterisation.costs.memory_term import (
     SWEEP_BYTES,
@@ -26,7 +27,7 @@ from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
 from simulator.characterisation.derive.arguments import of_sizes
 from simulator.characterisation.derive.derivation import Derived, derive_seg
-from simulator.characterisation.kernels.table import STUDY_KERNELS
+from simulator.characterisation.kernels import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel
 from simulator.programs.graphs.evaluate import total_ruv, used_methods
@@ -219,18 +220,6 @@ def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: 
     found = time_in_turns(timed, budget_s=left_s, generator=stream(seed, "costs"), on_round=told).after(earlier)
     kept.keep_times(found)
     return found
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function compiled by Numba as it is, once in a process."""
-    if function not in _COMPILED:
-        import numba
-
-        _COMPILED[function] = numba.njit(function)
-    return _COMPILED[function]
-
-
-_COMPILED: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def _warnings(

@@ -23,7 +23,7 @@ _RUN = (
     "characterisation/costs/micro*.py",
     "characterisation/costs/timing.py",
     "characterisation/derive/**/*.py",
-    "characterisation/kernels/*.py",
+    "characterisation/kernels.py",
     "calibration/kernels/*.py",
 )
 """What decides counts and times; below `simulator/`."""

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -231,8 +232,7 @@ def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> 
         counts = []
         for point in request["points"]:
             array[:] = 0
-            arguments = arguments_of(folder, point)
-            with_limit(request["limit_s"], lambda arguments=arguments: call(engine, symbol, arguments))
+            with_limit(request["limit_s"], partial(call, engine, symbol, arguments_of(folder, point)))
             counts.append(array[: len(counting.blocks)].tolist())
     except CodeFailedError as error:
         return {"failed": str(error)}
@@ -258,7 +258,7 @@ def _counts(folder: Path, request: Mapping[str, Any]) -> list[list[int]]:
         counts = np.zeros(request["counters"], dtype=np.int64)
         arguments = (*arguments_of(folder, point), counts)
         entry.compile(signature(arguments))
-        with_limit(request["limit_s"], lambda arguments=arguments: entry(*arguments))
+        with_limit(request["limit_s"], partial(entry, *arguments))
         found.append(counts.tolist())
     return found
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
+from simulator.calibration.kernels.matmul import loops
 from simulator.calibration.kernels.merge_sort import merge_sort
-from simulator.calibration.kernels.naive_matmul import loops
+from simulator.calibration.kernels.sized import compiled
 from simulator.calibration.pingpong.channels import Channel
-from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.parallel.steps import keep_part
 from simulator.characterisation.parallel.table import numbers, shares
 

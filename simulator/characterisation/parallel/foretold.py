@@ -7,7 +7,7 @@ import numpy as np
 
 from simulator.base import formula
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.costs.calibration import compiled
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs.observations import bytes_of
 from simulator.characterisation.costs.timing import Timed, time_in_turns
 from simulator.characterisation.costs.vectors import refitted, with_guesses

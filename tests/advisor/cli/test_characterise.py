@@ -43,7 +43,7 @@ def run(tmp_path, *words, timeout=60):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["characterise", "nothing"], "kernel: 'nothing' found, integration, sort, matmul"),
+        (["characterise", "nothing"], "there is no kernel 'nothing', only integration, sort, matmul"),
         (["characterise", "matmul", "--method", "hllc,abc"], "--method: 'abc' found, all or some of dbc,poc,hllc"),
         (["characterise", "none.py:f", "--args", "n=5"], "none.py: no such file"),
         (["characterise", "my.py:g", "--args", "n=5"], "function 'g' not found"),

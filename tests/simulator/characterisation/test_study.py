@@ -55,7 +55,7 @@ def test_a_design_is_a_range(file):
 @pytest.mark.parametrize(
     ("subject", "options", "told"),
     [
-        ("nothing", {}, "kernel: 'nothing' found"),
+        ("nothing", {}, "there is no kernel 'nothing'"),
         ("nofile.py:f", {}, "nofile.py: no such file"),
         ("FILE", {}, "no function named, FILE.py:FUNCTION allowed"),
         ("FILE:g", {}, "function 'g' not found, f allowed"),
