@@ -8,10 +8,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.characterisation.costs.calibration import calibrate_resource
+    from simulator.characterisation.costs.calibration import calibrate_resource, kept_here, known_here, runs_beside
     from simulator.characterisation.costs.guesses import DESIGN
-    from simulator.characterisation.costs.hardware_files import kept_here, known_here, runs_beside
-    from simulator.characterisation.costs.memory_term import times_of_model
+    from simulator.characterisation.costs.vectors import times_of_model
     from simulator.characterisation.kernels import STUDY_KERNELS, StudyKernel
     from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
@@ -48,16 +47,16 @@ _HOMES = {
     "check": "simulator.programs.graphs.check",
     "expected_time": "simulator.programs.graphs.evaluate",
     "foretell": "simulator.characterisation.parallel.foretold",
-    "kept_here": "simulator.characterisation.costs.hardware_files",
-    "known_here": "simulator.characterisation.costs.hardware_files",
+    "kept_here": "simulator.characterisation.costs.calibration",
+    "known_here": "simulator.characterisation.costs.calibration",
     "make_subject": "simulator.characterisation.study",
     "parallel_kernel": "simulator.characterisation.parallel.table",
     "parallel_work": "simulator.characterisation.parallel.foretold",
     "run_in_turns": "simulator.characterisation.parallel.real",
-    "runs_beside": "simulator.characterisation.costs.hardware_files",
+    "runs_beside": "simulator.characterisation.costs.calibration",
     "shares": "simulator.characterisation.parallel.table",
     "statistics": "simulator.characterisation.study",
-    "times_of_model": "simulator.characterisation.costs.memory_term",
+    "times_of_model": "simulator.characterisation.costs.vectors",
     "timing_formula": "simulator.programs.graphs.text",
     "timing_formulas": "simulator.programs.graphs.text",
     "total_ruv": "simulator.programs.graphs.evaluate",

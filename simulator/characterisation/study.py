@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base import formula, units
+from simulator.base import formula
 from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
 from simulator.base.randomness import stream
 from simulator.calibration.kernels.sized import compiled
-from simulator.characterisation.costs.observations import bytes_of
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
-from simulator.characterisation.costs.vectors import refitted, with_guesses
+from simulator.characterisation.costs.vectors import bytes_of, refitted, with_guesses
 from simulator.characterisation.derive.arguments import (
     Arguments,
     Values,
@@ -193,11 +192,6 @@ def show_size(values: Values) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in values.items())
 
 
-def show_time(seconds: float) -> str:
-    """Seconds with a unit."""
-    return units.show_duration(seconds)
-
-
 # What each method needs, what of that is here, and what it takes to use it (after the paper's table 2).
 
 
@@ -271,7 +265,6 @@ def tools() -> dict[str, str]:
 
 
 OnProgress = Callable[[str, float], None]
-DERIVED: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")
 MOST_DRIFT = 0.05
 """A control that differs by more than this share from that of the calibration is told."""
 

@@ -11,8 +11,8 @@ from simulator.base import files
 from simulator.base.machine import Machine
 from simulator.calibration.bench.journal import Journal, read_entries
 from simulator.calibration.bench.point_store import plain
-from simulator.characterisation.costs.observations import Counts
 from simulator.characterisation.costs.timing import Times
+from simulator.characterisation.costs.vectors import Counts
 
 FORMAT = 2
 _FORMAT_1 = b'{\n "format": 1,\n "kind": "cost runs"'

@@ -16,7 +16,6 @@ from simulator.characterisation.derive.machine.attribution import attribute, mac
 from simulator.characterisation.derive.machine.code import with_unforeseen
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
-from simulator.characterisation.derive.symbolic import loop_counts, working_set
 from simulator.models.resource import Method
 from simulator.programs.graphs.evaluate import total_ruv
 from simulator.programs.graphs.nodes import Graph, Seg
@@ -68,6 +67,8 @@ def derive_seg(
     ScenarioError
         If the function cannot be found, analysed, compiled, or run within the limit.
     """
+    from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
+
     source = read_source(*locate(target, function))
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
@@ -77,14 +78,9 @@ def derive_seg(
     faults = _whole_arrays(source, answer)
     if faults:
         raise ScenarioError(faults)
-    symbolic = loop_counts(source.functions[source.entry], counted.functions[source.entry], arguments)
-    builder = Builder(
-        Profile(arguments.points, answer.counts),
-        symbolic,
-        Machine(),
-        tuple(arguments.parameters),
-        working_set(arguments),
-    )
+    guesses = symbolic.loop_counts(source.functions[source.entry], counted.functions[source.entry], arguments)
+    profile, held = Profile(arguments.points, answer.counts), symbolic.working_set(arguments)
+    builder = Builder(profile, guesses, Machine(), tuple(arguments.parameters), held)
     graphs = _graphs(source, counted, answer, builder)
     codes = {method: with_unforeseen(code) if method == "icc" else code for method, code in answer.code.items()}
     attributed = [(attribute(method, code, builder), code) for method, code in codes.items()]

@@ -4,9 +4,13 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.characterisation import METHODS, characterise, make_subject, statistics
-from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
-from simulator.characterisation.costs.observations import MICRO, Observation
-from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
+from simulator.characterisation.costs.vectors import (
+    FLOP_RATE_OF,
+    MICRO,
+    MemoryTimesByWorkingSet,
+    Observation,
+    hardware_model,
+)
 from simulator.characterisation.study import about, tools
 
 FUNCTION = """
