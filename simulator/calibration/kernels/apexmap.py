@@ -67,7 +67,7 @@ def reader() -> Reader:
 def sweepers() -> tuple[Callable[[Words, int], float], Callable[[Words, int, float], None]]:
     """Vector loops over all words, again and again: `read(words, times) -> sum`, and `scale(words, times, factor)`.
 
-    The second one writes the first half of the words times a factor to the second half: nearly all stores go beside
+    The second one writes the first half of the words times a factor to the second half: nearly all stores go with
     loads, and alone they take longer than there. Additions go in any order, so that the compiler makes vectors of them.
     """
     read = compiled(_read_all, "float64(float64[::1], int64)", fastmath=True)

@@ -2,7 +2,7 @@
 
 Rows above and below a strip are given (`above`, `below`): rows of a neighbour, or of the border. The border has the
 value `BORDER`, left and right of the points too. Size and volume are those of the application `stencil`: the strip's
-rows, old and new, and two rows beside it; four additions and a multiplication for each point.
+rows, old and new, and two rows next to it; four additions and a multiplication for each point.
 """
 
 from collections.abc import Callable

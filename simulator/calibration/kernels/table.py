@@ -1,7 +1,7 @@
 """All kernels of one parameter, by name, and those on panels of a stated number of columns.
 
 A process of `matmul` multiplies its rows of A with all of B, one of `stencil` averages its rows of points. A panel of
-few rows is slower than a square of as many elements, for B is packed anew for each; so speeds are measured in shape.
+few rows is slower than a square of as many elements, for B is packed again for each; so speeds are measured in shape.
 """
 
 from simulator.base.errors import ScenarioError

@@ -68,7 +68,7 @@ OnProgress = Callable[[str, float], None]
 COUNTING_SHARE = 0.7
 """Of the budget, at most, goes into compiling and counting; what is counted is kept."""
 LEAST_S = 30e-9
-"""Runs that take less cannot be told from their call and teach nothing."""
+"""Runs that take less cannot be distinguished from their call and teach nothing."""
 _KEEP_EVERY_S = 5.0
 
 
@@ -190,7 +190,7 @@ def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: 
         timed[-1].function(*one.arguments())
     last = time.monotonic()
 
-    def told(found: Times, share: float) -> None:
+    def keep(found: Times, share: float) -> None:
         nonlocal last
         on_progress("timing in turns", 0.8 + 0.2 * share)
         if time.monotonic() - last > _KEEP_EVERY_S:
@@ -198,7 +198,7 @@ def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: 
             kept.keep_times(found.after(earlier))
 
     left_s = max(1.0, budget_s - (time.monotonic() - begin))
-    found = time_in_turns(timed, budget_s=left_s, generator=stream(seed, "costs"), on_round=told).after(earlier)
+    found = time_in_turns(timed, budget_s=left_s, generator=stream(seed, "costs"), on_round=keep).after(earlier)
     kept.keep_times(found)
     return found
 
@@ -220,7 +220,7 @@ def _warnings(
         found.append(f"the control varied by +-{times.control_spread:.0%}: others were running, costs hold that")
     if machine.load_average[0] > 0.5:
         found.append(
-            f"load {machine.load_average[0]:.1f} when it began, an idle machine is needed for costs to be trusted"
+            f"load {machine.load_average[0]:.1f} when it began: calibrate on an idle machine for costs to be trusted"
         )
     return found
 

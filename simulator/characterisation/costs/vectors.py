@@ -167,7 +167,7 @@ def fitted_vector(
     leave_out
         A program whose runs teach nothing.
     own
-        A program whose runs weigh as much as all other kernels together: the one that is to be foretold.
+        A program whose runs weigh as much as all other kernels together: the one that is to be predicted.
     shrinkage
         Strength that is known already; None to choose it.
 
@@ -246,7 +246,7 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
     rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):
         raise CalibrationError(
-            f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run, all needed"
+            f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run; run them all"
         )
     rate = float(np.exp(np.mean(np.log(rates))))
     note = f"R = {rate:.4g} flops per second: geometric mean of " + ", ".join(

@@ -132,7 +132,7 @@ def runnable(derived: Derived, values: Values | None = None) -> tuple[Callable[.
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
         path = Path(name) / f"{running.PLAIN}.py"
         files.write_text(path, derived.source.text)
-        module = running.load(path, beside=derived.source.path.resolve().parent)
+        module = running.load(path, folder=derived.source.path.resolve().parent)
         running.compile_functions(module, list(derived.source.functions))
         function = getattr(module, derived.source.entry)
         function.compile(running.signature(arguments))

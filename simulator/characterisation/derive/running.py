@@ -39,7 +39,7 @@ from simulator.characterisation.derive.steps import PASS, Counted
 from simulator.models.resource import Method
 
 COMPILE_LIMIT_S = 300.0
-"""Longest that a child may take beside the runs themselves."""
+"""Longest that a child may take in addition to the runs themselves."""
 REQUEST, ANSWER = "request.json", "answer.json"
 PLAIN, COUNTING = "apportion_plain", "apportion_counting"
 
@@ -82,7 +82,7 @@ def ask(
         files.write_text(folder / f"{COUNTING}.py", counted.text)
         points = [_stored(folder, arguments.make(point), number) for number, point in enumerate(arguments.points)]
         request = {
-            "beside": str(source.path.resolve().parent),
+            "folder": str(source.path.resolve().parent),
             "entry": source.entry,
             "functions": list(source.functions),
             "counters": counted.counters,
@@ -165,14 +165,14 @@ def _read(found: Mapping[str, Any], place: str, source: Source) -> Answer:
 def main(folder: Path) -> None:
     """Answer the request in a folder."""
     request = files.read_json(folder / REQUEST)
-    sys.path.insert(0, request["beside"])
+    sys.path.insert(0, request["folder"])
     files.write_json(folder / ANSWER, _answer(folder, request))
 
 
-def load(path: Path, *, beside: Path | None = None) -> ModuleType:
+def load(path: Path, *, folder: Path | None = None) -> ModuleType:
     """Import a module from a file, with another folder to import from."""
-    if beside is not None and str(beside) not in sys.path:
-        sys.path.append(str(beside))
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no module")

@@ -15,7 +15,7 @@ through.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simulator.characterisation.derive.machine.code import WRAPPERS, CodeBlock, Counting, is_math
 
@@ -90,7 +90,7 @@ def operands_of(line: str) -> tuple[str, list[str]]:
 
 
 def _name(mnemonic: str, operands: list[str], width: str) -> str:
-    """What is done beside reading and writing memory; nothing for a plain load or store."""
+    """What is done apart from reading and writing memory; nothing for a plain load or store."""
     through_memory = any(_is_memory(operand) for operand in operands)
     if "%xmm" in "".join(operands) or width:
         for pattern, word in _ARITHMETIC:
@@ -207,7 +207,7 @@ class Body:
     """A block's text."""
 
     labels: tuple[str, ...]
-    lines: tuple[str, ...]
+    lines: list[str]
     """Its instructions, the jump at its end included."""
 
 
@@ -358,79 +358,53 @@ def put_counters(text: str, address: int) -> Counting:
     Blocks begin at labels and behind jumps. Counting changes neither flags nor registers nor the red zone.
     """
     functions = set(re.findall(r"^\s*\.type\s+([^,]+),@function", text, re.MULTILINE))
-    wanted = {name for name in functions if not name.strip('"').startswith(WRAPPERS)}
-    writer = _Writer(address, functions)
-    inside = False
+    bodies: list[Body] = []
+    lines: list[str] = []
+    labels: list[str] = []
+    inside = is_open = False
     for line in text.splitlines():
-        label = _LABEL.match(line)
-        if label and label["name"] in functions:
-            inside = label["name"] in wanted
-        elif label and label["name"].startswith(".Lfunc_end"):
-            inside = False
-        writer.line(line, is_label=label is not None, inside=inside)
-    writer.close()
-    blocks = [
-        replace(block, uses={**block.uses, "cycles": cycles})
-        for block, cycles in zip(writer.blocks, cycles_of(writer.bodies), strict=True)
-    ]
-    return Counting("\n".join(writer.lines) + "\n", tuple(blocks), tuple(sorted(writer.outside)))
+        plain, label = line.strip(), _LABEL.match(line)
+        if label:
+            labels.append(plain.partition(":")[0])
+            if label["name"] in functions:
+                inside = not label["name"].strip('"').startswith(WRAPPERS)
+            elif label["name"].startswith(".Lfunc_end"):
+                inside = False
+        if label or not inside:
+            is_open = False
+        elif plain and not plain.startswith((".", "#")):
+            if not is_open:
+                lines += _counter(address + 8 * len(bodies))
+                bodies.append(Body(tuple(labels), []))
+                labels, is_open = [], True
+            bodies[-1].lines.append(plain)
+            is_open = not is_jump(plain.split()[0])
+        lines.append(line)
+    blocks, outside = _blocks(bodies, functions)
+    return Counting("\n".join(lines) + "\n", blocks, outside)
 
 
-class _Writer:
-    """Copies lines, and opens a block before the first instruction behind a label or a jump."""
-
-    def __init__(self, address: int, functions: set[str]) -> None:
-        self.lines: list[str] = []
-        self.blocks: list[CodeBlock] = []
-        self.bodies: list[Body] = []
-        self.outside: set[str] = set()
-        self._address, self._functions = address, functions
-        self._uses: Counter[str] = Counter()
-        self._lines: list[str] = []
-        self._labels: list[str] = []
-        self._open = False
-        self._known: dict[str, str] = {}
-
-    def line(self, line: str, *, is_label: bool, inside: bool) -> None:
-        text = line.strip()
-        if is_label or not inside:
-            self.close()
-            if is_label:
-                self._labels.append(text.partition(":")[0])
-        elif text and not text.startswith((".", "#")):
-            self._instruction(text)
-        self.lines.append(line)
-        if inside and self._open and text and is_jump(text.split()[0]):
-            self.close()
-
-    def _instruction(self, text: str) -> None:
-        if not self._open:
-            self._open = True
-            self.lines += _counter(self._address + 8 * len(self.blocks))
-        found = operations(text)
-        if text.startswith("call"):
-            found = Counter({self._called(text): 1})
-        address = _ADDRESS.match(text)
-        if address:
-            self._known[address["register"]] = address["name"]
-        self._uses += found
-        self._lines.append(text)
-
-    def _called(self, text: str) -> str:
-        target = text.split(maxsplit=1)[1].lstrip("*")
-        name = self._known.get(target, target)
-        if name in self._functions:
-            return "call"
-        self.outside.add(name if not name.startswith(("%", "(")) else "a function by address")
-        return "call_math" if is_math(name) else "call_other"
-
-    def close(self) -> None:
-        """End the block that is open."""
-        if self._open:
-            self.blocks.append(CodeBlock(dict(self._uses), len(self._lines)))
-            self.bodies.append(Body(tuple(self._labels), tuple(self._lines)))
-            self._labels = []
-        self._uses, self._lines, self._open = Counter(), [], False
+def _blocks(bodies: Sequence[Body], functions: set[str]) -> tuple[tuple[CodeBlock, ...], tuple[str, ...]]:
+    """What each block uses, and functions called that are none of these."""
+    blocks, outside = [], set()
+    addresses: dict[str, str] = {}
+    for body, cycles in zip(bodies, cycles_of(bodies), strict=True):
+        uses: Counter[str] = Counter()
+        for line in body.lines:
+            if not line.startswith("call"):
+                uses += operations(line)
+                if loaded := _ADDRESS.match(line):
+                    addresses[loaded["register"]] = loaded["name"]
+                continue
+            target = line.split(maxsplit=1)[1].lstrip("*")
+            name = addresses.get(target, target)
+            if name in functions:
+                uses["call"] += 1
+            else:
+                uses["call_math" if is_math(name) else "call_other"] += 1
+                outside.add(name if not name.startswith(("%", "(")) else "a function by address")
+        blocks.append(CodeBlock({**uses, "cycles": cycles}, len(body.lines)))
+    return tuple(blocks), tuple(sorted(outside))
 
 
 def _counter(address: int) -> list[str]:

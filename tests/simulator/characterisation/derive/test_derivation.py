@@ -235,7 +235,7 @@ def test_callgrind_counts_the_same_instructions(path, function, arguments):
 
 
 def test_no_such_function(path):
-    with pytest.raises(ScenarioError, match="function 'nothing' not found, entry, halvings"):
+    with pytest.raises(ScenarioError, match="has no function 'nothing', only entry, halvings"):
         derive_seg(path, {}, function="nothing")
     with pytest.raises(ScenarioError, match="arguments: a missing"):
         derive_seg(path, {"n": 3}, function="entry")

@@ -145,10 +145,10 @@ def test_operations_of_an_instruction(line, expected):
         ("return a.mean()", 4, "call of a.mean"),
         ("return a @ a", 4, "(@)"),
         ("with a: pass", 4, "with"),
-        ("for k in zip(a, a): pass", 4, "loop over zip()"),
-        ("for k in a: pass\n    else: pass", 4, "else of a loop"),
+        ("for k in zip(a, a): pass", 4, "a loop runs over zip()"),
+        ("for k in a: pass\n    else: pass", 4, "a loop with else"),
         ("x = lambda: 1", 4, "lambda"),
-        ("import os", 4, "import statement"),
+        ("import os", 4, "import cannot be analysed"),
     ],
 )
 def test_what_cannot_be_analysed(tmp_path: Path, body, line, said):
