@@ -32,36 +32,25 @@ from simulator.characterisation.costs.vectors import (
     read_words,
     times_of_streams,
 )
-from simulator.characterisation.derive.arguments import of_sizes
-from simulator.characterisation.derive.derivation import Derived, derive_seg
+from simulator.characterisation.derive.arguments import Arguments, Values, of_sizes
+from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
 from simulator.characterisation.kernels import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel
 from simulator.models.resource.file import load_resource_model
-from simulator.programs.graphs.evaluate import total_ruv, used_methods
-from simulator.programs.graphs.nodes import Seg
+from simulator.programs.graphs.evaluate import used_methods
 
 SUITE: tuple[Program, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
 """Micro-benchmarks of fractions, of whole numbers and tests, of loads and stores. None is a kernel of the study, and
 none of their parts was chosen by what those need."""
 
 
-def derive_sized(
-    function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]], *, n: int, points: Sequence[int]
-) -> Derived:
-    """The graph of a function of ours whose arguments one n gives, counted at some n."""
-    return derive_seg(function, of_sizes(make, n, points=points), here=True)
-
-
-def counts_at(seg: Seg, values: Mapping[str, float]) -> Counts:
+def counts_at(derived: Derived, values: Values) -> Counts:
     """Total amounts of every operation at one set of values, by each method that the graph has."""
-    found = {}
-    for method in used_methods(seg):
-        totals = total_ruv(seg, method, values)
-        found[method] = {
-            name: float(amount) for name, amount in zip(totals.operations, totals.amounts, strict=True) if amount
-        }
-    return found
+    return {
+        method: {name: amount for name, amount in ruvs_at(derived, method, values).items() if amount}
+        for method in used_methods(derived.seg)
+    }
 
 
 OnProgress = Callable[[str, float], None]
@@ -168,14 +157,15 @@ def _count(wanted: Sequence[Program], kept: RunStore, *, limit_s: float, on_prog
         if one.label in kept.counts:
             continue  # a kernel's other size brought it
         on_progress(f"counting {one.name}", 0.6 * done / total)
-        if one.role == MICRO:
-            derived = derive_sized(one.function, lambda _n, one=one: one.arguments(), n=1, points=(1,))  # type: ignore[misc]
-            kept.keep_counts({one.label: counts_at(derived.seg, {"n": 1})})
+        kernel = STUDY_KERNELS.get(one.name)
+        if kernel is None:
+            alone = Arguments({"n": 1}, lambda _values, one=one: one.arguments(), ({"n": 1},))  # type: ignore[misc]
+            derived = derive_seg(one.function, alone, here=True)
+            kept.keep_counts({one.label: counts_at(derived, {"n": 1})})
         else:
-            kernel = STUDY_KERNELS[one.name]
             sizes = kernel.training_sizes
-            derived = derive_sized(kernel.function, kernel.arguments, n=sizes[-1], points=sizes)
-            kept.keep_counts({f"{kernel.name} {n}": counts_at(derived.seg, {"n": n}) for n in sizes})
+            derived = derive_seg(kernel.function, of_sizes(kernel.arguments, sizes[-1], points=sizes), here=True)
+            kept.keep_counts({f"{kernel.name} {n}": counts_at(derived, {"n": n}) for n in sizes})
 
 
 def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: int, on_progress: OnProgress) -> Times:
