@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of, with_equal_parts
-    from simulator.engines.job_runs import JobRuns
+    from simulator.engines.job_queue import JobRuns
     from simulator.engines.jobs import run_jobs
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.run import run
@@ -45,12 +45,10 @@ if TYPE_CHECKING:
     from simulator.results.files import Results, load_results, save_runs
     from simulator.results.job_files import JOB_FILES, job_lines, job_table_lines, stream_lines
     from simulator.results.platform_export import SimgridExport, export_simgrid
-    from simulator.results.process_table import process_lines
-    from simulator.results.sharing import domain_meetings
-    from simulator.results.tables import check_form
+    from simulator.results.tables import check_form, domain_meetings, process_lines
     from simulator.results.timelines import write_timeline
+    from simulator.results.timelines.counters import load_profiles
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
-    from simulator.results.timelines.loads import load_profiles
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.load import (
@@ -86,7 +84,7 @@ _HOMES = {
     "run_jobs": "simulator.engines.jobs",
     "read_stream": "simulator.scenario_file.streams",
     "Stream": "simulator.programs.streams.stream",
-    "JobRuns": "simulator.engines.job_runs",
+    "JobRuns": "simulator.engines.job_queue",
     "JobPrograms": "simulator.engines.job_programs",
     "cluster_of": "simulator.engines.job_programs",
     "job_scenario": "simulator.engines.job_programs",
@@ -130,7 +128,7 @@ _HOMES = {
     "capacity_of": "simulator.platform.sharing",
     "kept_shares": "simulator.platform.sharing",
     "Meeting": "simulator.platform.sharing",
-    "domain_meetings": "simulator.results.sharing",
+    "domain_meetings": "simulator.results.tables",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
@@ -150,13 +148,13 @@ _HOMES = {
     "join_platform": "simulator.scenario_file.joined",
     "load_either": "simulator.scenario_file.load",
     "load_platform": "simulator.scenario_file.load",
-    "load_profiles": "simulator.results.timelines.loads",
+    "load_profiles": "simulator.results.timelines.counters",
     "load_results": "simulator.results.files",
     "load_scenario": "simulator.scenario_file.load",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.programs.applications",
     "on_compile": "simulator.engines.compiled",
-    "process_lines": "simulator.results.process_table",
+    "process_lines": "simulator.results.tables",
     "read_template": "simulator.scenario_file.load",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.base.machine",

@@ -1,7 +1,7 @@
 """Options and fixtures that all tests share."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import pytest
 
 from advisor.cli import _run
 from tests.benchmarks import simgrid_cpp
+from tests.support.accept import Accept
+from tests.support.corpus import Corpus, Ending
 
 Command = Callable[..., tuple[int, str, str]]
 EXTRAS = {
@@ -26,6 +28,14 @@ SLOW_LIMIT_S = 900
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="a skipped test makes the whole run fail (make verify)")
+    parser.addoption(
+        "--accept", action="store_true", help="write what is said or shown where cases expect something else"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("accept"):
+        config.pluginmanager.register(Accept())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -81,3 +91,28 @@ def apportion(capsys: pytest.CaptureFixture[str]) -> Command:
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def accept(pytestconfig: pytest.Config) -> bool:
+    """Whether what is said or shown now replaces what cases expect."""
+    return bool(pytestconfig.getoption("accept"))
+
+
+@pytest.fixture
+def corpus(accept: bool) -> Corpus:
+    return Corpus(accept=accept)
+
+
+@pytest.fixture
+def refused(corpus: Corpus, apportion: Command) -> Callable[..., None]:
+    """`refused(path, arguments, NAME=value)`: the command line must answer what the case at that path expects."""
+
+    def check(path: Path, arguments: Iterable[object], **names: object) -> None:
+        def run() -> Ending:
+            code, out, err = apportion(*arguments)
+            return code, out, err.splitlines()
+
+        corpus.refused(path, run, names)
+
+    return check

@@ -24,9 +24,9 @@ import yaml
 
 from simulator.calibration import Comparison, keep_comparisons, widened, widening
 from simulator.models.doubt import Doubt
-from tests.command_line import apportion_here
 from tests.support import coverage_band
 from tests.support import made_up_clusters as clusters
+from tests.support.command_line import apportion_here
 
 RUNS = 2_000
 """On the truth, of each candidate."""

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
+from tests.support import corpus
 
-FOLDER = Path(__file__).parent / "bad_inputs" / "allocation"
-CASES = sorted(FOLDER.glob("*.case"))
+CASES = corpus.cases(Path(__file__).parent / "bad_inputs" / "allocation")
 
 
 @pytest.fixture(scope="session")
@@ -32,29 +32,18 @@ def test_there_are_cases():
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_a_bad_allocation_gets_its_lines(capsys, tmp_path, model, path):
-    """A case: `$` and options, the lines expected, `---`, and the file; FILE, MODEL and FOLDER stand for paths."""
-    head, body = path.read_text().split("---\n")
-    options, *expected = head.removeprefix("$ ").splitlines()
-    given = tmp_path / "given"
-    given.write_text(body)
-    names = {"FILE": str(given), "MODEL": str(model), "FOLDER": str(tmp_path)}
-
-    def named(text):
-        for name, place in names.items():
-            text = text.replace(name, place)
-        return text
-
-    capsys.readouterr()
-    assert _run(["allocate", *map(named, options.split()), "--json"]) == 2
-    said = capsys.readouterr()
-    assert said.err.splitlines() == list(map(named, expected))
-    assert expected
-    assert said.out == ""
+def test_a_bad_allocation_gets_its_lines(refused, tmp_path, model, path):
+    """The body is the file; FILE, MODEL and FOLDER stand for paths in the options too."""
+    options, body = corpus.parts(path)
+    names = {"FILE": tmp_path / "given", "MODEL": model, "FOLDER": tmp_path}
+    names["FILE"].write_text(body)
+    for name, place in names.items():
+        options = options.replace(name, str(place))
+    refused(path, ["allocate", *options.split(), "--json"], **names)
     assert not (tmp_path / "hosts").exists()
 
 
 @pytest.mark.parametrize("command", [["fit"], ["advise", "--kinds", "fast:1:1", "--size", "5"]])
-def test_a_file_that_is_not_there(capsys, command):
-    assert _run(["allocate", *command, "no-such-file"]) == 2
-    assert capsys.readouterr().err == "error: no-such-file: no such file or directory\n"
+def test_a_file_that_is_not_there(apportion, command):
+    code, _, err = apportion("allocate", *command, "no-such-file")
+    assert (code, err) == (2, "error: no-such-file: no such file or directory\n")

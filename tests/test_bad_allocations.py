@@ -7,27 +7,11 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
+from tests.support import corpus
 
 HERE = Path(__file__).parent / "bad_inputs"
-PLANS, RUNS = (sorted((HERE / name).glob("*.case")) for name in ("allocate_plan", "allocate_run"))
+PLANS, RUNS = (corpus.cases(HERE / name) for name in ("allocate_plan", "allocate_run"))
 PLATFORM = (HERE / "allocate_plan" / "platform.yaml").read_text()
-
-
-def refused(capsys, arguments, expected, **places):
-    assert _run(arguments) == 2
-    said = capsys.readouterr()
-    for name, path in places.items():
-        expected = [line.replace(name.upper(), str(path)) for line in expected]
-    assert said.err.splitlines() == expected
-    assert expected
-    assert said.out == ""
-
-
-def parts(path):
-    """`$` and options, the lines expected, `---`, and the body, which may be missing."""
-    head, _, body = path.read_text().partition("---\n")
-    options, *expected = head.removeprefix("$ ").splitlines()
-    return shlex.split(options), expected, body
 
 
 def test_there_are_cases():
@@ -36,12 +20,12 @@ def test_there_are_cases():
 
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
-def test_a_bad_plan_gets_its_lines(capsys, tmp_path, path):
+def test_a_bad_plan_gets_its_lines(refused, tmp_path, path):
     """The body is the platform; without one it is the good one."""
-    options, expected, body = parts(path)
+    options, body = corpus.parts(path)
     file = tmp_path / "cluster.yaml"
     file.write_text(body or PLATFORM)
-    refused(capsys, ["allocate", "plan", str(file), *options, "--json"], expected, file=file)
+    refused(path, ["allocate", "plan", file, *shlex.split(options), "--json"], FILE=file)
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +39,13 @@ def good_plan(tmp_path_factory):
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
-def test_a_bad_run_gets_its_lines(capsys, tmp_path, path, good_plan, monkeypatch):
+def test_a_bad_run_gets_its_lines(refused, tmp_path, path, good_plan, monkeypatch):
     """The body is one change of the plan's text, `before => after`, the plan itself, or, after `RUNS`, a table."""
-    options, expected, body = parts(path)
+    options, body = corpus.parts(path)
     plan, runs, work = tmp_path / "plan.json", tmp_path / "runs.csv", tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
     (work / "input.txt").write_text("N is {N}")
-    capsys.readouterr()
     if body.startswith("RUNS\n"):
         runs.write_text(body.removeprefix("RUNS\n"))
     before, is_change, after = body.removesuffix("\n").partition(" => ")
@@ -71,7 +54,6 @@ def test_a_bad_run_gets_its_lines(capsys, tmp_path, path, good_plan, monkeypatch
     plan.write_text(
         good_plan.replace(before, after, 1) if is_change else body if body and not runs.exists() else good_plan
     )
-    arguments = ["allocate", "run", str(plan), *options, "-o", str(runs), "--json"]
-    refused(
-        capsys, arguments, expected, plan=plan, runs=runs, cpus=", ".join(map(str, sorted(os.sched_getaffinity(0))))
-    )
+    cpus = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+    arguments = ["allocate", "run", plan, *shlex.split(options), "-o", runs, "--json"]
+    refused(path, arguments, PLAN=plan, RUNS=runs, CPUS=cpus)

@@ -5,31 +5,25 @@ from pathlib import Path
 import pytest
 
 from simulator import ScenarioError, read_stream
+from tests.support.corpus import BESIDE, cases, marked
 
 FOLDER = Path(__file__).parent / "bad_inputs" / "streams"
-ANSWER = ".expected"
-CASES = sorted(path for path in FOLDER.iterdir() if path.suffix != ANSWER)
-
-
-def answer(path, word):
-    lines = path.with_name(path.name + ANSWER).read_text().splitlines()
-    return [line.removeprefix(f"{word}: ") for line in lines if line.startswith(f"{word}: ")]
+CASES = cases(FOLDER)
 
 
 def test_there_are_cases():
     assert len(CASES) >= 75
-    assert {path.name + ANSWER for path in CASES} == {path.name for path in FOLDER.iterdir() if path.suffix == ANSWER}
+    assert {f"{path.name}{BESIDE}" for path in CASES} == {path.name for path in FOLDER.glob(f"*{BESIDE}")}
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
-def test_a_bad_stream_gets_its_lines(path):
-    expected = [line.replace("FILE", str(path)) for line in answer(path, "error")]
-    (cleaning,), (procs,) = answer(path, "clean") or ["strong"], answer(path, "procs") or [None]
+def test_a_bad_stream_gets_its_lines(corpus, path):
+    (cleaning,), (procs,) = marked(path, "clean") or ["strong"], marked(path, "procs") or [None]
     with pytest.raises(ScenarioError) as told:
         read_stream(path, cleaning=cleaning, machine_processors=None if procs is None else int(procs))
-    assert list(told.value.lines) == expected
-    assert 1 <= len(expected) <= 20
-    assert all("found," not in line for line in expected if path.suffix == ".swf")
+    corpus.compare(path, [f"error: {line}" for line in told.value.lines], {"FILE": path})
+    assert 1 <= len(told.value.lines) <= 20
+    assert all("found," not in line for line in told.value.lines if path.suffix == ".swf")
 
 
 def test_what_is_no_file_is_one_line(tmp_path):

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tests import choices, core_types
+from tests import core_types
+from tests.support import choices
 
 REFERENCE, OTHERS = "Haswell", ("SkylakeX", "Zen", "Nehalem", "Prescott")
 QUICK = ("some_networks", "regression", "process_counts", "allocations", "measured_sizes")
@@ -17,7 +18,7 @@ def chosen(core: str, kinds: tuple[str, ...]) -> dict[str, list]:
     """What a child process chooses as that core type; skipped by name where this processor cannot run it."""
     if reason := core_types.why_not(core):
         pytest.skip(reason)
-    command = [sys.executable, "-m", "tests.choices", *kinds]
+    command = [sys.executable, "-m", "tests.support.choices", *kinds]
     child = subprocess.run(
         command, check=True, env=core_types.environment(core), capture_output=True, text=True, timeout=600
     )

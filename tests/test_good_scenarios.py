@@ -14,7 +14,7 @@ from simulator import Platform, files, load_scenario, resolved_text, run, scenar
 from simulator.platform.networks import Link
 from simulator.scenario_file.load import load_either
 from simulator.scenario_file.yaml_text import read_document
-from tests.json_schema import faults
+from tests.support.json_schema import faults
 
 FOLDER = Path(__file__).parent / "good_inputs" / "scenarios"
 CASES = sorted(path for path in FOLDER.iterdir() if path.is_file())

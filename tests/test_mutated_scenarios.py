@@ -9,7 +9,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator.scenario_file.yaml_text import read_document
-from tests.mutations import as_text, broken, mutated
+from tests.support.mistakes import as_text, broken, mutated
 
 FOLDER = Path(__file__).parent / "good_inputs" / "scenarios"
 CASES = sorted(path for path in FOLDER.iterdir() if path.is_file())

@@ -1,47 +1,38 @@
 """Every command and example of the README is executed and prints what the README says."""
 
-import re
-import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.support import shown
+from tests.support.command_line import ROOT, apportion
 from tests.support.processes import without_progress
 
-ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)
-
-
-def commands():
-    for language, block in BLOCKS:
-        if language == "console":
-            for part in block.split("$ ")[1:]:
-                command, _, output = part.partition("\n")
-                yield command, output
+README = ROOT / "README.md"
+TEXT = README.read_text()
 
 
 def test_there_is_something_to_check():
-    assert [command for command, _ in commands()][:2] == ["make demo", "make test"]
-    assert [language for language, _ in BLOCKS].count("python") == 1
+    assert [words for words, _ in shown.lines_shown(shown.first(TEXT, "console"))] == [
+        ["make", "demo"],
+        ["make", "test"],
+    ]
+    assert [language for language, _ in shown.blocks(TEXT)].count("python") == 1
 
 
-@pytest.mark.parametrize(("command", "output"), [(c, o) for c, o in commands() if c.startswith("apportion ")])
-def test_commands_print_what_is_shown(command, output):
-    arguments = shlex.split(command)[1:]
-    done = subprocess.run(
-        [sys.executable, "-m", "advisor.cli", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert (done.returncode, without_progress(done.stderr), done.stdout) == (0, [], output)
+@pytest.mark.parametrize(("arguments", "output"), list(shown.commands(TEXT)))
+def test_commands_print_what_is_shown(corpus, arguments, output):
+    done = apportion(*arguments)
+    assert (done.returncode, without_progress(done.stderr)) == (0, [])
+    corpus.text(README, output, done.stdout)
 
 
-def test_the_python_example_prints_what_is_shown():
-    code = next(block for language, block in BLOCKS if language == "python")
-    output = next(block for language, block in BLOCKS if language == "text")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", output)
+def test_the_python_example_prints_what_is_shown(corpus):
+    command = [sys.executable, "-c", shown.first(TEXT, "python")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+    corpus.text(README, shown.first(TEXT, "text"), done.stdout)
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

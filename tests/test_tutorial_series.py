@@ -1,31 +1,23 @@
 """The tutorial series: its index, what its texts print, and its scenarios by hand."""
 
 import re
-import shlex
 import shutil
 from math import log2
-from pathlib import Path
 
 import pytest
 
-from advisor.cli import _run
 from simulator import load_scenario, run
 from simulator.base.machine import this_machine
+from tests.support import shown
+from tests.support.command_line import ROOT
 
-ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "scenarios" / "tutorial"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 def commands(name):
     """Arguments of each command of a text, and what it shows of the output."""
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
-        for part in block.split("$ ")[1:]:
-            line, _, shown = part.partition("\n")
-            program, *arguments = shlex.split(line)
-            assert program == "apportion"
-            yield arguments, shown
+    return shown.commands((FOLDER / name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -37,13 +29,13 @@ def at_root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def follow(name, capsys, *, more=()):
+def follow(name, apportion, corpus):
     """Run a text's commands in this process; each must begin its output with what the text shows."""
-    for arguments, shown in commands(name):
-        assert _run([*arguments, *(more if arguments[0] == "whatif" else ())]) == 0, arguments
-        told = capsys.readouterr().out
-        assert told.startswith(shown), arguments
-        yield told
+    for arguments, output in commands(name):
+        code, printed, _ = apportion(*arguments)
+        assert code == 0, arguments
+        corpus.text(FOLDER / name, output, "".join(printed.splitlines(keepends=True)[: output.count("\n")]))
+        yield printed
 
 
 def test_every_step_is_in_the_index():
@@ -60,29 +52,30 @@ def test_every_step_is_in_the_index():
     ("name", "count"),
     [("networks.md", 4), ("memory.md", 3), ("channels.md", 4), ("jobs.md", 7), ("../papers/README.md", 1)],
 )
-def test_a_text_prints_what_it_shows(capsys, name, count):
-    assert len(list(follow(name, capsys))) == count
+def test_a_text_prints_what_it_shows(apportion, corpus, name, count):
+    assert len(list(follow(name, apportion, corpus))) == count
 
 
 @pytest.mark.slow
-def test_what_ifs_print_what_the_text_shows(at_root, capsys):
-    told = list(follow("whatif.md", capsys))
-    assert len(told) == 5
-    assert told[3].startswith("platform.network.contention=none with")  # resumed
+def test_what_ifs_print_what_the_text_shows(at_root, apportion, corpus):
+    printed = list(follow("whatif.md", apportion, corpus))
+    assert len(printed) == 5
+    assert printed[3].startswith("platform.network.contention=none with")  # resumed
     kept = sorted((at_root / "out" / "grid" / "points").iterdir())
     assert len(kept) == 7
     arguments = next(words for words, _ in commands("whatif.md"))
-    assert _run([*arguments, "--only", kept[0].stem[:12]]) == 0
-    assert capsys.readouterr().out.endswith("the bits that were kept\n")
+    code, printed, _ = apportion(*arguments, "--only", kept[0].stem[:12])
+    assert code == 0
+    assert printed.endswith("the bits that were kept\n")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="two PEs really run")
-def test_the_advice_is_put_to_the_test(at_root, capsys):
+def test_the_advice_is_put_to_the_test(at_root, apportion):
     (arguments, _), *_ = commands("verify.md")
-    assert _run(arguments) in {0, 1}  # 1: another machine, or a busy one
-    told = capsys.readouterr().out
-    assert "predicted" in told
+    code, printed, _ = apportion(*arguments)
+    assert code in {0, 1}  # 1: another machine, or a busy one
+    assert "predicted" in printed
     assert (at_root / "out" / "verify" / "verification.json").exists()
     shutil.rmtree(at_root / "out")
 

@@ -625,7 +625,7 @@ def _without_allocations(asked: _Asked) -> tuple[str, ...]:
         return ()
     found = f"allocation: {whole.prod(axis=1).sum()} processes on all PEs need {units.show_size(missing)} more than"
     if "partition" not in vary:
-        raise ScenarioError(f"{found} memory and swap hold, and the search knows no such limit: partition allowed")
+        raise ScenarioError(f"{found} memory and swap hold, and the search knows no such limit; vary the partition")
     return (f"{found} memory and swap hold: allocations are left out, the search knows no such limit",)
 
 

@@ -32,7 +32,7 @@ def run(
     from simulator import Interrupted, ScenarioError, require_linux, this_machine, units
 
     if paper != "allocation":
-        raise ScenarioError(f"--live: {paper} found, allocation allowed")
+        raise ScenarioError(f"--live goes with allocation, not with {paper}")
     require_linux()
     budget_s = units.parse_duration(how[0] or BUDGET, field="--budget")
     if budget_s < LEAST_BUDGET_S:

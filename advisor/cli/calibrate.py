@@ -239,7 +239,9 @@ def _source(
         if value is not None
     ]
     if len(given) != 1:
-        raise typer.BadParameter(f"{', '.join(given) or 'none'} found, one of --kernel, --command, --replay allowed")
+        raise typer.BadParameter(
+            f"the subject is {', '.join(given) or 'missing'}; give one of --kernel, --command, --replay"
+        )
     if replay is not None:
         table = read_replay(replay)
         table = table if options["max_size"] is None else table.up_to(options["max_size"])
@@ -253,7 +255,7 @@ def _source(
     if kernel is not None:
         return RealSource.of_kernel(kernel, **options, **shape)
     if command is None or size is None or volume is None:
-        raise typer.BadParameter("--command found, --size and --volume needed with it")
+        raise typer.BadParameter("--command needs --size and --volume; give both")
     return RealSource.of_command(command, size=size, volume=volume, **options)
 
 
@@ -272,7 +274,7 @@ def _rule(
     if load is None:
         return CutRule(band=half)
     if window is None:
-        raise typer.BadParameter("--load found, --window needed with it")
+        raise typer.BadParameter("--load needs --window; give it")
     from simulator import read_trace
     from simulator.load_traces import in_samples, read_table
     from simulator.models import regular_step

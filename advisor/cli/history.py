@@ -165,7 +165,7 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
     from simulator.calibration import add_runs, make_application_plan, make_plan, parse_grid, record_runs
 
     if (application is None) == (command is None):
-        raise typer.BadParameter("--app and --command: one of them allowed")
+        raise typer.BadParameter("--app and --command exclude each other; give one of them")
     points = parse_grid(",".join(grid))
     common: dict[str, Any] = {"budget": budget, "name": name, "repetitions": repetitions}
     plan: Any
@@ -240,7 +240,7 @@ def _pairs(texts: list[str], option: str) -> dict[str, float]:
         name, _, value = text.partition("=")
         number = units.to_number(value)
         if number is None or not name.strip():
-            raise typer.BadParameter(f"{option}: {text!r} found, NAME=NUMBER allowed")
+            raise typer.BadParameter(f"{option} is {text!r}; give NAME=NUMBER")
         found[name.strip()] = number
     return found
 

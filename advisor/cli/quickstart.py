@@ -35,7 +35,7 @@ def quickstart(
 
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s allowed")
+        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s")
     files.make_folder(output)
     print(this_machine().summary(), file=sys.stderr)
     with progress_bar(budget_s) as on_progress:

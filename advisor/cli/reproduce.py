@@ -118,7 +118,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion reproduce all --recorded -o out/papers
     """
     if paper not in (*PAPERS, "all"):
-        raise typer.BadParameter(f"paper: {paper!r} found, {', '.join(PAPERS)} or all allowed")
+        raise typer.BadParameter(f"paper is {paper!r}; give one of {', '.join(PAPERS)} or all")
     if live:
         allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
         return
@@ -218,7 +218,7 @@ def _budget_s(text: str) -> float:
 
     seconds = units.parse_duration(text, field="--budget")
     if not LEAST_BUDGET_S <= seconds <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {text!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+        raise ScenarioError(f"--budget is {text!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
     return seconds
 
 

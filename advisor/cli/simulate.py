@@ -103,8 +103,8 @@ def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None
 
     for option, (path, endings) in named.items():
         if path is not None and not path.name.endswith(endings):
-            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
-            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
+            allowed = f"give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}"
+            raise ScenarioError(f"--{option} is {path.name}; {allowed}")
 
 
 def _print(loaded: "Scenario", runs: "RunSet", document: "Mapping[str, Any]") -> None:

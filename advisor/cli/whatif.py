@@ -138,7 +138,7 @@ def _check_clusters(*clusters: int | str | None) -> None:
     from simulator import ScenarioError
 
     if sum(cluster is not None for cluster in clusters) > 1:
-        raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
+        raise ScenarioError("--workers, --dask and --slurm exclude each other; give one of them")
 
 
 def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
@@ -146,7 +146,7 @@ def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     from simulator import ScenarioError, whatif
 
     if not vary:
-        raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
+        raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,...")
     varied = [whatif.read_varied(text) for text in vary]
     return plan_whatif(path, varied, **asked)
 

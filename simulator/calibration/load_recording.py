@@ -12,7 +12,7 @@ from typing import IO, Any
 from simulator.base import files
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import busy_seconds, require_linux, runnable_now, this_machine
-from simulator.load_traces.recording import RecordingHead, read_head
+from simulator.load_traces.csv_file import RecordingHead, read_head
 
 LOOK_S = 0.05
 """Longest time between two looks at the run queue."""

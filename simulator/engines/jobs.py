@@ -11,8 +11,7 @@ from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs
 from simulator.engines.job_own import OwnDecisions
 from simulator.engines.job_programs import JobPrograms
-from simulator.engines.job_queue import JobQueue
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobQueue, JobRuns
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.cluster import Cluster, equal_pes
 from simulator.scheduling.estimates import Estimates

@@ -4,12 +4,20 @@ Recording the load of this machine takes a clock and lives in `calibration.load_
 time of a run, in `models.load` and `models.load_functions`.
 """
 
-from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
+from simulator.load_traces.csv_file import (
+    RecordingHead,
+    TraceTable,
+    TraceWarning,
+    read_head,
+    read_table,
+    read_trace,
+    trace_column,
+    trace_text,
+)
 from simulator.load_traces.fit import FitReport, chosen_generator, fit_document, fit_generator, statistics
 from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator, resampled_blocks
 from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
 from simulator.load_traces.plots import draw_functions, draw_study, draw_trace, text_chart
-from simulator.load_traces.recording import RecordingHead, read_head
 from simulator.load_traces.study import StudyRow, in_samples, load_study, predicted_runs, regular_load
 
 __all__ = [

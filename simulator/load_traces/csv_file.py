@@ -1,6 +1,11 @@
-"""Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files)."""
+"""Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files).
 
+The head of a recorded trace: when, where and how it was made, and what each column means.
+"""
+
+import dataclasses
 import datetime
+import json
 import math
 import re
 import warnings
@@ -8,15 +13,96 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from simulator.base import files
-from simulator.base.errors import TraceError
+from simulator.base.errors import MALFORMED, ScenarioError, TraceError
 from simulator.base.shipped import locate
 from simulator.base.units import parse_zoned, to_number
-from simulator.load_traces.recording import TITLE, read_head
 from simulator.models.load import AfterEnd, Floats, LoadTrace
+
+TITLE = "# Apportion load trace, recorded"
+_HEAD_LINES = 1000
+_IDENTITY = ("host", "system", "cpu_model", "cores", "memory_bytes")
+
+
+@dataclass(frozen=True)
+class RecordingHead:
+    """What a recording says about itself in its comment lines."""
+
+    start: str
+    """Instant of `time_s` 0, ISO 8601 with the machine's zone (UTC in older files)."""
+    interval_s: float
+    """Time between two rows."""
+    machine: Mapping[str, Any]
+    """The recorded machine, as `Machine.to_dict` tells it."""
+    meanings: Mapping[str, str]
+    """Column name -> its meaning with unit."""
+
+    @property
+    def start_instant(self) -> datetime.datetime:
+        """The start as a point in time."""
+        return datetime.datetime.fromisoformat(self.start)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dataclasses.asdict(self) | {"format": 1}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """The head that `to_dict` wrote; raises KeyError, TypeError or ValueError if it is none."""
+        if document["format"] != 1:
+            raise ValueError(f"format {document['format']!r}")
+        head = cls(**{field.name: document[field.name] for field in dataclasses.fields(cls)})
+        if head.start_instant.tzinfo is None:  # one that is no date is refused here too
+            raise ValueError("a start without a zone")
+        return head
+
+    def text(self) -> str:
+        """The comment lines and the header line that open the file."""
+        lines = [TITLE, f"# head: {json.dumps(self.to_dict() | {'meanings': None})}"]
+        lines += [f"# {column}: {meaning}" for column, meaning in self.meanings.items()]
+        return "\n".join([*lines, ",".join(self.meanings), ""])
+
+    def same_machine(self, other: "RecordingHead") -> tuple[str, ...]:
+        """What differs between the machines of two recordings; empty if they are the same."""
+        mine, others = (json.loads(json.dumps(dict(head.machine))) for head in (self, other))
+        return tuple(
+            f"machine.{name} is {others.get(name)!r} in the file and {mine.get(name)!r} here"
+            for name in _IDENTITY
+            if mine.get(name) != others.get(name)
+        )
+
+
+def read_head(path: Path) -> RecordingHead:
+    """Read the head of a recording.
+
+    Raises
+    ------
+    TraceError
+        If the file does not begin as a recording does.
+    """
+    document: dict[str, Any] = {}
+    comments: dict[str, str] = {}
+    columns: list[str] = []
+    with files.open_lines(path) as lines:
+        for _, raw in zip(range(_HEAD_LINES), iter(lambda: lines.readline(2**20), b""), strict=False):
+            line = raw.decode("utf-8", errors="replace").strip()
+            if not line.startswith("#"):
+                columns = line.split(",")
+                break
+            name, _, text = line[1:].strip().partition(": ")
+            comments[name] = text
+    try:
+        document = files.parse_json(comments["head"], f"{path}:1")
+        return RecordingHead.from_dict(document | {"meanings": {column: comments[column] for column in columns}})
+    except (ScenarioError, *MALFORMED) as error:
+        raise TraceError(
+            f"{path}:1: this is not the head of a recording; name a file that `apportion record` began"
+        ) from error
+
 
 TRACE_COLUMNS = ("load", "available")
 """Columns that a trace is read from by itself; any other must be asked for by name."""
@@ -54,8 +140,8 @@ class TraceTable:
         if column is None and len(known) == 1:
             return known[0]
         if column is None or column not in self.columns:
-            found = "no choice" if column is None else repr(column)
-            raise TraceError(f"{path}: column: {found} found, one of {', '.join(self.columns)} allowed")
+            found = "the column is not stated" if column is None else f"there is no column {column!r}"
+            raise TraceError(f"{path}: {found}; name one of {', '.join(self.columns)}")
         return column
 
 
@@ -73,7 +159,7 @@ def read_table(path: Path) -> TraceTable:
     every = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     lines = [(number, line) for number, line in every if not line.startswith("#")]
     if not lines:
-        raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
+        raise TraceError(f"{path}: there is no header; begin with 'time_s,load' or 'time_s,available'")
     names = _header(path, *lines[0])
     rows = lines[1:]
     if rows and not text.endswith("\n") and (text.startswith(TITLE) or _is_torn(path, *rows[-1], names)):
@@ -81,7 +167,7 @@ def read_table(path: Path) -> TraceTable:
         rows = rows[:-1]
     cells = [_row(path, number, line, names) for number, line in rows]
     if len(cells) < 2:
-        raise TraceError(f"{path}: rows: {len(cells)} found, at least 2 allowed")
+        raise TraceError(f"{path}: the number of rows is {len(cells)}; give at least 2")
     table = np.array(cells, dtype=np.float64).T
     numbers = tuple(number for number, _ in rows)
     _check_times(path, table[0], numbers)
@@ -133,7 +219,7 @@ def trace_column(path: Path) -> str:
             if line.strip() and not line.startswith("#"):
                 known = [name for name in TRACE_COLUMNS if name in _header(path, number, line)]
                 return known[0] if known else ""
-    raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
+    raise TraceError(f"{path}: there is no header; begin with 'time_s,load' or 'time_s,available'")
 
 
 def trace_text(trace: LoadTrace, *, column: str = "load", comment: str = "") -> str:
@@ -157,8 +243,8 @@ def _header(path: Path, number: int, line: str) -> list[str]:
     known = sum(name in TRACE_COLUMNS for name in names)
     if names[0] != "time_s" or len(names) < 2 or not known or not all(names) or len(set(names)) < len(names):
         raise TraceError(
-            f"{path}:{number}: header: {line.strip()[:80]!r} found, "
-            "'time_s,load' or 'time_s,available', with further columns of other names, allowed"
+            f"{path}:{number}: the header is {line.strip()[:80]!r}; "
+            "give 'time_s,load' or 'time_s,available', with further columns of other names"
         )
     return names
 
@@ -174,13 +260,13 @@ def _is_torn(path: Path, number: int, line: str, names: list[str]) -> bool:
 def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
     cells = line.split(",")
     if len(cells) != len(names):
-        raise TraceError(f"{path}:{number}: {len(cells)} columns found, {len(names)} as in the header allowed")
+        raise TraceError(f"{path}:{number}: the line has {len(cells)} columns; give {len(names)} as in the header")
     numbers = []
     for name, cell in zip(names, cells, strict=True):
         value = to_number(cell)
         if value is None or not math.isfinite(value) or (value < 0 and name != "time_s"):
             allowed = "a finite number" if name == "time_s" else "a finite number of at least 0"
-            raise TraceError(f"{path}:{number}: {name}: {cell.strip()[:40]!r} found, {allowed} allowed")
+            raise TraceError(f"{path}:{number}: {name} is {cell.strip()[:40]!r}; give {allowed}")
         numbers.append(value)
     return numbers
 
@@ -230,8 +316,8 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
     if disorder.size:
         row = int(disorder[0]) + 1
         raise TraceError(
-            f"{path}:{lines[row]}: time_s: {times_s[row]:.12g} found, "
-            f"more than the line before ({times_s[row - 1]:.12g}) allowed"
+            f"{path}:{lines[row]}: time_s is {times_s[row]:.12g}; "
+            f"give more than the line before ({times_s[row - 1]:.12g})"
         )
     usual = np.median(steps)
     is_regular = np.mean(np.abs(steps - usual) <= 1e-6 * usual) > MOSTLY
@@ -239,7 +325,7 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
     if gaps.size and is_regular:
         row = int(gaps[np.argmax(steps[gaps])]) + 1
         warnings.warn(
-            f"{path}:{lines[row]}: time_s: {gaps.size} gaps found, the longest {steps[row - 1]:g} s; "
+            f"{path}:{lines[row]}: time_s has {gaps.size} gaps, the longest {steps[row - 1]:g} s; "
             "the value before a gap holds throughout it",
             TraceWarning,
             stacklevel=3,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobRuns
 from simulator.engines.run_set import RunSet
 from simulator.programs.streams.stream import Stream
 from simulator.scenario_file.scenario import Scenario
@@ -102,7 +102,7 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
 
 def _checked(kind: str) -> str:
     if kind not in JOB_FILES:
-        raise ScenarioError(f"jobs: {kind!r} found, {' or '.join(JOB_FILES)} allowed")
+        raise ScenarioError(f"jobs: kind is {kind!r}; give {' or '.join(JOB_FILES)}")
     return kind
 
 

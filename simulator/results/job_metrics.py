@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from simulator.base import randomness, units
 from simulator.base.errors import ScenarioError
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobRuns
 from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.job_times import JobTimes
 

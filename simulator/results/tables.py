@@ -1,4 +1,9 @@
-"""Tables of results: rows with columns of known kinds, as CSV or as Parquet, and back without loss."""
+"""Tables of results: rows with columns of known kinds, as CSV or as Parquet, and back without loss.
+
+Where the time of each process went, run by run, as a table.
+
+What the processes of a configuration ask of the domains that they share, as the engines reckon it.
+"""
 
 import io
 import json
@@ -16,6 +21,76 @@ from simulator.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+from simulator.engines.costs.sharing import all_domains
+from simulator.engines.costs.uses import CacheUse, Uses, mixes
+from simulator.engines.run_set import RunSet
+from simulator.platform.sharing import Meeting, taken_by_loads
+from simulator.programs.assembly import assemble
+from simulator.programs.configuration import Configuration
+from simulator.scenario_file.scenario import Scenario
+
+__all__ = ["process_lines"]
+
+COLUMNS = (
+    *("configuration", "replication", "seed", "process", "pe", "node", "units"),
+    *("busy_s", "waiting_s", "idle_s", "finish_s"),
+)
+
+
+def process_lines(scenario: Scenario, runs: RunSet) -> Iterator[str]:
+    """Busy, waiting and idle seconds of each process, which add up to the makespan; a piece of CSV per replication."""
+    rows: list[tuple[object, ...]] = [COLUMNS]
+    for k, configuration in enumerate(scenario.configurations):
+        pes = [scenario.platform.pes[place] for place in configuration.placement]
+        who = [(pe.name, pe.node, units) for pe, units in zip(pes, configuration.partition, strict=True)]
+        for replication, makespan in enumerate(runs.makespan_ticks[k].tolist()):
+            busy, finish = (ticks[k][replication].tolist() for ticks in (runs.busy_ticks, runs.finish_ticks))
+            for process, (spent, end) in enumerate(zip(busy, finish, strict=True)):
+                seconds = [ticks * runs.tick_s for ticks in (spent, end - spent, makespan - end, end)]
+                rows.append((configuration.name, replication, runs.seed, process, *who[process], *seconds))
+            yield files.csv_lines(rows)
+            rows.clear()
+
+
+def domain_meetings(scenario: Scenario, configuration: Configuration) -> tuple[Meeting, ...]:
+    """The domains, and shared levels of nodes, on whose PEs processes of a configuration compute, all at once.
+
+    Uses are the nodes' `uses`, else what follows from how the kernel uses memory; what a process keeps in a cache is
+    reckoned with all of the nearer ones.
+
+    Raises
+    ------
+    ScenarioError
+        If the application cannot run so.
+    """
+    domains = all_domains(scenario)
+    if not domains:
+        return ()
+    columns, placement = assemble(scenario.program(configuration)), configuration.placement
+    uses, mixed = Uses(scenario, columns), mixes(columns)
+    on: dict[int, list[int]] = {}
+    for process, pe in enumerate(placement):
+        if mixed[process].computes:
+            on.setdefault(pe, []).append(process)
+    found = []
+    for domain in domains:
+        here = tuple(process for pe in domain.pes for process in on.get(pe, ()))
+        if not here:
+            continue
+        each = [uses.of(process, placement[process], domain, mixed[process]) for process in here]
+        asked = sum(use.demand for use in each) + taken_by_loads(scenario.platform, domain)
+        kept = np.ones(len(here))
+        for place, use in enumerate(each):
+            others = np.array([max(0.0, asked - use.demand)])
+            if isinstance(use, CacheUse):
+                kept[place] = use.kept(others, {})[0]
+            else:
+                kept[place] = domain.law.kept(use, others)[0]
+        found.append(Meeting(domain, here, float(asked), kept))
+    return tuple(found)
+
 
 __all__ = ["check_form"]
 
@@ -145,13 +220,13 @@ def read_table(path: Path, kinds: Mapping[str, str]) -> "pd.DataFrame":
         try:
             return pd.read_parquet(io.BytesIO(data)).astype(dict(kinds))
         except (OSError, ValueError, KeyError) as error:
-            raise ScenarioError(f"{path}: {str(error).splitlines()[0]}, a whole Parquet file allowed") from None
+            raise ScenarioError(f"{path}: {str(error).splitlines()[0]}; give a whole Parquet file") from None
     text = files.read_text(path, limit_bytes=LIMIT_BYTES)
     try:
         named = {files.harmless_cell(name): kind for name, kind in kinds.items()}
         frame = pd.read_csv(io.StringIO(text), dtype=named, keep_default_na=False, na_values=[""])
     except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ScenarioError(f"{path}: {str(error).splitlines()[0]}, the table as it was written allowed") from None
+        raise ScenarioError(f"{path}: {str(error).splitlines()[0]}; give the table as it was written") from None
     frame.columns = frame.columns.map(files.plain_cell)
     if missing := sorted(set(kinds) - set(frame.columns)):
         raise ScenarioError(f"{path}: the column {missing[0]!r} is missing; write the table again")

@@ -20,7 +20,7 @@ from advisor.advise.candidates import plain_candidates
 from advisor.advise.problem import Problem
 from advisor.advise.simulated import kinds_of, model_of, simulated_runs
 from simulator import randomness
-from tests.benchmarks import allocation_cases
+from tests.support import allocation_cases
 
 FRESH = 1_000_000
 """Number of the first replication that results are judged in."""

@@ -10,9 +10,8 @@ from advisor.advise.allocate import branch_and_bound, local_search, ranked, stru
 from advisor.advise.problem import Problem, ShareTimes
 from advisor.advise.process_counts import advise_allocation
 from advisor.advise.simulated import problem_of
-from tests.advisor.advise.process_counts.models import KnownModel, fit_of
-from tests.advisor.advise.test_allocators import many_kinds
-from tests.benchmarks.allocation_cases import scenario
+from tests.support.allocation_cases import many_kinds, scenario
+from tests.support.known_models import KnownModel, fit_of
 
 pytestmark = pytest.mark.benchmark
 

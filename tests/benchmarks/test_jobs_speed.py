@@ -18,7 +18,7 @@ from simulator.engines.jobs import run_jobs
 from simulator.experiments.job_draws import shaken
 from simulator.programs.streams.stream import make_stream
 from simulator.scheduling.policy import Policy
-from tests.simulator.engines.test_job_judges import LOGS, log
+from tests.support.job_logs import LOGS, log
 
 pytestmark = pytest.mark.benchmark
 

@@ -4,7 +4,7 @@ import pytest
 
 from simulator import whatif
 from simulator.experiments.sweep import local, make_plan, simulated, sweep
-from tests.simulator.experiments.sweep.points import write
+from tests.support.sweep_points import write
 
 MOST_S = 5e-3
 """Beside the engine, per point: changing and checking the scenario, and the way to the worker and back (median)."""

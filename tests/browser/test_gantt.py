@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from advisor.report.html import render_html
-from tests.advisor.report.illustrated import simulated
-from tests.advisor.report.test_html import HOSTILE, hostile
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE, contrast
+from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, contrast
+from tests.support.illustrated import simulated
+from tests.support.pages import HOSTILE, hostile
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
 pytestmark = [

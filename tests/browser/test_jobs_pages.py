@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from advisor.report.html import render_html
-from tests.advisor.report.test_jobs_pages import advised, compared
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE
+from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE
+from tests.support.jobs_documents import advised, compared
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
 pytestmark = [

@@ -10,11 +10,10 @@ import pytest
 from advisor.report.html import render_html
 from advisor.whatif import whatif_document
 from simulator.experiments.sweep import sweep
-from tests.advisor.report.test_html import HOSTILE
-from tests.advisor.report.test_whatif import hostile
-from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
-from tests.simulator.experiments.sweep.test_sweep import thread
+from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
+from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.pages import HOSTILE, hostile_whatif
+from tests.support.sweep_points import thread
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
 pytestmark = [
@@ -53,7 +52,7 @@ def folder(tmp_path_factory):
     swept.table.to_csv(folder / "points.csv", index=False)
     document = whatif_document(swept)
     (folder / "report.html").write_text(render_html(document), encoding="utf-8")
-    (folder / "hostile.html").write_text(render_html(hostile(document)), encoding="utf-8")
+    (folder / "hostile.html").write_text(render_html(hostile_whatif(document)), encoding="utf-8")
     return folder
 
 

@@ -1,6 +1,7 @@
 """Makespans of the paper series as they have always been, from both engines, and by hand where a formula gives them.
 
-A change here is a change of what a simulated program means; `python -m tests.golden.test_paper_scenarios` accepts it.
+A change here is a change of what a simulated program means; `pytest tests/golden --accept` takes it, from
+the engine of processes.
 """
 
 import csv
@@ -37,8 +38,16 @@ def golden():
 
 @pytest.mark.parametrize("engine", ["process", "compiled"])
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_the_makespans_are_those_on_record(path, engine):
-    assert makespans(path, engine) == [row for row in golden() if row[0] == path.stem]
+def test_the_makespans_are_those_on_record(accept, path, engine):
+    rows = makespans(path, engine)
+    if accept and engine == "process":
+        kept = [row for row in golden() if row[0] in {one.stem for one in SCENARIOS} - {path.stem}]
+        with GOLDEN.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows(
+                [["scenario", "configuration", "makespan_s"], *sorted([*kept, *rows], key=lambda row: row[0])]
+            )
+    assert rows == [row for row in golden() if row[0] == path.stem]
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
@@ -137,9 +146,3 @@ def test_hpl_on_both_kinds_is_told_within_a_tenth():
     assert len(errors) == 8
     assert max(errors) < 0.10
     assert statistics.median(errors) < 0.05
-
-
-if __name__ == "__main__":
-    rows = [row for path in SCENARIOS for row in makespans(path, "compiled")]
-    with GOLDEN.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([["scenario", "configuration", "makespan_s"], *rows])

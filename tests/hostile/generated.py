@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.hostile.running import Case
-from tests.mutations import broken, mutated, places
+from tests.support.mistakes import broken, mutated, places
 
 COMMANDS = {
     "first-run.yaml": (

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from tests.command_line import ROOT, apportion_here
+from tests.support.command_line import ROOT, apportion_here
 
 PAPERS, TUTORIAL = ROOT / "scenarios" / "papers", ROOT / "scenarios" / "tutorial"
 TRACES, PLATFORMS = ROOT / "tests/simulator/load_traces/data", ROOT / "tests/simulator/platform/foreign"

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.cli import _run, _show_warning
-from tests.command_line import APPORTION, ROOT
+from tests.support.command_line import APPORTION, ROOT
 
 MB = 10**6
 CHECKS, MOST_BYTES = 4, 500 * MB
@@ -52,8 +52,6 @@ class Case:
     writes to."""
     bounded: bool = False
     """Refused because it is too much: the closer limits."""
-    says: str = ""
-    """Part of what standard error must say."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ class Ending:
             found += [f"a line of {len(line)} letters" for line in errors if len(line) > 2000]
             found += [f"a line that cannot be shown: {line[:200]!r}" for line in errors if not line.isprintable()]
             found += [] if len(set(errors)) == len(errors) else ["the same line twice"]
-        found += [] if case.says in self.said else [f"{case.says!r} not said"]
         if self.exit == 2 and self.cpu_s > checks * check_s:
             found.append(f"{self.cpu_s / check_s:.1f} times as long as `apportion check`, at most {checks}")
         if self.exit == 2 and self.peak_bytes > most:

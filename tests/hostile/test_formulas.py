@@ -6,7 +6,7 @@ import json
 import pytest
 
 from simulator import load_results
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 NAMES = ("=1+1", "@sum", "-x", "+y")
 SCENARIO = {

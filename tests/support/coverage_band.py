@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import yaml
 
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 MIDS = (20e9, 10e9)
 HALF = 0.1

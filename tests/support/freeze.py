@@ -24,8 +24,8 @@ from typing import Any
 import typer.main
 
 import advisor.cli
-from tests.command_line import ROOT, apportion
-from tests.test_tutorial import SHOWN
+from tests.support import shown
+from tests.support.command_line import ROOT, apportion
 
 MEASURES = {"quickstart", "verify", "record", "history", "characterise"}
 CHANGING = {"provenance", "machine", "spent"}
@@ -39,16 +39,7 @@ TEXTS = ("README.md", *(f"scenarios/tutorial/{path.name}" for path in sorted(ROO
 
 def commands(text: str) -> Iterator[list[str]]:
     """Arguments of the commands that a text shows with their output, up to the first one that measures."""
-    shown = [part for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for part in block.split("$ ")[1:]]
-    lines = [shlex.split(part.partition("\n")[0]) for part in shown]
-    ours = [words[1:] for words in lines if words[0] == "apportion"]
-    return itertools.takewhile(lambda words: not measures(words), ours)
-
-
-def shown_files(text: str) -> dict[str, str]:
-    """The files that a text shows, by the names that its commands use."""
-    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
-    return {SHOWN[language]: block for language, block in blocks if language in SHOWN}
+    return itertools.takewhile(lambda words: not measures(words), (words for words, _ in shown.commands(text)))
 
 
 def measures(arguments: list[str]) -> bool:
@@ -114,7 +105,7 @@ def test_ids() -> list[str]:
 
 def frozen() -> dict[str, Any]:
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in TEXTS}
-    answers = {name: answered(commands(text), shown_files(text)) for name, text in texts.items()}
+    answers = {name: answered(commands(text), shown.files(text)) for name, text in texts.items()}
     answers["scenarios"] = answered(scenarios())
     answers["papers"] = answered(iter([["reproduce", "all", "--recorded"]]))
     today = {

@@ -1,16 +1,244 @@
-"""The path for programs in which nothing is shared: a plan once, then its steps for every run."""
+"""The path for programs in which nothing is shared: a plan once, then its steps for every run.
+
+Each step moves the clocks of one or two processes, for many configurations and replications. Every PE runs
+one process at most, or has no load and a core for each, and no transfer passes a link that others could want. There is
+no heap of events and there are no instants.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.engines import faults
 from simulator.engines.compiled.block import Block, Ints, Outcome, in_parts, operations, step, whole
-from simulator.engines.compiled.cache import compiled
-from simulator.engines.compiled.plan import WIDTH, Plan, plan_of
-from simulator.engines.compiled.static import Job, Times, clocks, execute
-from simulator.engines.costs import Costs
+from simulator.engines.compiled.cache import callee, compiled
+from simulator.engines.compiled.plan import (
+    ARRIVE,
+    COMPUTE,
+    END,
+    LEAVE,
+    MEET,
+    MOVE,
+    PART,
+    POST,
+    SLEEP,
+    TAKE,
+    UNTIL,
+    WIDTH,
+    Plan,
+    plan_of,
+)
+from simulator.engines.compiled.service import EXACT, ServiceTables, finish
+from simulator.engines.costs import LAST_TICK, Costs
 from simulator.programs.columns import Kind
 from simulator.programs.program import ANY
 from simulator.scenario_file.scenario import Scenario
+
+Short = NDArray[np.int32]
+
+LANES = 8
+"""Runs that go through the steps together: reading and telling apart a step costs more than doing it."""
+
+
+class Job(NamedTuple):
+    """The costs of some configurations and replications; arrays flat, an axis that is not there has step 0."""
+
+    processes: int
+    barriers: int
+    replications: int
+    nominal: Ints
+    """Nominal ticks of computations."""
+    nominal_steps: Ints
+    """From one configuration and from one replication to the next in `nominal`; (2,)."""
+    ticks: Ints
+    """Of all rows."""
+    ticks_step: int
+    """From one configuration to the next in `ticks`."""
+    placement: Ints
+    """(configuration, process)."""
+    starts: Ints
+    """Tick of each PE's trace at tick 0; (replication, PE)."""
+    pes: int
+
+
+class Times(NamedTuple):
+    """What comes out; one entry per run in `makespan` and `fault`, per run and process in the others, all flat."""
+
+    makespan: Ints
+    computed: Ints
+    busy: Ints
+    finish: Ints
+    fault: NDArray[np.bool_]
+    """Whether the run could not be done: too long, a trace that ends, or a PE that stands still."""
+    begin: Ints
+    """When each row began, where one run is logged; else empty."""
+    end: Ints
+
+
+class Clocks(NamedTuple):
+    """The state of up to `LANES` runs at a time; the last axis of every array is the run."""
+
+    now: Ints
+    """(process, run)."""
+    parts: Ints
+    """The latest end so far of a part of an exchange of each process; (process, run)."""
+    computed: Ints
+    """As in `Times`; (process, run)."""
+    busy: Ints
+    table: Ints
+    """Of each process's PE, less than 0 where a process just takes its nominal ticks; (process, run)."""
+    start: Ints
+    """Tick of the trace at tick 0 for each process; (process, run)."""
+    arrival: Ints
+    """(slot, run)."""
+    barrier: Ints
+    """Tick of the last arrival so far; (barrier, run)."""
+    nominal: Ints
+    """Where each run's nominal ticks begin; (run,)."""
+    ticks: Ints
+    failed: Ints
+    """1 for a run that cannot be done; its further ticks mean nothing; (run,)."""
+
+
+def clocks(job: Job, slots: int) -> Clocks:
+    """Room for the state of some runs at a time."""
+    sizes = *(6 * [job.processes]), slots, job.barriers, 1, 1, 1
+    return Clocks(*(np.empty(size * LANES, dtype=np.int64) for size in sizes))
+
+
+def execute(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, times: Times, runs: Ints) -> None:
+    """Kernel: do runs `runs[0]` up to `runs[1]`, counted by configuration, then replication."""
+    for first in range(runs[0], runs[1], LANES):
+        lanes = min(LANES, runs[1] - first)
+        _begin(job, tables, clocks, first, lanes)
+        if times.begin.size > 0:
+            _follow_logged(job, tables, steps, clocks, times)
+        else:
+            for at in range(0, steps.size, WIDTH):
+                _do_step(job, tables, steps, clocks, at, lanes)
+        _note(job, clocks, times, first, lanes)
+
+
+@callee
+def _begin(job: Job, tables: ServiceTables, clocks: Clocks, first: int, lanes: int) -> None:
+    for array in (clocks.now, clocks.parts, clocks.computed, clocks.busy, clocks.barrier, clocks.failed):
+        array[:] = 0
+    for lane in range(lanes):
+        configuration, replication = (first + lane) // job.replications, (first + lane) % job.replications
+        clocks.nominal[lane] = configuration * job.nominal_steps[0] + replication * job.nominal_steps[1]
+        clocks.ticks[lane] = configuration * job.ticks_step
+        for process in range(job.processes):
+            pe = job.placement[configuration * job.processes + process]
+            table = tables.of_pe[pe]
+            plain = tables.pieces[table] == 0 and tables.last_rate[table] == 1.0
+            clocks.table[process * LANES + lane] = -1 - table if plain else table
+            clocks.start[process * LANES + lane] = job.starts[replication * job.pes + pe]
+
+
+@callee
+def _note(job: Job, clocks: Clocks, times: Times, first: int, lanes: int) -> None:
+    """Hand out what came out."""
+    for lane in range(lanes):
+        latest, of_run = np.int64(0), (first + lane) * job.processes
+        for process in range(job.processes):
+            place = process * LANES + lane
+            times.computed[of_run + process] = clocks.computed[place]
+            times.busy[of_run + process] = clocks.busy[place]
+            times.finish[of_run + process] = clocks.now[place]
+            latest = max(latest, clocks.now[place])
+        times.makespan[first + lane] = latest
+        times.fault[first + lane] = clocks.failed[lane] != 0
+
+
+@callee
+def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: int, lanes: int) -> None:
+    """One step of some runs."""
+    code, what, row = steps[at], np.int64(steps[at + 2]), np.int64(steps[at + 3])
+    now, there, first = clocks.now, what * LANES, np.int64(steps[at + 1]) * LANES
+    for lane in range(lanes):
+        mine, other = first + lane, there + lane
+        if code == COMPUTE:
+            end = _computed(tables, clocks, mine, lane, job.nominal[clocks.nominal[lane] + what])
+            clocks.computed[mine] = end
+            clocks.busy[mine] += end - now[mine]
+            now[mine] = end
+        elif code == MEET:
+            end = _later(job, clocks, lane, max(now[mine], now[other]), row)
+            now[mine], now[other] = end, end
+        elif code == TAKE:
+            now[mine] = max(now[mine], clocks.arrival[other])
+        elif code == ARRIVE:
+            clocks.barrier[other] = max(clocks.barrier[other], now[mine])
+        elif code == LEAVE:
+            now[mine] = clocks.barrier[other]
+        elif code == POST:
+            clocks.arrival[other] = _later(job, clocks, lane, now[mine], row)
+        elif code == SLEEP:
+            now[mine] = _slept(job, clocks, lane, now[mine], row, what)
+        elif code == UNTIL:
+            now[mine] = max(now[mine], job.ticks[clocks.ticks[lane] + row])
+        elif code == END:
+            now[mine] = max(now[mine], clocks.parts[mine])
+        elif code == PART:
+            clocks.parts[mine] = max(clocks.parts[mine], clocks.arrival[other])
+        else:
+            end = _later(job, clocks, lane, max(now[mine], now[other]), row)
+            clocks.parts[mine] = max(clocks.parts[mine], end)
+            clocks.parts[other] = max(clocks.parts[other], end)
+
+
+@callee
+def _follow_logged(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, times: Times) -> None:
+    """One run, noting when each operation began and ended."""
+    for at in range(0, steps.size, WIDTH):
+        code, mine, other = steps[at], np.int64(steps[at + 1]) * LANES, np.int64(steps[at + 2]) * LANES
+        row, far = steps[at + 3], steps[at + 4]
+        begin, far_begin = clocks.now[mine], clocks.now[other] if code == MEET else 0
+        _do_step(job, tables, steps, clocks, at, 1)
+        if code == MEET:
+            times.begin[far], times.end[far] = far_begin, clocks.now[other]
+        if code not in (ARRIVE, PART, MOVE) and not (code == POST and far == 0):
+            times.begin[row], times.end[row] = begin, clocks.now[mine]
+
+
+@callee
+def _later(job: Job, clocks: Clocks, lane: int, tick: int, row: int) -> int:
+    """The clock after a row's ticks; past its end the run fails."""
+    return int(_after(clocks, lane, tick, job.ticks[clocks.ticks[lane] + row]))
+
+
+@callee
+def _slept(job: Job, clocks: Clocks, lane: int, tick: int, row: int, computation: int) -> int:
+    """The clock after a delay, which may differ between replications as computations do."""
+    if computation < 0:
+        return _later(job, clocks, lane, tick, row)
+    return int(_after(clocks, lane, tick, job.nominal[clocks.nominal[lane] + computation]))
+
+
+@callee
+def _after(clocks: Clocks, lane: int, tick: int, ticks: int) -> int:
+    """The clock after some ticks; past its end the run fails."""
+    if ticks <= LAST_TICK - tick:
+        return tick + ticks
+    clocks.failed[lane] = 1
+    return tick
+
+
+@callee
+def _computed(tables: ServiceTables, clocks: Clocks, mine: int, lane: int, nominal: int) -> int:
+    """When a computation ends; if it does not, the run fails."""
+    table, now = clocks.table[mine], clocks.now[mine]
+    if table < 0:
+        if nominal <= EXACT - now:
+            return now + nominal
+        table = -1 - table
+    end = finish(tables, table, clocks.start[mine], now, nominal)
+    if end < 0:
+        clocks.failed[lane] = 1
+        return now
+    return end
+
 
 ALONE = 200_000
 """Steps below which a second thread costs more than it saves."""

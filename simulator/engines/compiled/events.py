@@ -12,6 +12,10 @@ Each process has a clock of its own, at or ahead of `w[NOW]`: what nobody else c
 nobody shares, a message without links in common) moves the clock and is no event. Only where order in time decides, at
 shared PEs, links, farms and receives from anyone, does a process wait until now has reached its clock (`_is_now`).
 Whoever goes on was let on by what happened now or later, so nothing ever happens before now.
+
+The event engine's memory as it is at tick 0.
+
+Messages: posted, matched in program order, received from one process or from anyone.
 """
 
 from typing import Any
@@ -22,13 +26,21 @@ from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.flows import refill
 from simulator.engines.compiled.memory import (
     NONE,
+    OUTSIDE,
+    STATE,
     W,
     Words,
+    asking,
     barriers,
     began,
+    channels,
     computation,
     ended,
     farms,
+    inboxes,
+    links,
+    messages,
+    nodes,
     nominal,
     numbers_at,
     operations,
@@ -36,14 +48,15 @@ from simulator.engines.compiled.memory import (
     processes,
     pulls,
     queue,
+    slots,
     tables,
     ticks,
 )
-from simulator.engines.compiled.messages import ask, fill_slot, grant_receives, may_post_ahead, post, receive
-from simulator.engines.compiled.neighbours import next_done_of, settle_group
+from simulator.engines.compiled.neighbours import next_done_of, reset_sharing, settle_group
 from simulator.engines.compiled.queues import (
     DEADLOCK,
     DONE,
+    MORE_SLOTS,
     PAST_LAST_TICK,
     RUNNING,
     UNRECEIVED,
@@ -54,15 +67,18 @@ from simulator.engines.compiled.queues import (
     schedule,
     take_first,
 )
-from simulator.engines.compiled.reset import reset
 from simulator.engines.compiled.shares import compute, evaluate, next_done, raise_faults, settle, touch, wait_busily
 from simulator.engines.compiled.transfers import (
     FAIRLY,
+    IDLE,
     IN_TURN,
+    OVER,
     flows_due,
     goes_on,
     grant_links,
     make_ready,
+    part_done,
+    release,
     request_at,
     routed,
     start_flows,
@@ -70,6 +86,200 @@ from simulator.engines.compiled.transfers import (
 )
 from simulator.engines.costs import LAST_TICK
 from simulator.programs.columns import Kind
+
+FIRST, LAST = STATE.start, STATE.stop
+
+
+@subroutine
+def reset(w: Words) -> None:
+    """Forget an earlier run."""
+    for place in range(FIRST, LAST):
+        w[place] = 0
+    w[W.STATUS], w[W.FAULT], w[W.LIVE] = RUNNING, NONE, w[W.PROCESS_COUNT]
+    w[W.READY], w[W.DIRTY_PE], w[W.DIRTY_LINK], w[W.STARTING], w[W.PE_FAULT] = NONE, NONE, NONE, NONE, NONE
+    events = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + w[W.GROUP_COUNT]
+    for event in range(events):
+        queue(w)[event].place = 0
+    _reset_processes(w)
+    _reset_messages(w)
+    reset_sharing(w)
+    for number in range(w[W.PE_COUNT]):
+        pe = pes(w)[number]
+        pe.served, pe.settled, pe.base, pe.running, pe.polling, pe.m = 0, 0, 0, 0, 0, 0
+        pe.begin, pe.end = 0, -1
+        pe.next_dirty, pe.load_now = OUTSIDE, 0
+    for number in range(w[W.LINK_COUNT]):
+        link = links(w)[number]
+        link.rate, link.since, link.served, link.mark, link.crossing, link.count = 0, 0, 0, 0, 0, 0
+        link.head, link.tail, link.members, link.busy, link.next_dirty = NONE, NONE, 0, 0, OUTSIDE
+    for node in range(w[W.SLOT_COUNT] * w[W.HOPS]):
+        nodes(w)[node].previous, nodes(w)[node].next = NONE, NONE
+
+
+@subroutine
+def _reset_processes(w: Words) -> None:
+    for number in range(w[W.PROCESS_COUNT]):
+        process = processes(w)[number]
+        process.row, process.inbox, process.clock, process.calling = process.first, NONE, 0, 0
+        process.turns, process.passed = process.all_turns, process.all_first - process.first
+        process.busy, process.computed, process.finish, process.parts = 0, 0, 0, 0
+        process.asking, process.polling, process.pulling = 0, 0, 0
+    for number in range(w[W.BARRIER_COUNT]):
+        barrier = barriers(w)[number]
+        barrier.missing, barrier.waiting, barrier.latest = barrier.expected, NONE, 0
+    for number in range(w[W.FARM_COUNT]):
+        farms(w)[number].next_unit = 0
+
+
+@subroutine
+def _reset_messages(w: Words) -> None:
+    for number in range(w[W.CHANNEL_COUNT]):
+        channels(w)[number].head, channels(w)[number].waiting = NONE, NONE
+    for number in range(w[W.INBOX_COUNT]):
+        inboxes(w)[number].size = 0
+    count = w[W.SLOT_COUNT]
+    w[W.SPARE_SLOTS] = count - w[W.PROCESS_COUNT]
+    w[W.FREE_SLOT] = w[W.PROCESS_COUNT] if count > w[W.PROCESS_COUNT] else NONE
+    for number in range(count):
+        slot = slots(w)[number]
+        slot.moving, slot.queued, slot.mark, slot.shared, slot.group = IDLE, 0, 0, 0, NONE
+        slot.next = number + 1 if number + 1 < count else NONE
+
+
+@callee
+def may_post_ahead(w: Words, row: int) -> bool:
+    """Whether what is sent can be posted ahead of now: to nobody who receives from anyone, and where there is room.
+
+    Half of the slots are kept for those that are not ahead, so that a sender without a receiver near asks for no more.
+    """
+    operation = operations(w)[row]
+    room = not operation.eager or 2 * w[W.SPARE_SLOTS] > w[W.SLOT_COUNT] - w[W.PROCESS_COUNT]
+    return bool(room and channels(w)[operation.out].inbox == NONE)
+
+
+@callee
+def post(w: Words, process: int, row: int) -> None:
+    """What SEND or EXCHANGE sends at its process's clock; to a process that waits for it, or into its channel."""
+    operation, tick = operations(w)[row], processes(w)[process].clock
+    channel = channels(w)[operation.out]
+    slot = process
+    if operation.eager:
+        if channel.waiting != NONE and not routed(w, row):
+            receiver: Any = np.int64(channel.waiting)
+            channel.waiting = NONE
+            part_done(w, receiver, after(w, tick, max(1, ticks(w)[row])))
+            return
+        slot = w[W.FREE_SLOT]
+        if slot == NONE:
+            w[W.STATUS] = MORE_SLOTS
+            return
+        w[W.FREE_SLOT] = slots(w)[slot].next
+        w[W.SPARE_SLOTS] -= 1
+    fill_slot(w, slot, process, row)
+    message = slots(w)[slot]
+    if operation.eager and routed(w, row):
+        request_at(w, slot, tick)
+    elif operation.eager:
+        message.moving, message.over = OVER, after(w, tick, max(1, ticks(w)[row]))
+    if channel.waiting != NONE:
+        message.receiver, channel.waiting = channel.waiting, NONE
+        if not operation.eager:
+            _meet(w, slot, max(tick, processes(w)[message.receiver].clock))
+        return
+    message.queued, message.next = 1, NONE
+    w[W.EAGER_LEFT] += operation.eager
+    if channel.head == NONE:
+        channel.head = slot
+    else:
+        slots(w)[channel.tail].next = slot
+    channel.tail = slot
+    if channel.inbox != NONE:
+        box = inboxes(w)[channel.inbox]
+        push(messages(w), box.first, box.size, w[W.NOW], message.number, slot)
+        box.size += 1
+        if processes(w)[channel.receiver].inbox == channel.inbox:
+            ask(w, channel.receiver)
+
+
+@subroutine
+def fill_slot(w: Words, slot: int, process: int, row: int) -> None:
+    """Something to transfer that nobody receives yet."""
+    message = slots(w)[slot]
+    one = processes(w)[process]
+    message.row, message.sender, message.receiver, message.posted = row, process, NONE, one.clock
+    message.number = row + one.passed
+    message.queued, message.moving, message.eager = 0, IDLE, operations(w)[row].eager
+
+
+@subroutine
+def _meet(w: Words, slot: int, tick: int) -> None:
+    """Sender and receiver of a rendezvous are both there from a tick on."""
+    message = slots(w)[slot]
+    if routed(w, message.row):
+        request_at(w, slot, tick)
+        return
+    end = after(w, tick, max(1, ticks(w)[message.row]))
+    part_done(w, message.receiver, end)
+    part_done(w, message.sender, end)
+
+
+@callee
+def receive(w: Words, process: int, number: int) -> None:
+    """Take a channel's first message at the process's clock, or wait for it."""
+    channel = channels(w)[number]
+    if channel.head == NONE:
+        channel.waiting = process
+    else:
+        _take(w, process, number, processes(w)[process].clock, 0)
+
+
+@subroutine
+def _take(w: Words, process: int, number: int, tick: int, least: int) -> None:
+    """A process receives a channel's first message at a tick; of one that has arrived it lasts so many ticks."""
+    channel = channels(w)[number]
+    slot = channel.head
+    message = slots(w)[slot]
+    channel.head = message.next
+    message.queued = 0
+    w[W.EAGER_LEFT] -= message.eager
+    if message.moving == OVER:
+        release(w, slot)
+        part_done(w, process, max(message.over, tick + least))
+        return
+    message.receiver = process
+    if not message.eager:
+        _meet(w, slot, max(tick, message.posted))
+
+
+@subroutine
+def ask(w: Words, process: int) -> None:
+    """A process that receives from anyone is looked at when grants are made."""
+    if not processes(w)[process].asking:
+        processes(w)[process].asking = 1
+        asking(w)[w[W.ASKED]] = process
+        w[W.ASKED] += 1
+
+
+@subroutine
+def grant_receives(w: Words) -> None:
+    """Receives from anyone: each process has an inbox of its own, so that their order decides nothing."""
+    for place in range(w[W.ASKED]):
+        process = asking(w)[place]
+        one = processes(w)[process]
+        one.asking = 0
+        box = inboxes(w)[one.inbox]
+        while box.size > 0:
+            first = messages(w)[box.first]
+            number, slot = first.second, first.value
+            pop(messages(w), box.first, box.size)
+            box.size -= 1
+            if slots(w)[slot].queued and slots(w)[slot].number == number:  # else a named receive took it
+                one.inbox = NONE
+                channel: Any = np.int64(operations(w)[slots(w)[slot].row].out)
+                _take(w, process, channel, w[W.NOW], 1)
+                break
+    w[W.ASKED] = 0
+
 
 _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.RECV), int(Kind.EXCHANGE)
 _BARRIER, _FARM, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.FARM), int(Kind.WAIT_UNTIL)

@@ -9,8 +9,7 @@ from simulator.engines.resources.filling import deciding
 from simulator.engines.resources.flows import FairLinks
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.links import FifoLinks, Movements, NoContention, Transfers
-from simulator.engines.resources.meetings import Barriers, Farms, FarmTerms
-from simulator.engines.resources.messages import Messages
+from simulator.engines.resources.messages import Barriers, Farms, FarmTerms, Messages
 from simulator.engines.resources.neighbours import DomainPE, Neighbourhood
 from simulator.engines.resources.service import Service
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.base.errors import Interrupted, SweepError
 from simulator.experiments.sweep.clusters import cores_here, existing, local
 from simulator.experiments.sweep.dispatch import Dispatcher, now_s
-from simulator.experiments.sweep.folder import Keep, more_truths
-from simulator.experiments.sweep.kept_runs import keeping, run_or_recall
+from simulator.experiments.sweep.folder import Keep, keeping, more_truths, run_or_recall
 from simulator.experiments.sweep.plan import Ask, Plan, Point, make_plan, version_of
 from simulator.experiments.sweep.slurm import SLURM_HELP, slurm, slurm_options
 from simulator.experiments.sweep.work import Ready, answer_here, simulated

@@ -1,4 +1,7 @@
-"""The dispatcher: hands points to Dask's workers, one batch at a time each, and finds out which point kills them."""
+"""The dispatcher: hands points to Dask's workers, one batch at a time each, and finds out which point kills them.
+
+What every Dask worker of a sweep holds, those that come later too, and the task that is done there.
+"""
 
 import json
 import time
@@ -16,6 +19,40 @@ from simulator.experiments.sweep.plan import Plan
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+
+import signal
+import threading
+from pathlib import Path
+from typing import cast
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from simulator.experiments.sweep.plan import Ask
+from simulator.experiments.sweep.work import answer_batch
+
+
+class Stock(WorkerPlugin):
+    """The JSON text of a plan."""
+
+    def __init__(self, name: str, payload: str, *, ours: bool) -> None:
+        self.name = name
+        self.ours = ours
+        self.payload = payload
+        self.folder = ""
+
+    def setup(self, worker: Worker) -> None:
+        """Note where this worker may put files; a Ctrl-C in the terminal is for the main process, which ends ours."""
+        if self.ours and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.folder = str(Path(worker.local_directory) / self.name)
+
+
+def task(name: str, places: list[int], ask: Ask, threads: int) -> str:
+    """A batch of points, answered on a worker; see `answer_batch`."""
+    stock = cast("Stock", get_worker().plugins[name])
+    return answer_batch(name, stock.payload, stock.folder, places, ask, threads)
+
 
 BATCH_S = 0.5
 """Cheap points are handed out together as far as they take so long: what is not handed in yet is lost with a worker."""
@@ -66,8 +103,6 @@ class Dispatcher:
         SweepError
             If the cluster is lost.
         """
-        from simulator.experiments.sweep.stock import Stock
-
         plan = self.plan
         stock = Stock(plan.name, plan.payload(), ours=self.client.cluster is not None)
         self.client.register_plugin(stock, name=plan.name)
@@ -108,7 +143,6 @@ class Dispatcher:
         return failed
 
     def _hand_out(self, todo: deque[int], *, alone: bool) -> None:
-        from simulator.experiments.sweep.stock import task
 
         busy = {flight.worker for flight in self._flying.values()}
         for worker, threads in self._workers.items():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from simulator.engines.job_runs import JobRuns
+    from simulator.engines.job_queue import JobRuns
     from simulator.results.job_metrics import JobClass
 
 _STRETCHES: Final = 300

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobRuns
 from simulator.results.job_metrics import JobSeries, over_stretches, series
 from simulator.results.timelines.chrome import counter, durations_us, event, moments_us
 

@@ -11,7 +11,7 @@ from advisor.advise.pareto import front, pareto_fronts
 from advisor.advise.strategies import most_processes, usual_vary
 from simulator import Application, LinkModel, ScenarioError
 from simulator.platform.nodes import Node, Platform
-from tests.simulator.platform.platforms import band, pe, scenario, trace
+from tests.support.platforms import band, pe, scenario, trace
 
 NAMES = {"equal", "peak", "constant", "fastest-pe", "fastest-kind", "one-per-pe"}
 ALLOCATIONS = {"speed-ratio", "greedy"}

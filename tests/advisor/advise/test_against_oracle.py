@@ -5,7 +5,7 @@ import pytest
 
 from advisor import recommend
 from simulator import run
-from tests.advisor.advise.oracle import FRESH, PARAMETERS, difference, scenario
+from tests.support.advice_oracle import FRESH, PARAMETERS, difference, scenario
 
 NAMES = tuple(PARAMETERS)
 CASES = 300

@@ -9,6 +9,7 @@ from advisor.advise.allocate.ranked import places_of
 from advisor.advise.allocate.sumsets import as_numbers, reachable
 from advisor.advise.problem import EqualWork, Kind, Problem, ShareTimes, model_times_s
 from simulator import ScenarioError, randomness
+from tests.support.allocation_cases import many_kinds
 
 CASES = 300
 EXACT = 1e-12
@@ -39,15 +40,6 @@ def small_case(seed, *, factors=True):
         return Problem.of_model(kinds, EqualWork(loads, share_s, comm_s))
     pe_s = loads[:, :, np.newaxis] * share_s * draw.uniform(0.5, 2, (*loads.shape, most + 1))
     return Problem.of_model(kinds, ShareTimes(pe_s, comm_s))
-
-
-def many_kinds(kinds, pes, *, most=4, seed=1):
-    draw = randomness.stream(seed, "many kinds")
-    some = tuple(Kind(f"kind{k}", tuple(range(pes)), most) for k in range(kinds))
-    processes = np.arange(kinds * pes * most + 1)
-    each = np.arange(1, most + 1)
-    loads = draw.uniform(1, 8, (kinds, 1)) * each * (1 + draw.uniform(0, 0.1, (kinds, 1)) * (each - 1))
-    return Problem.of_model(some, EqualWork(loads, 1000 / np.maximum(processes, 1), 1e-4 * processes))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +160,10 @@ def test_what_cannot_be_searched_is_refused():
         branch_and_bound(many_kinds(30, 240))
     with pytest.raises(ScenarioError, match="objective: there is no 'best'; name one of mean, p95"):
         Problem(big.kinds, big.runs, objective="best")
-    with pytest.raises(ScenarioError, match=r"kind kind0: \[101, 1\] found, up to 100 PEs"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"allocation: kind kind0 is \[101, 1\]; give up to 100 PEs with 1 to 4 processes each or \[0, 0\]",
+    ):
         big.check(np.array([[[101, 1], *[[0, 0]] * 9]]))
     with pytest.raises(ScenarioError, match="no process found"):
         big.check(np.zeros((1, 10, 2), dtype=np.int64))

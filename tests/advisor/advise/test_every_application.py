@@ -6,7 +6,7 @@ import pytest
 
 from advisor import recommend
 from simulator import Application, Configuration, LinkModel, Platform, Scenario, run
-from tests.simulator.platform.platforms import pe
+from tests.support.platforms import pe
 
 SIZES = {
     "cholesky": ({"n": 320, "nb": 8}, 1.1),  # the panels, 4 % of the work, are computed by one process at a time

@@ -7,8 +7,8 @@ import numpy as np
 from advisor.advise.export import export_files
 from advisor.advise.grids import best_grid, grids_of
 from simulator import Application, Configuration, LinkModel, Platform, Scenario, run
-from simulator.experiments.sweep.kept_runs import keeping
-from tests.simulator.platform.platforms import pe, trace
+from simulator.experiments.sweep.folder import keeping
+from tests.support.platforms import pe, trace
 
 PES = 12
 

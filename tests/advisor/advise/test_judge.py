@@ -10,7 +10,7 @@ from advisor.advise.judge import FEW, Judge
 from advisor.advise.spending import OutOfBudgetError, Spending
 from simulator import Configuration, LinkModel, ScenarioError, dump_scenario, load_scenario, run
 from simulator.platform.nodes import Node, Platform
-from tests.simulator.platform.platforms import pe, scenario, trace
+from tests.support.platforms import pe, scenario, trace
 
 LINK = LinkModel.from_latency(1e-6, 1e12)
 

@@ -12,7 +12,7 @@ from advisor.advise.measured_again import just_measured, measure_again, measured
 from simulator import LinkModel, ScenarioError, SpeedBand, load_scenario, this_machine
 from simulator.calibration import fit_speed, save_speed_model
 from simulator.models.doubt import Doubt
-from tests.simulator.platform.platforms import pe, scenario
+from tests.support.platforms import pe, scenario
 
 SCENARIO = """
 format: 1

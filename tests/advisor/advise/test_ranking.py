@@ -4,7 +4,7 @@ import pytest
 from advisor.advise.ranking import gain, halve, rank, reliability
 from simulator import ScenarioError, describe, randomness
 from simulator.base.intervals import alike, chances
-from tests.advisor.tables import any_hpl_like, hpl_like, noisy
+from tests.support.hpl_like import any_hpl_like, hpl_like, noisy
 
 
 def test_paired_draws_make_the_interval_of_a_gain_narrow():

@@ -7,7 +7,7 @@ from simulator import LinkModel, ScenarioError, run
 from simulator.platform.nodes import Platform
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import band, pe, scenario, trace
+from tests.support.platforms import band, pe, scenario, trace
 
 
 def unequal(replications=100):

@@ -12,7 +12,7 @@ from advisor.advise.problem import EqualWork, Problem, model_times_s
 from advisor.advise.search import SOUGHT
 from advisor.advise.simulated import configuration_of, kinds_of, model_of, problem_of, simulate
 from simulator import ScenarioError, run
-from tests.benchmarks.allocation_cases import scenario
+from tests.support.allocation_cases import scenario
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from advisor.whatif import plan_whatif
 from simulator import shipped
 from simulator.experiments.whatif import read_varied
-from tests.advisor.cli.modes_reached import DATA, SMALL, write_tables
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
+from tests.support.modes_reached import DATA, SMALL, write_tables
 
 SWEPT = {
     "format": 1,

@@ -8,8 +8,8 @@ import pytest
 
 from simulator import Interrupted
 from simulator.calibration import kept
-from tests.command_line import apportion as in_a_process
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion as in_a_process
+from tests.support.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
 DGEMM = ROOT / "scenarios" / "papers" / "gbbp_dgemm.csv"
@@ -109,12 +109,12 @@ def test_a_recorded_load_lowers_the_cuts(tmp_path):
         (("--replay", "bad.csv"), 2, "error: bad.csv:3: size_elements: 5 after 10 found"),
         (("--replay", "none.csv"), 2, "none.csv: no such file"),
         (("--replay", "instant.csv"), 2, "error: instant.csv:3: volume over cpu_s is inf per second; check the units"),
-        ((), 2, "one of --kernel, --command, --replay allowed"),
+        ((), 2, "Invalid value: the subject is missing; give one of --kernel, --command, --replay"),
         (("--replay", DGEMM, "--method", "best"), 2, "method: 'best' found"),
         (("--replay", DGEMM, "--budget", "1us"), 1, "too small for two points"),
-        (("--replay", DGEMM, "--accuracy", "no"), 2, "--accuracy: 'no' found"),
+        (("--replay", DGEMM, "--accuracy", "no"), 2, "Invalid value: --accuracy is 'no'; give a number above 0"),
         (("--replay", DGEMM, "--window", "3"), 2, "--window has no effect without --load"),
-        (("--replay", DGEMM, "--load", "t.csv"), 2, "--window needed"),
+        (("--replay", DGEMM, "--load", "t.csv"), 2, "Invalid value: --load needs --window; give it"),
         (("--replay", DGEMM, "--max-size", "10"), 2, "b: 10 elements found, more than a = 3072 allowed"),
     ],
 )

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from simulator import this_machine
-from tests.command_line import apportion_here
-from tests.stored_points import stored
+from tests.support.command_line import apportion_here
+from tests.support.stored_points import stored
 
 LEVEL = next((c.size_bytes for c in this_machine().caches if c.level == 1 and c.kind != "instruction"), 2**15)
 """The first-level data cache, of which the smallest size fills half: 32 KiB are usual, not the rule."""

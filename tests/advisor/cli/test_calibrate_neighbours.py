@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from tests.command_line import APPORTION, ROOT, apportion, apportion_here
+from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here
 from tests.support.made_up_machine import ratio, visits
 
 WORKER = "simulator.calibration.neighbours.worker"

@@ -21,7 +21,7 @@ from advisor.cli import _run
 from simulator.calibration import Address
 from simulator.calibration.pingpong import campaign, mpi
 from simulator.calibration.pingpong.hosts import connected_pairs
-from tests.stored_points import stored
+from tests.support.stored_points import stored
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "network"]
@@ -82,8 +82,20 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        ([], "none found, one of --between (real messages) and --replay (a table) needed"),
-        (["--between", "tcp", "--replay", "t.csv"], "--between and --replay found"),
+        (
+            [],
+            (
+                "Invalid value: --between or --replay is missing; give "
+                "one of --between (real messages) and --replay (a table)"
+            ),
+        ),
+        (
+            ["--between", "tcp", "--replay", "t.csv"],
+            (
+                "Invalid value: --between and --replay exclude each other; "
+                "give one of --between (real messages) and --replay (a table)"
+            ),
+        ),
         (["--between", "pigeons"], "--between: 'pigeons' found, processes, tcp, mpi allowed"),
         (["--between", "processes", "--medium", "tcp"], "--medium: 'tcp' found, unix, pipe allowed"),
         (["--between", "processes", "--max-bytes", "0B"], "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
@@ -93,11 +105,14 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
             ["--between", "processes", "--hosts", "a,b"],
             "--hosts has no effect with --between processes: leave it out, or use it with --between tcp",
         ),
-        (["--between", "processes", "--listen", "a:1"], "--listen found, allowed with --between tcp"),
-        (["--between", "tcp", "--hosts", "a"], "--hosts: 'a' found, two names"),
+        (["--between", "processes", "--listen", "a:1"], "Invalid value: --listen goes with --between tcp only"),
+        (
+            ["--between", "tcp", "--hosts", "a"],
+            "Invalid value: --hosts is 'a'; give two names such as node1,node2, the first of this host",
+        ),
         (
             ["--between", "tcp", "--hosts", "192.0.2.1,b"],
-            "--hosts: '192.0.2.1' found first, a name of this host allowed",
+            "Invalid value: --hosts: the first is '192.0.2.1'; give a name of this host first, then the other",
         ),
         (["--between", "tcp", "--connect", "a:1"], "--connect: no token; put what the listening host printed in"),
         (["--between", "tcp", "--listen", "192.0.2.1:0"], "--listen: 192.0.2.1:0: cannot assign requested address"),

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.stored_points import stored
+from tests.support.stored_points import counted, kept
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
-SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
 
 
 def start(*arguments, cwd):
@@ -37,10 +36,6 @@ def end(process):
     return out
 
 
-def kept(path):
-    return stored(path)["points"]
-
-
 def end_half_way(process, path, count, by=signal.SIGKILL):
     """Send a signal as soon as so many points are on disk; what is there then."""
     limit = time.monotonic() + 60
@@ -51,14 +46,6 @@ def end_half_way(process, path, count, by=signal.SIGKILL):
     assert process.returncode in {-signal.SIGKILL, 130}, told
     assert len(kept(path)) >= count
     return kept(path), told
-
-
-def counted(tmp_path):
-    """A command line that notes every start in `log`."""
-    script = tmp_path / "app.py"
-    script.write_text(f"import sys\nopen({str(tmp_path / 'log')!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
-    line = f"{sys.executable} -S {script} {{n}}"
-    return ("--command", line, "--size", "n", "--volume", "n", "--max-size", 20_000, "--time-cap", "0.1s")
 
 
 def starts(tmp_path):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.command_line import APPORTION, apportion
+from tests.support.command_line import APPORTION, apportion
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.command_line import APPORTION, ROOT
+from tests.support.command_line import APPORTION, ROOT
 from tests.support.processes import without_progress
 
 SCENARIO = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"

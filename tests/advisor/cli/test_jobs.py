@@ -12,9 +12,8 @@ from advisor.report.html import render_html
 from advisor.report.pages import page_of
 from simulator.scheduling.estimates import CORRECTIONS, SOURCES
 from simulator.scheduling.policy import WORDS
-from tests.advisor.cli.modes_reached import MANY_JOBS
-from tests.advisor.cli.test_modes import OPTIONS
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion_here as apportion
+from tests.support.modes_reached import MANY_JOBS, OPTIONS
 
 LOGS = Path(__file__).parents[4] / "shared" / "data" / "jobs" / "swf"
 JOB = "{} {} 0 {} {} -1 -1 {} {} -1 1 7 1 -1 -1 -1 -1 -1\n"

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.command_line import apportion
+from tests.support.command_line import apportion
 
 WEEKS = 44
 

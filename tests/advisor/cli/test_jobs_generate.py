@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion_here as apportion
 
 
 def generate(folder, *arguments):

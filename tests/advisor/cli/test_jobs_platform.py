@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simulator.models import fit, make_runs
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion_here as apportion
 
 PLATFORM = """
 format: 1

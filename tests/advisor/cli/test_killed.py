@@ -22,12 +22,12 @@ import pytest
 
 from advisor.cli import _run
 from simulator.results.files import unsealed
-from tests.advisor.cli.test_calibrate_resumed import counted, kept
-from tests.command_line import APPORTION, ROOT
-from tests.simulator.calibration.allocation.test_allocation_runs import CLUSTER, PROGRAM
-from tests.simulator.experiments.sweep.points import write
-from tests.simulator.experiments.sweep.test_sweep_survives import contents, finished
+from tests.support.allocation_program import CLUSTER, PROGRAM
+from tests.support.command_line import APPORTION, ROOT
 from tests.support.processes import without_progress
+from tests.support.real_sweeps import contents, finished
+from tests.support.stored_points import counted, kept
+from tests.support.sweep_points import write
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 PATIENCE_S = 300

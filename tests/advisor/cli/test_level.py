@@ -7,7 +7,7 @@ import pytest
 
 from advisor.cli.options import LEVEL
 from simulator import intervals, plots
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 SCENARIO = "scenarios/tutorial/three-pes.yaml"
 ASKED = {

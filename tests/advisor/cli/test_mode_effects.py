@@ -9,8 +9,8 @@ import shlex
 import pytest
 
 from advisor.cli.modes import TABLE
-from tests.advisor.cli.modes_reached import REACH
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
+from tests.support.modes_reached import REACH
 
 SELECTS = {
     "trace import": "from",

@@ -7,30 +7,12 @@ import itertools
 from typing import get_args
 
 import pytest
-import typer
 
 from advisor.advise.partition import METHODS
-from advisor.cli import app
 from advisor.cli.modes import TABLE, option_name
 from simulator.load_traces.importers import _READERS
-from tests.advisor.cli.modes_reached import REACH, reached
-from tests.command_line import apportion_here
-
-
-def leaves(command, names=()):
-    """Each command by its full name."""
-    if hasattr(command, "commands"):
-        for name, inner in command.commands.items():
-            yield from leaves(inner, (*names, name))
-    else:
-        yield " ".join(names), command
-
-
-COMMANDS = dict(leaves(typer.main.get_command(app)))
-OPTIONS = {
-    name: {option_name(param): param for param in command.params if param.param_type_name == "option"}
-    for name, command in COMMANDS.items()
-}
+from tests.support.command_line import apportion_here
+from tests.support.modes_reached import COMMANDS, OPTIONS, REACH, reached
 
 
 def value_of(name, option):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 SCENARIO = """
 format: 1

@@ -13,7 +13,7 @@ import pytest
 from advisor.cli import app
 from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
 from simulator import ScenarioError, files
-from tests.command_line import APPORTION, ROOT, apportion, apportion_here
+from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here
 
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 THREE = TUTORIAL / "three-pes.yaml"

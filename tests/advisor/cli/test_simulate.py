@@ -9,7 +9,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator import load_scenario, run
-from tests.simulator.results.timelines.checker import check
+from tests.support.timelines import check
 
 ROOT = Path(__file__).parents[3]
 THREE = "scenarios/tutorial/three-pes.yaml"
@@ -66,7 +66,7 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
 
 def test_files_of_another_kind_are_refused(capsys):
     assert _run(["simulate", str(ROOT / THREE), "--jobs", "x.txt"]) == 2
-    assert capsys.readouterr().err == "error: --jobs: x.txt found, a name that ends in .swf or .csv allowed\n"
+    assert capsys.readouterr().err == "error: --jobs is x.txt; give a name that ends in .swf or .csv\n"
     assert _run(["simulate", str(ROOT / THREE), "--replication", "1"]) == 2
     assert capsys.readouterr().err.startswith("error: --replication has no effect without --timeline, which")
     assert _run(["simulate", str(ROOT / THREE), "--timeline", "x.png"]) == 2

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import apportion as apportion_alone
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion as apportion_alone
+from tests.support.command_line import apportion_here as apportion
 
 DATA = Path(__file__).parents[2] / "simulator" / "load_traces" / "data"
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import load_scenario, run
-from tests.command_line import APPORTION, apportion
+from tests.support.command_line import APPORTION, apportion
 
 
 @pytest.fixture(scope="module")

@@ -5,48 +5,12 @@ import html
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import pytest
 
 from advisor.report.html import render_html
-from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
-
-VOID = {"meta", "link", "br", "hr", "img", "input"}
-HOSTILE = "<script>alert('x')</script>&\"'"
-
-
-class Page(HTMLParser):
-    """Tags in order with their attributes, and the text of every open element."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.open: list[str] = []
-        self.faults: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.texts.setdefault(tag, []).append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.faults.append(f"{tag} closed at {self.getpos()}")
-
-    def handle_data(self, data):
-        for tag in set(self.open):
-            self.texts[tag][-1] += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
+from tests.support.pages import HOSTILE, Page, hostile, words
+from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +21,6 @@ def text() -> str:
 @pytest.fixture(scope="module")
 def page(text) -> Page:
     return Page(text)
-
-
-def words(page: Page, tag: str) -> list[str]:
-    return [" ".join(found.split()) for found in page.texts.get(tag, [])]
 
 
 def test_it_is_one_well_formed_page(text, page):
@@ -209,15 +169,6 @@ def test_strings_from_outside_are_escaped_wherever_they_stand():
     assert len(page.all("script")) == 1
     assert "alert('x')</script>" not in text.replace(html.escape(HOSTILE), "")
     assert text.count("&lt;script&gt;") > 20
-
-
-def hostile(value):
-    """The document with every word in it replaced, names that link its parts excepted."""
-    if isinstance(value, dict):
-        return {key: hostile(part) if key not in {"operation", "recommended"} else part for key, part in value.items()}
-    if isinstance(value, list):
-        return [hostile(part) for part in value]
-    return value + HOSTILE if isinstance(value, str) and value not in {"functional", "fair"} else value
 
 
 @pytest.mark.parametrize(

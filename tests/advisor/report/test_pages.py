@@ -11,9 +11,9 @@ from advisor.report.html import render_html
 from advisor.report.illustrated import illustrated
 from advisor.report.pages import page_of
 from simulator import load_scenario
-from tests.advisor.report.illustrated import TUTORIAL, simulated
-from tests.advisor.report.sample import sample_document
-from tests.advisor.report.test_html import Page, hostile, words
+from tests.support.illustrated import TUTORIAL, simulated
+from tests.support.pages import Page, hostile, words
+from tests.support.report_sample import sample_document
 
 LIMIT = 1_500_000
 """Bytes of a report."""

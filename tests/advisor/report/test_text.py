@@ -3,7 +3,7 @@ import copy
 import pytest
 
 from advisor.report.text import render_advice, render_text
-from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
+from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 
 FUNCTIONAL = "Give core0 2961 rows and core1 1239"
 FASTER = "1.65 (1.61 to 1.68)"

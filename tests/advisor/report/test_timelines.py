@@ -6,7 +6,7 @@ import pytest
 from advisor.report import timelines as module
 from advisor.report.timelines import MOMENTS, _Bars, _merged, median_replication, timelines
 from simulator import Configuration, run
-from tests.advisor.report.illustrated import simulated
+from tests.support.illustrated import simulated
 
 
 def bars_of(entry):

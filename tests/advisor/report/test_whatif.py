@@ -10,8 +10,8 @@ from advisor.report.sections import whatif_asked
 from advisor.report.sections.whatif_grid import grid_data
 from advisor.report.whatif_text import render_whatif
 from advisor.whatif import whatif_document
-from tests.advisor.report.test_html import HOSTILE, Page, words
-from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.pages import HOSTILE, Page, hostile_whatif, words
 
 NAMES = ("equal", "by-speed", "advised")
 
@@ -140,17 +140,8 @@ def test_what_the_scenario_has_is_found_among_the_values_that_are_left(tmp_path)
     assert field["stops"][field["asIs"]] == "50 us (x1)"
 
 
-def hostile(value):
-    """The document with every word in it replaced that comes from a file."""
-    if isinstance(value, dict):
-        return {key + (HOSTILE if "." in key else ""): hostile(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [hostile(part) for part in value]
-    return value + HOSTILE if isinstance(value, str) and value not in {"whatif", "cost", "energy"} else value
-
-
 def test_strings_from_outside_are_escaped_wherever_they_stand(document):
-    text = render_html(hostile(document))
+    text = render_html(hostile_whatif(document))
     page = Page(text)
     assert page.faults == []
     assert len(page.all("script")) == 3

@@ -18,7 +18,7 @@ from simulator.calibration import RealSource
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.speed.sampling import Effort
-from tests.stored_points import stored
+from tests.support.stored_points import stored
 
 CPU = 0
 

@@ -11,7 +11,7 @@ from advisor.reproduce.gbbp import reproduce, text
 from advisor.reproduce.gbbp_score import score
 from simulator import ScenarioError, plots
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from tests.command_line import apportion_here as apportion
+from tests.support.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
 

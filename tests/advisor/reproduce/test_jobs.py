@@ -11,7 +11,7 @@ from advisor.reproduce import jobs
 from advisor.reproduce.comparison import NOT_REPRODUCED, REPEATED, REPRODUCED
 from advisor.reproduce.inventory import jobs as inventory
 from simulator import Policy, ScenarioError, files, run_jobs, stream_lines
-from tests.advisor.cli.modes_reached import MANY_JOBS
+from tests.support.modes_reached import MANY_JOBS
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "jobs"
 FILES = {"KTH-SP2": "KTH-SP2-1996-2.swf.gz", "SDSC-SP2": "SDSC-SP2-1998-4.2-cln.swf.gz"}

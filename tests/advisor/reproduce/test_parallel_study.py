@@ -14,7 +14,7 @@ from simulator.characterisation.parallel.steps import keep_part
 from simulator.characterisation.parallel.table import numbers
 from simulator.models import CostVector, HardwareModel
 from simulator.models.network import LinkModel
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 LATENCY_S, BANDWIDTH = 1e-5, 1e9
 LINK = LinkModel.from_latency(LATENCY_S, BANDWIDTH)

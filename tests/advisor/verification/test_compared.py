@@ -17,8 +17,8 @@ from simulator import Scenario, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import Usage, fit_allocation_table, kept_comparisons, save_allocation_fit, state_file
 from simulator.models.doubt import Doubt, Noise
 from tests.conftest import Command
-from tests.simulator.platform import platforms
-from tests.simulator.platform.platforms import scenario
+from tests.support import platforms
+from tests.support.platforms import scenario
 
 CPU = this_machine().cores[0].cpu
 TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"

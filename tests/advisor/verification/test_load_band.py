@@ -13,7 +13,7 @@ import pytest
 from advisor.verification.load_band import LoadBandCheck, LoadBandPlan, SizeChecked
 from simulator import ScenarioError
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "load-check"]

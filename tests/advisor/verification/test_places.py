@@ -7,7 +7,7 @@ import pytest
 from advisor.verification.places import places_on
 from simulator import Configuration, this_machine
 from simulator.base.machine import Core
-from tests.simulator.platform.platforms import pe, scenario, trace
+from tests.support.platforms import pe, scenario, trace
 
 EIGHT = replace(this_machine(), cores=tuple(Core(cpu, ()) for cpu in (0, 2, 4, 6, 8, 10, 12, 14)), quota_cores=None)
 

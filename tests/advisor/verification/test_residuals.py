@@ -7,7 +7,7 @@ from advisor.verification.interleaved import Verification
 from advisor.verification.residuals import bias_of, residuals
 from simulator import Configuration, run
 from simulator.calibration.bench.usage import Usage
-from tests.simulator.platform.platforms import pe, scenario, trace
+from tests.support.platforms import pe, scenario, trace
 
 
 def made(load=None, replications=1):

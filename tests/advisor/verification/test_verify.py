@@ -22,8 +22,8 @@ from simulator import Application, Configuration, Platform, ScenarioError, Speed
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.bench.usage import Usage
 from simulator.platform.networks import Link, Network, Star
-from tests.simulator.platform import platforms
-from tests.simulator.platform.platforms import scenario, trace
+from tests.support import platforms
+from tests.support.platforms import scenario, trace
 
 ROOT = Path(__file__).parents[3]
 CPU = this_machine().cores[0].cpu

@@ -6,7 +6,7 @@ from advisor.advise.ranking import reliability
 from advisor.whatif import whatif_document
 from advisor.whatif.compared import gains, product_of_means
 from simulator import intervals
-from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
 
 NULLS = 20
 

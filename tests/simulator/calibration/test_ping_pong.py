@@ -16,8 +16,8 @@ from simulator.calibration.pingpong import campaign, measured
 from simulator.calibration.pingpong.campaign import Plan, message_sizes, open_store, run_campaign
 from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_sample
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
-from tests.stored_points import rewrite
 from tests.support.processes import relatives
+from tests.support.stored_points import rewrite
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIRS = [(CPUS[0], CPUS[-1])] * 2

@@ -27,7 +27,7 @@ def test_the_papers_three_and_at_least_three_more():
     assert len(STUDY_KERNELS) >= 6
 
 
-@pytest.mark.parametrize("kernel", STUDY_KERNELS.values(), ids=str)
+@pytest.mark.parametrize("kernel", STUDY_KERNELS.values(), ids=list(STUDY_KERNELS))
 def test_no_size_that_is_judged_teaches(kernel):
     assert len(kernel.sizes) >= 3
     assert not set(kernel.sizes) & set(kernel.training_sizes)

@@ -4,10 +4,8 @@ Each judge also tries the oracle, so that engines that agree with it agree with 
 """
 
 import csv
-import gzip
 import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +15,7 @@ from simulator.programs.streams.stream import make_stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.policy import Policy
 from tests.simulator.engines.jobs_oracle import SECOND, oracle
-
-DATA = Path(__file__).parents[4] / "shared" / "data" / "jobs"
-LOGS = {"KTH-SP2": ("KTH-SP2-1996-2", 100, 28_481), "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln", 128, 53_999)}
+from tests.support.job_logs import DATA, LOGS, log, needs
 
 # Mean wait in seconds and mean bounded slowdown of the first 3,000 jobs under pyss, as printed.
 PYSS = {
@@ -49,27 +45,6 @@ PREDICTSIM = {
 }
 BATSIM = DATA / "batsim" / "medium_late"
 WHO = ("oracle", "compiled", "process")
-
-
-def needs(path):
-    if not path.exists():
-        pytest.skip(f"{path.name} is missing: its judge is left out")
-    return path
-
-
-@cache
-def log(name):
-    """Jobs after the strong cleaning, by submission: (submit, run, size, limit, user), in whole seconds."""
-    file, processors, jobs = LOGS[name]
-    read = []
-    with gzip.open(needs(DATA / "swf" / f"{file}.swf.gz"), "rt") as lines:
-        for words in (line.split() for line in lines if not line.startswith(";")):
-            submit, run, got, asked, limit, user = (int(float(words[n])) for n in (1, 3, 4, 7, 8, 11))
-            size, other = (asked if asked > 0 else got), (got if got > 0 else asked)
-            if 0 < size <= processors and other <= processors and run > 0 and limit > 0 and submit >= 0:
-                read.append((submit, run, size, limit, user))
-    assert len(read) == jobs
-    return sorted(read, key=lambda job: job[0])
 
 
 @cache

@@ -11,7 +11,7 @@ from simulator.programs.streams.stream import make_stream
 from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.policy import Policy
-from tests.simulator.engines.test_job_agreement import ENGINES, check_named, drawn_jobs, in_use, stream_of
+from tests.simulator.engines.job_cases import ENGINES, check_named, drawn_jobs, in_use, stream_of
 
 FIELDS = ("start_ticks", "finish_ticks", "processors", "estimate_ticks", "promised_ticks", "killed")
 

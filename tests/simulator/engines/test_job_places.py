@@ -12,9 +12,9 @@ from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.job_times import JobTimes
 from simulator.scheduling.policy import Policy
+from tests.simulator.engines.job_cases import check_named, difference
 from tests.simulator.engines.jobs_oracle import SECOND, CloseCallError
 from tests.simulator.engines.places_oracle import PlacesOracle
-from tests.simulator.engines.test_job_agreement import check_named, difference
 
 ENGINES = ("process", "compiled")
 PLACEMENTS = ("lowest", "fastest", "earliest-finish", "min-min", "memory")

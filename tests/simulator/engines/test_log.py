@@ -8,8 +8,8 @@ from simulator.base.errors import ApportionError, ScenarioError
 from simulator.engines import process
 from simulator.engines.log import critical_path, link_bytes, times_by_pe, waits_by_pe
 from simulator.programs.program import ANY, Barrier, Compute, Delay, Farm, Recv, Send
-from tests.simulator.engines.programs import scenarios
-from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, star
+from tests.support.programs import scenarios
+from tests.support.rules import EAGER, TICK, build, simulate, star
 
 
 def path(rows, **options):

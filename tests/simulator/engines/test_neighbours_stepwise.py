@@ -10,9 +10,9 @@ from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
 from simulator.engines.costs import TickOverflowError
-from tests.simulator.engines.programs import with_domains
-from tests.simulator.engines.stepwise import TooLongError
-from tests.simulator.engines.test_stepwise import TICK, check_one
+from tests.support.programs import with_domains
+from tests.support.stepwise import TICK, check_one
+from tests.support.stepwise_oracle import TooLongError
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "120"))
 MANY, AT_ONCE = 10_000, 100

@@ -17,7 +17,7 @@ from simulator.platform.nodes import PE
 from simulator.programs.program import Program, Recv, Send
 from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Scenario
-from tests.simulator.platform.platforms import band, pe, scenario, trace
+from tests.support.platforms import band, pe, scenario, trace
 
 TICK = 1e-12
 

@@ -11,7 +11,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program, ReadWrite, WaitUntil
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import flat
+from tests.support.platforms import flat
 
 JOBS, LOAD, BATCHES, WARM_UP = 6_000, 0.6, 30, 0.1
 STUDENT_999 = 3.66

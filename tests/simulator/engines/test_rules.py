@@ -5,11 +5,10 @@ import pytest
 
 from simulator import run
 from simulator.base.errors import ScenarioError, SimulationError, TraceError
-from simulator.engines import process
-from simulator.engines.costs import LAST_TICK, ServiceTable, service_table
+from simulator.engines.costs import LAST_TICK, ServiceTable
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
-from simulator.platform.networks import Link, Network, Star
+from simulator.platform.networks import Link
 from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
@@ -26,41 +25,9 @@ from simulator.programs.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import flat
-
-TICK = 1.0
-FREE = Network.uniform(LinkModel.from_latency(1.0, 1.0))
-EAGER = Network.uniform(LinkModel.from_latency(1.0, 1.0), eager_bytes=5)
-
-
-def star(bandwidths, *, contention, backbone=None, latency_s=0.0, **options):
-    private = tuple(Link(f"link{i}", latency_s, float(bw)) for i, bw in enumerate(bandwidths))
-    middle = None if backbone is None else Link("backbone", 0.0, float(backbone), shared=True)
-    loopback = LinkModel.from_latency(1.0, 1.0)
-    return Network(Star(private, middle), loopback=loopback, contention=contention, **options)
-
-
-def build(rows, *, network=FREE, pes=None, placement=None, polls=False, nodes=()):
-    """One program; without `pes` every process has a PE and a node of its own."""
-    count = len(rows)
-    pes = pes or [PE(f"pe{i}", f"n{i}", {"k": flat(1)}) for i in range(count)]
-    placement = tuple(placement or (range(count) if len(pes) > 1 else (0,) * count))
-    program = Program(tuple(map(tuple, rows)), (0,) * count, polls)
-    return Scenario(
-        Platform(tuple(pes), network, tuple(nodes)),
-        Application.of_program(program, kernel="k"),
-        (Configuration("c", (1,) * count, placement),),
-        1,
-    )
-
-
-def simulate(rows, *, operations=None, sharing=service_table, **options):
-    made = build(rows, **options)
-    shape = (1, len(made.platform.pes))
-    draws = Draws(np.zeros(shape), np.full(shape, 0.5))
-    return process.run(made, draws, tick_s=TICK, log_replications=1, operations=operations, sharing=sharing)
+from tests.support.platforms import flat
+from tests.support.rules import EAGER, simulate, star
 
 
 def ends(rows, **options):
@@ -269,7 +236,7 @@ def test_an_eager_message_that_nobody_receives_is_an_error():
 def test_a_pe_that_stands_still_is_named_the_first_one_first():
     load = Load(LoadTrace(np.zeros(1), np.ones(1), 1.0), "idle")
     pes = [PE(name, name, {"k": flat(1)}, load) for name in ("one", "two")]
-    line = "PE one: its load leaves nothing for ever, some share at some time needed"
+    line = "PE one: its load leaves nothing for ever; give a load that leaves a share at some time"
     assert lines([[Compute(1, 1)], [Compute(1, 1)]], pes=pes, placement=(1, 0)) == (line,)
     assert lines([[Compute(1, 1)], [Compute(1, 1)], [Compute(1, 1)]], pes=pes, placement=(1, 0, 0)) == (line,)
 
@@ -290,7 +257,7 @@ def test_more_flows_than_units_on_a_link_are_an_error():
     rows = [[Send(2, 1)], [Send(3, 1)], [Recv(0)], [Recv(1)]]
     network = star([1] * 4, contention="fair", backbone=2.0**-50)
     assert lines(rows, network=network) == (
-        "link backbone: more flows than it can carry at this tick found, fewer or a faster link needed",
+        "link backbone: there are more flows than it can carry at this tick; give it fewer, or a faster link",
     )
 
 
@@ -313,7 +280,10 @@ def test_an_operation_of_the_users_own():
 
 
 def test_operations_that_nobody_defined_are_refused():
-    with pytest.raises(ScenarioError, match="operation 'locked' found, none without"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"program: nothing defines operation 'locked'; define it with `run\(\.\.\., operations=\{\.\.\.\}\)`",
+    ):
         simulate([[Custom("locked")]])
     with pytest.raises(ScenarioError, match="operation 'locked' found, one of free allowed"):
         simulate([[Custom("locked")]], operations={"free": None})

@@ -8,7 +8,7 @@ from simulator.base import intervals
 from simulator.base.intervals import FEWEST_EQUAL
 from simulator.engines.costs import service_table
 from simulator.engines.run_set import describe
-from tests.simulator.platform.platforms import pe, scenario, trace
+from tests.support.platforms import pe, scenario, trace
 
 
 def drawn(**more):

@@ -9,8 +9,8 @@ from simulator.engines.waited_for import Part, waited_for
 from simulator.platform.networks import Link
 from simulator.platform.nodes import Node
 from simulator.programs.program import Barrier, Compute, Delay, ReadWrite, Recv, Send
-from tests.simulator.engines.programs import scenarios
-from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, star
+from tests.support.programs import scenarios
+from tests.support.rules import EAGER, TICK, build, simulate, star
 
 
 def parts(rows, **options):

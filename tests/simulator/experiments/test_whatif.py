@@ -3,7 +3,7 @@
 import pytest
 
 from simulator import ScenarioError, read_template, whatif
-from tests.command_line import ROOT
+from tests.support.command_line import ROOT
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
 
@@ -28,17 +28,17 @@ def test_values(text, values):
 @pytest.mark.parametrize(
     ("texts", "zipped", "message"),
     [
-        (["a.b"], False, "--vary: 'a.b' found, PATH=v1,v2,... such as platform.link.bandwidth=x1,x2 allowed"),
-        (["=1"], False, "--vary: '=1' found, PATH=v1,v2,... such as platform.link.bandwidth=x1,x2 allowed"),
-        (["a="], False, "--vary a: '' found, values parted by single commas allowed"),
-        (["a=1,,2"], False, "--vary a: '1,,2' found, values parted by single commas allowed"),
-        (["a=8..0"], False, "--vary a: '8..0' found, which holds no value, a range that ascends allowed"),
-        (["a=0..9..0"], False, "--vary a: '0..9..0' found, which holds no value, a range that ascends allowed"),
-        (["a=0..9999999"], False, "--vary a: 10000000 values found, at most 100000 allowed"),
-        (["a=0..9999", "b=0..9999"], False, "--vary: 100000000 points found, at most 100000 allowed"),
-        (["a=1", "a=2"], False, "--vary a: given twice found, each path once allowed"),
-        (["a=1,2,1"], False, "--vary: the point a=1 twice found, each point once allowed"),
-        (["a=1,2", "b=1,2,3"], True, "--zip: 2 of a, 3 of b found, equally many values of each allowed"),
+        (["a.b"], False, "--vary is 'a.b'; give PATH=v1,v2,... such as platform.link.bandwidth=x1,x2"),
+        (["=1"], False, "--vary is '=1'; give PATH=v1,v2,... such as platform.link.bandwidth=x1,x2"),
+        (["a="], False, "--vary a: '' has an empty value; part the values by single commas"),
+        (["a=1,,2"], False, "--vary a: '1,,2' has an empty value; part the values by single commas"),
+        (["a=8..0"], False, "--vary a: '8..0' holds no value; give a range that ascends"),
+        (["a=0..9..0"], False, "--vary a: '0..9..0' holds no value; give a range that ascends"),
+        (["a=0..9999999"], False, "--vary a: these are 10000000 values; give at most 100000"),
+        (["a=0..9999", "b=0..9999"], False, "--vary: these are 100000000 points; give at most 100000"),
+        (["a=1", "a=2"], False, "--vary a is given twice; give each path once"),
+        (["a=1,2,1"], False, "--vary: the point a=1 stands twice; give each point once"),
+        (["a=1,2", "b=1,2,3"], True, "--zip: there are 2 of a, 3 of b; give equally many values of each"),
         (["seed=1,2"], False, "--vary seed: found, all points share it, as differences are of paired draws: --seed"),
     ],
 )

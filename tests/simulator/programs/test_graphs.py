@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from simulator.base.errors import ScenarioError
-from simulator.base.formula import parse
 from simulator.characterisation import (
     Branch,
     Call,
@@ -23,16 +21,9 @@ from simulator.characterisation import (
     visits,
 )
 from simulator.models import Cost, CostVector, Guess, MemoryTerm
+from tests.support.graph_bodies import bodies, formula, step
 
 NOTHING = Sequence("", ())
-
-
-def formula(text):
-    return parse(text, constant=True)
-
-
-def step(name, **amounts):
-    return Processing(name, {"hllc": amounts})
 
 
 def find_max():
@@ -203,28 +194,6 @@ def test_graphs_that_would_not_end_are_refused():
     twice = [graph_of(Sequence("", (Call("c", f"g{k + 1}"), Call("c", f"g{k + 1}"))), name=f"g{k}") for k in range(30)]
     with pytest.raises(ScenarioError, match="more than 100000 nodes with all calls written out found"):
         check(Seg((*twice, graph_of(NOTHING, name="g30"))))
-
-
-amounts = st.integers(0, 5)
-steps = st.builds(lambda s, c: step("x", store=s, compare=c), amounts, amounts)
-chances = st.sampled_from([0.0, 0.25, 0.5, 1.0])
-bodies = st.recursive(
-    steps,
-    lambda inner: st.one_of(
-        st.builds(
-            lambda n, body: Loop("l", formula(str(n)), body, {"hllc": {"increment": 1}}), st.integers(0, 4), inner
-        ),
-        st.builds(
-            lambda p, a, b: Branch("b", ((formula(str(p)), a), (formula(str(1 - p)), b)), {"hllc": {"compare": 1}}),
-            chances,
-            inner,
-            inner,
-        ),
-        st.lists(inner, max_size=3).map(lambda parts: Sequence("", tuple(parts))),
-        st.lists(inner, max_size=3).map(lambda parts: Sequence("s", tuple(parts))),
-    ),
-    max_leaves=12,
-)
 
 
 def by_recursion(node):

@@ -9,7 +9,7 @@ from simulator import Configuration, job_lines, process_lines, run
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import import_trace
 from simulator.results.job_files import intervals
-from tests.simulator.platform.platforms import band, pe, scenario
+from tests.support.platforms import band, pe, scenario
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_batsim_s_table(done):
         assert float(row["execution_time"]) == float(row["turnaround_time"]) == pytest.approx(seconds, abs=1e-9)
         assert float(row["finish_time"]) == pytest.approx(float(row["starting_time"]) + seconds, abs=1e-8)
     assert [row["job_id"] for row in rows] == [str(k) for k in range(1, 10)]
-    with pytest.raises(ScenarioError, match=r"jobs: '.txt' found, .swf or .csv allowed"):
+    with pytest.raises(ScenarioError, match=r"jobs: kind is '\.txt'; give \.swf or \.csv"):
         job_lines(*done, ".txt")
 
 

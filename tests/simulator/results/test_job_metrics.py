@@ -13,7 +13,7 @@ import pytest
 
 from simulator import ScenarioError, job_metrics, plots
 from simulator.base import randomness
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobRuns
 from simulator.engines.jobs import run_jobs
 from simulator.programs.streams.stream import make_stream
 from simulator.results.job_files import job_table_lines

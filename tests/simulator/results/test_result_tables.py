@@ -5,23 +5,8 @@ import pytest
 
 from simulator import ScenarioError, load_results, load_scenario, run, save_runs
 from simulator.results.tables import check_form, framed, kind_of, kinds_of, read_table, run_frames, write_table
-from tests.command_line import ROOT
-
-VALUES = {
-    "whole": [1, 2, -(2**63)],
-    "with none": [1, None, 2**53 + 1],
-    "numbers": [1, 0.1, None],
-    "yes or no": [True, False, True],
-    "or unknown": [True, None, False],
-    "texts": ["NA", "007", 'a "b", c\nd'],
-    "mixed": [1600, "oops", None],
-    "large": [10**30, 1, 2],
-    "listed": ["[1, 2]", "null", "None"],
-}
-
-
-def table():
-    return framed(VALUES, {name: kind_of(values) for name, values in VALUES.items()})
+from tests.support.command_line import ROOT
+from tests.support.result_tables import VALUES, table
 
 
 def test_kinds():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import ScenarioError, make_stream, read_stream, stream_lines
-from simulator.engines.job_runs import JobRuns
+from simulator.engines.job_queue import JobRuns
 from simulator.programs.streams.stream import ARRAYS, JobApplication
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.policy import Policy

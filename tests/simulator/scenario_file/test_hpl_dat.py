@@ -8,7 +8,7 @@ import pytest
 
 from advisor.advise.export import export_files
 from simulator import Configuration, ScenarioError, dump_scenario, load_scenario
-from tests.simulator.platform.platforms import pe, scenario
+from tests.support.platforms import pe, scenario
 
 EXAMPLE = """\
 HPLinpack benchmark input file

@@ -8,7 +8,7 @@ import pytest
 from simulator import LinkModel, Scenario, dump_scenario, load_scenario, run
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_text
-from tests.simulator.platform.platforms import band, pe, scenario, trace
+from tests.support.platforms import band, pe, scenario, trace
 
 GOOD = """
 format: 1

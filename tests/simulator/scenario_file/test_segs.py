@@ -14,7 +14,7 @@ from simulator.base.formula import parse
 from simulator.calibration import load_resource_model, save_resource_model
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg, Sequence, expected_time
 from simulator.models import CostVector, Guess
-from tests.simulator.programs.test_graphs import bodies
+from tests.support.graph_bodies import bodies
 
 FOLDER = Path(__file__).parents[3] / "scenarios" / "tutorial"
 SHIPPED = sorted((FOLDER / "segs").glob("*.seg.yaml"))

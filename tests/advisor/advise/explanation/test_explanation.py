@@ -14,7 +14,7 @@ from advisor.advise.explanation.switch_points import switches_of_load, switches_
 from simulator import LinkModel, ScenarioError, run
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.configuration import Configuration
-from tests.simulator.platform.platforms import band, pe, scenario, trace
+from tests.support.platforms import band, pe, scenario, trace
 
 N = 600
 WORK_S = 1.0

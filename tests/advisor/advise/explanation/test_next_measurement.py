@@ -12,7 +12,7 @@ from advisor.advise.recommendation import recommend
 from simulator import LinkModel, SpeedBand, run
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.configuration import Configuration
-from tests.simulator.platform.platforms import band, pe, scenario
+from tests.support.platforms import band, pe, scenario
 
 N = 600
 SPEED = 2 * N**3

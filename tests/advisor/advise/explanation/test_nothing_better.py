@@ -12,7 +12,7 @@ from advisor.advise.explanation.optimum import Advised
 from advisor.advise.explanation.simulations import Simulations
 from simulator import load_scenario, run
 from simulator.programs.configuration import Configuration
-from tests.advisor.advise.oracle import PARAMETERS, scenario
+from tests.support.advice_oracle import PARAMETERS, scenario
 
 NAMES = tuple(PARAMETERS)
 SEEDS = (2, 4, 8, 10)

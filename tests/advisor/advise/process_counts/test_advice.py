@@ -10,7 +10,7 @@ from advisor.advise.process_counts.advice import _near
 from advisor.advise.process_counts.regret import regrets
 from advisor.advise.process_counts.space import space_of
 from simulator import ScenarioError
-from tests.advisor.advise.process_counts.models import KnownModel, fit_of
+from tests.support.known_models import KnownModel, fit_of
 
 TWO = KnownModel(("fast", "slow"), (4e9, 1e9))
 

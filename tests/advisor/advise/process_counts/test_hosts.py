@@ -7,7 +7,7 @@ import pytest
 
 from advisor.advise.process_counts import advise_allocation, host_commands, host_files, layout_of_advice, parse_hosts
 from simulator import ScenarioError
-from tests.advisor.advise.process_counts.models import KnownModel, fit_of
+from tests.support.known_models import KnownModel, fit_of
 
 MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
 KINDS = {"fast": (2, 4), "slow": (4, 1)}

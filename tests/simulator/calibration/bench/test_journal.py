@@ -17,7 +17,7 @@ from simulator.calibration.bands.source import ReplaySource
 from simulator.calibration.bench.journal import Journal, read_entries
 from simulator.calibration.bench.point_store import PointStore, points_kept
 from simulator.characterisation.costs.run_store import RunStore
-from tests.stored_points import stored
+from tests.support.stored_points import stored
 
 SUBJECT = {"what": "a test"}
 

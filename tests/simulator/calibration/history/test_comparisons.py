@@ -12,28 +12,14 @@ import pytest
 
 from simulator.base.machine import this_machine
 from simulator.calibration.history.comparisons import (
-    Comparison,
     keep_comparisons,
     kept_comparisons,
     median_errors,
 )
 from simulator.calibration.history.kept import KeptWarning, state_file
+from tests.support.comparisons import ONE
 
 ROOT = Path(__file__).parents[4]
-ONE = Comparison(
-    kind="kernel",
-    subject="dgemm",
-    model="m.json",
-    version="sha256:1",
-    case="equal",
-    level=0.9,
-    predicted_s=1.0,
-    low_s=0.9,
-    high_s=1.1,
-    runs=5,
-    measured_median_s=1.05,
-    median_sd=0.0,
-)
 
 
 @pytest.mark.parametrize(("median_s", "sd", "holds"), [(1.05, 0.0, True), (1.2, 0.0, False), (1.2, 0.1, True)])
@@ -112,7 +98,7 @@ def test_writers_at_once_lose_nothing() -> None:
     """Four processes that append as fast as they can."""
     program = (
         "import sys; from dataclasses import replace\n"
-        "from tests.simulator.calibration.history.test_comparisons import ONE\n"
+        "from tests.support.comparisons import ONE\n"
         "from simulator.calibration.history.comparisons import keep_comparisons\n"
         "for n in range(25): keep_comparisons([replace(ONE, case=f'{sys.argv[1]} {n}', model='m' * 5000)])"
     )

@@ -21,7 +21,7 @@ from simulator.calibration.history.coverage import (
     widening,
 )
 from simulator.models.doubt import Doubt
-from tests.simulator.calibration.history.test_comparisons import ONE
+from tests.support.comparisons import ONE
 
 HALF = 0.05
 """Half-width that is stated, as a logarithm."""

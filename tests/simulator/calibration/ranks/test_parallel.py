@@ -13,7 +13,7 @@ import pytest
 
 from simulator import CalibrationError
 from simulator.calibration import CommandRanks, Competitor, Ranks
-from tests.simulator.platform.platforms import trace
+from tests.support.platforms import trace
 from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))

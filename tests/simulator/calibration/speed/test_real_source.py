@@ -18,8 +18,8 @@ from simulator.calibration.speed.sampling import Effort
 from simulator.calibration.speed.subjects import command_subject
 from simulator.calibration.speed.upper_end import Room, find_ends
 from simulator.models.speed_file import load_speed
-from tests.stored_points import rewrite, stored
 from tests.support.processes import relatives
+from tests.support.stored_points import rewrite, stored
 
 CPU = max(os.sched_getaffinity(0))
 QUICK = {"cpu": CPU, "time_cap_s": 0.3}

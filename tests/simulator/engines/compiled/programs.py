@@ -23,7 +23,7 @@ from simulator.programs.program import (
     WaitUntil,
 )
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import flat
+from tests.support.platforms import flat
 
 TICK = 1e-12
 

@@ -8,7 +8,7 @@ from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Barrier, Broadcast, Compute, Delay, Exchange, Program, Recv, Send, WaitUntil
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import band, flat, trace
+from tests.support.platforms import band, flat, trace
 
 EAGER_BYTES = 100
 small = st.integers(0, 200)

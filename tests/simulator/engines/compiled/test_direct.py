@@ -19,7 +19,7 @@ from simulator.programs.program import Barrier, Broadcast, Compute, Custom, Dela
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.simulator.engines.compiled.static_programs import scenarios
-from tests.simulator.platform.platforms import band, flat, pe, trace
+from tests.support.platforms import band, flat, pe, trace
 
 TICK = 1e-12
 

@@ -30,7 +30,7 @@ from simulator.programs.program import (
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.simulator.engines.compiled.programs import TICK, Routed
-from tests.simulator.platform.platforms import flat
+from tests.support.platforms import flat
 
 
 @pytest.fixture(autouse=True)

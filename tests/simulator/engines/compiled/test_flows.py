@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from simulator.engines.compiled import memory
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.flows import end_flow, refill, start_flow
-from simulator.engines.compiled.groups import due
+from simulator.engines.compiled.groups import delivered, due, ticks_until
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, links, queue, slots
 from simulator.engines.compiled.queues import NO_RATE, RUNNING, take_first
-from simulator.engines.compiled.wide import delivered, ticks_until
 
 pytestmark = pytest.mark.slow
 """Their kernels take seconds to compile; the agreement of the engines covers them by default."""

@@ -7,7 +7,7 @@ from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.compiled import alike
 from simulator.engines.compiled import run as compiled
-from simulator.engines.compiled.rolled import rolled
+from simulator.engines.compiled.workspace import rolled
 from simulator.engines.costs import TickOverflowError
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star
@@ -17,7 +17,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import ANY, Barrier, Compute, Exchange, Loop, Program, Recv, Send
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import flat, trace
+from tests.support.platforms import flat, trace
 
 TICK = 1e-12
 TURNS = 40

@@ -17,7 +17,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import band, pe, trace
+from tests.support.platforms import band, pe, trace
 
 TICK = 1e-12
 STAR = Star((Link("a", 1e-3, 1e6), Link("b", 2e-3, 2e6), Link("c", 3e-3, 3e6)))

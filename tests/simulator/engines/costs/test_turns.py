@@ -13,7 +13,7 @@ from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program, ReadWrite, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import trace
+from tests.support.platforms import trace
 
 UNIFORM = Network.uniform(LinkModel.from_latency(1e-6, 1e9))
 TWO = trace([0.0, 1.0], [1.0, 2.5], 3.0)  # a mean of 2

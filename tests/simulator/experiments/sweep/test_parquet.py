@@ -9,9 +9,8 @@ from advisor.cli import whatif as command
 from simulator import ScenarioError, load_results
 from simulator.experiments.sweep import sweep
 from simulator.results.tables import kinds_of, read_table, write_table
-from tests.simulator.experiments.sweep.points import write
-from tests.simulator.experiments.sweep.test_sweep import N, never, plan_of, thread
-from tests.simulator.results.test_result_tables import table
+from tests.support.result_tables import table
+from tests.support.sweep_points import N, never, plan_of, thread, write
 
 LINK = "platform.link.bandwidth"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.command_line import APPORTION, ROOT
-from tests.simulator.experiments.sweep.points import write
+from tests.support.command_line import APPORTION, ROOT
+from tests.support.sweep_points import write
 
 pytestmark = pytest.mark.slow
 SBATCH = """#!/bin/sh

@@ -11,9 +11,8 @@ import pytest
 
 from simulator import whatif
 from simulator.experiments.sweep import existing, make_plan, sweep
-from tests.command_line import APPORTION, ROOT
-from tests.simulator.experiments.sweep.points import POISON, counted_plan, hungry, write
-from tests.simulator.experiments.sweep.test_sweep_survives import (
+from tests.support.command_line import APPORTION, ROOT
+from tests.support.real_sweeps import (
     COUNT,
     ENVIRONMENT,
     PATIENCE_S,
@@ -27,6 +26,7 @@ from tests.simulator.experiments.sweep.test_sweep_survives import (
     whatif_command,
     workers_of,
 )
+from tests.support.sweep_points import POISON, counted_plan, hungry, write
 
 pytestmark = pytest.mark.slow
 TUTORIAL = ROOT / "scenarios" / "tutorial"
@@ -77,7 +77,7 @@ def test_what_is_finished_is_never_asked_again(tmp_path, monkeypatch, victim):
     monkeypatch.setitem(ENVIRONMENT, "COUNTED", str(told))
     plan = counted_plan(path, values)
     size = {point.hash: dict(point.values).get("application.parameters.n", 1600) for point in plan.points}
-    arguments = [sys.executable, "-m", "tests.simulator.experiments.sweep.points", path, folder, values]
+    arguments = [sys.executable, "-m", "tests.support.sweep_points", path, folder, values]
     process = start(*arguments, cwd=ROOT)
     until(lambda: len(finished(folder)) >= 6, "no points")
     if victim == "worker":

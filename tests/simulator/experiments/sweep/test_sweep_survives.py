@@ -8,72 +8,30 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
-import psutil
 import pytest
 
 from simulator import whatif
 from simulator.experiments.sweep import local, make_plan, sweep
-from tests.command_line import APPORTION, ROOT
-from tests.simulator.experiments.sweep.points import POISON, faulty, poisoned, write
+from tests.support.command_line import ROOT
+from tests.support.real_sweeps import (
+    COUNT,
+    ENVIRONMENT,
+    PATIENCE_S,
+    contents,
+    dask,
+    finished,
+    reasons,
+    run_to_end,
+    start,
+    until,
+    whatif_command,
+    workers_of,
+)
+from tests.support.sweep_points import POISON, faulty, poisoned, write
 
 pytestmark = pytest.mark.slow
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
-COUNT = 24
-POINTS = ["--vary", f"application.parameters.n=1600..{1600 + COUNT - 2}", "--replications", "400"]
-PATIENCE_S = 400
-
-
-def start(*arguments, **options):
-    return subprocess.Popen(
-        [str(argument) for argument in arguments],
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
-def whatif_command(path, folder, *more):
-    return [*APPORTION, "whatif", path, *POINTS, "-o", folder, *more]
-
-
-def run_to_end(*arguments):
-    process = start(*arguments)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, out, err
-
-
-def until(found, what):
-    end = time.monotonic() + PATIENCE_S
-    while not found():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
-
-
-def finished(folder):
-    return sorted((folder / "points").glob("[!.]*.json"))
-
-
-def contents(folder):
-    """Everything but the manifest, which holds times."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
-    return {path.relative_to(folder): path.read_bytes() for path in files}
-
-
-def workers_of(pid):
-    """Processes that `multiprocessing` spawned, below one."""
-    return [child for child in psutil.Process(pid).children(recursive=True) if _is_worker(child)]
-
-
-def _is_worker(child):
-    try:
-        return "spawn_main" in " ".join(child.cmdline())
-    except psutil.NoSuchProcess:  # it has ended since
-        return False
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +52,6 @@ def test_killed_worker(tmp_path, undisturbed):
     assert process.returncode == 0, err
     assert "failed" not in out + err
     assert contents(folder) == undisturbed
-
-
-@contextmanager
-def dask(*arguments):
-    process = start(sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:])
-    try:
-        yield process
-    finally:
-        for child in [*psutil.Process(process.pid).children(recursive=True), process]:
-            child.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("nanny", ["--nanny", "--no-nanny"])
@@ -130,10 +77,6 @@ def test_scheduler_and_workers_started_separately_one_killed(tmp_path, undisturb
 def plan_of(path, ask):
     points = whatif.points([whatif.read_varied(f"application.parameters.n=1310..{1310 + COUNT}")])
     return make_plan(path, points, ask=ask)
-
-
-def reasons(plan, found):
-    return {plan.find(name).changes: reason for name, reason in found.failed.items()}
 
 
 def test_the_point_that_kills_its_workers_is_named_and_the_rest_completes(tmp_path, monkeypatch):
@@ -199,7 +142,7 @@ def test_code_that_another_user_left_among_temporary_files_is_not_run(tmp_path):
 OUTSIDER = """
 import sys
 from distributed import Client
-from simulator.experiments.sweep import loopback
+from simulator.experiments.sweep import clusters
 
 try:
     Client(sys.argv[1], timeout=2).submit(len, "ab").result(timeout=10)

@@ -12,7 +12,7 @@ from simulator.models.process_count.pooled.model import coefficient_draws, confi
 from simulator.models.process_count.pooled.problem import log_times, used_columns
 from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
-from tests.simulator.models.process_count import clusters
+from tests.support import lu_clusters as clusters
 
 SMALL = (400, 800, 1200, 1600)
 

@@ -10,7 +10,7 @@ from simulator.models.process_count.pooled.problem import log_times, problem_of
 from simulator.models.process_count.pooled.residuals import LIKENESS, choose_likeness, inverse_roots
 from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES
 from simulator.models.process_count.runs import AllocationRuns
-from tests.simulator.models.process_count import clusters
+from tests.support import lu_clusters as clusters
 
 CUBIC = SHAPES[-1]
 MIXED = [[[1, 1], [0, 0]], [[0, 0], [1, 2]], [[0, 0], [3, 1]], [[1, 2], [3, 1]], [[1, 1], [2, 2]], [[1, 3], [8, 1]]]

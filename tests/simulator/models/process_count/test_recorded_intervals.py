@@ -5,7 +5,7 @@ import numpy as np
 from simulator.models.process_count.pooled.cells import cells_of
 from simulator.models.process_count.pooled.model import UNMIXED_SD
 from simulator.models.process_count.pooled.selection import fit_pooled
-from tests.simulator.models.process_count import clusters
+from tests.support import lu_clusters as clusters
 
 BALANCED = ((2, 1), (3, 1), (4, 1), (3, 2), (4, 2))
 """Processes on the fast and the slow core that a plan may take for balanced."""

@@ -9,23 +9,10 @@ from simulator import Application, LinkModel, Platform, Scenario, dump_scenario,
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications import APPLICATIONS, build_program, make_work
 from simulator.programs.configuration import Configuration
-from tests.simulator.platform.platforms import pe
 from tests.simulator.programs.applications.counts import Counts
-from tests.simulator.programs.collectives.interpreter import run
-
-FITTING = {
-    "cholesky": ({"n": 22, "nb": 4}, [(1, 1, 1), (6, 0, 0), (2, 1, 0), (3, 2, 1)]),
-    "ep": ({"samples": 12, "volume": 3.0}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
-    "farm": ({"units": 12, "volume": 3.0, "size": 5, "chunk": 2, "pull": "1ms"}, [(1, 1, 1), (12, 0, 0), (0, 5, 7)]),
-    "fft": ({"n": 12}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
-    "fft3d": ({"n": 12}, [(48, 48, 48), (144, 0, 0), (0, 60, 84)]),
-    "hpl": ({"n": 22, "nb": 4}, [(1, 1, 1), (6, 0, 0), (2, 1, 0), (3, 2, 1)]),
-    "matmul": ({"n": 12}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
-    "matmul_2d": ({"n": 12, "nb": 5, "grid_rows": 3}, [(48, 48, 48), (144, 0, 0), (0, 60, 84)]),
-    "sort": ({"n": 12}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
-    "stencil": ({"n": 12, "iterations": 3}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
-}
-"""Parameters of each application, and partitions over three processes that fit."""
+from tests.support.applications import FITTING
+from tests.support.collectives import run
+from tests.support.platforms import pe
 
 
 def counted(name, parameters, *partition):

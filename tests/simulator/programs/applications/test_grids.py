@@ -10,9 +10,9 @@ from simulator.base.errors import ScenarioError
 from simulator.programs.applications import make_work
 from simulator.programs.applications.process_grid import shapes
 from simulator.programs.configuration import Configuration
-from tests.simulator.platform.platforms import pe
 from tests.simulator.programs.applications.counts import Counts
-from tests.simulator.programs.collectives.interpreter import run as follow
+from tests.support.collectives import run as follow
+from tests.support.platforms import pe
 
 PARAMETERS = {
     "hpl": {"n": 22, "nb": 4},

@@ -10,9 +10,9 @@ from simulator.platform.nodes import Platform
 from simulator.programs.applications import build_program, make_work
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import pe, trace
 from tests.simulator.programs.applications.counts import Counts
-from tests.simulator.programs.collectives.interpreter import run as follow
+from tests.support.collectives import run as follow
+from tests.support.platforms import pe, trace
 
 ALL = {"phases": "all"}
 SPEED, LATENCY_S, BANDWIDTH = 1e6, 1e-4, 1e6

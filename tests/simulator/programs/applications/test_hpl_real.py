@@ -24,7 +24,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import trace
+from tests.support.platforms import trace
 
 TABLE = Path(__file__).parent / "hpl_two_core_vm.csv"
 NB = 64

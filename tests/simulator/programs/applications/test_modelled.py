@@ -18,16 +18,9 @@ from simulator.programs.program import Compute
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import truth_of
-from tests.simulator.engines.test_stepwise import check_one
-from tests.simulator.platform.platforms import flat, trace
-
-N, PROCESSES = (column.ravel() for column in np.meshgrid([100.0, 200, 400, 800], [1.0, 2, 4, 8]))
-
-
-def fitted(formula="N/P", truth=lambda n, p: n / p, **more):
-    values = {"N": N, "P": PROCESSES} | {name: np.full(len(N), value) for name, value in more.items()}
-    used = {name: column for name, column in values.items() if name in formula}
-    return fit({"t": formula}, {"t": make_runs(used, truth(N, PROCESSES))}, method="ols")
+from tests.support.applications import PROCESSES, N, fitted
+from tests.support.platforms import flat, trace
+from tests.support.stepwise import check_one
 
 
 def modelled(model, speeds, *partitions, parameters=None, loads=None):

@@ -9,9 +9,9 @@ from simulator.platform.nodes import Platform
 from simulator.programs.applications import make_work
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.simulator.platform.platforms import pe
 from tests.simulator.programs.applications.counts import Counts
-from tests.simulator.programs.applications.test_applications import FITTING
+from tests.support.applications import FITTING
+from tests.support.platforms import pe
 
 SPEED, LATENCY_S, BANDWIDTH = 1e6, 1e-4, 1e6
 

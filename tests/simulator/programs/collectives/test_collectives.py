@@ -16,7 +16,7 @@ from simulator.programs.assembly import assemble
 from simulator.programs.collectives import ALGORITHMS
 from simulator.programs.columns import Kind
 from simulator.programs.program import AllReduce, AllToAll, Broadcast, Gather, Loop, Program, Reduce, Scatter
-from tests.simulator.programs.collectives.interpreter import (
+from tests.support.collectives import (
     DeadlockError,
     Held,
     combine,

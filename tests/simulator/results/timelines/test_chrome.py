@@ -14,11 +14,11 @@ from simulator.engines import process
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.program import ANY, Barrier, Compute, Delay, Exchange, Farm, ReadWrite, Recv, Send
-from tests.simulator.engines.programs import scenarios
-from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, star
-from tests.simulator.platform.platforms import flat, trace
-from tests.simulator.programs.applications.test_modelled import fitted
-from tests.simulator.results.timelines.checker import as_perfetto, check, read
+from tests.support.applications import fitted
+from tests.support.platforms import flat, trace
+from tests.support.programs import scenarios
+from tests.support.rules import EAGER, TICK, build, simulate, star
+from tests.support.timelines import as_perfetto, check, read
 
 ROOT = Path(__file__).parents[4]
 TUTORIALS = sorted((ROOT / "scenarios" / "tutorial").glob("*.yaml"))
@@ -190,7 +190,9 @@ def test_one_configuration_one_replication_packed(tmp_path):
     text = gzip.decompress((tmp_path / "t.json.gz").read_bytes()).decode()
     assert sorted(check(read(text)).values()) == ["quad.cpu0", "quad.cpu1", "single"]
     assert json.loads(text)["otherData"] == {"seed": 3}
-    with pytest.raises(ScenarioError, match="configuration other: not found, one-each, by-speed, uneven allowed"):
+    with pytest.raises(
+        ScenarioError, match=r"there is no configuration other; give one of one\-each, by\-speed, uneven"
+    ):
         write_timeline(tmp_path / "t.json", made, runs=runs, configurations=["other"])
     with pytest.raises(ScenarioError, match="replication 5: not logged"):
         write_timeline(tmp_path / "broken.json", made, runs=runs, replication=5)

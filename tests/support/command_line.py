@@ -1,0 +1,36 @@
+"""`apportion` in a process of its own, as users start it."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+from advisor.cli import _run
+
+ROOT = Path(__file__).parents[2]
+APPORTION = [sys.executable, "-m", "advisor.cli"]
+
+
+def apportion(*arguments, cwd=ROOT, **options):
+    """What it printed, and its exit code; the code is this checkout's, wherever it is started."""
+    return subprocess.run(
+        [*APPORTION, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def apportion_here(*arguments, cwd=ROOT):
+    """The same within the test's own process, which saves the start: for what needs no process of its own."""
+    out, err = io.StringIO(), io.StringIO()
+    environment = mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT)})  # what it starts finds this checkout
+    with environment, contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = _run([str(argument) for argument in arguments])
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())

@@ -1,0 +1,192 @@
+"""Random small scenarios in coarse ticks, for tests that compare what different engines make of them."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from simulator.models.load import LoadTrace
+from simulator.models.memory import MemoryLevel, MemoryUse
+from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
+from simulator.models.network import LinkModel
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
+    ANY,
+    Barrier,
+    Compute,
+    Delay,
+    Exchange,
+    Farm,
+    Program,
+    ReadWrite,
+    Recv,
+    Send,
+    WaitUntil,
+)
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Application, Scenario
+from tests.support.platforms import flat
+
+KINDS = ("compute", "message", "message", "message", "anyone", "exchange", "barrier", "farm", "wait", "delay", "disk")
+small = st.integers(0, 12)
+
+
+@st.composite
+def loads(draw):
+    pieces = draw(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0, 0.3, 1, 2, 5])), min_size=1, max_size=4))
+    rule = draw(st.sampled_from(["fair", "idle", "given"]))
+    ends = draw(st.sampled_from(["cycle", "hold", "hold", "error"]))
+    values = np.array([value for _, value in pieces])
+    if rule == "given":
+        values = values / 5
+    edges = np.cumsum([0, *(length for length, _ in pieces)]).astype(float)
+    if ends == "error":
+        edges[-1] += 60
+    return Load(LoadTrace(edges[:-1], values, edges[-1], ends), rule)
+
+
+@st.composite
+def platforms(draw):
+    """Up to four PEs on up to three nodes, each node with a disk."""
+    count = draw(st.integers(1, 4))
+    pes = tuple(
+        PE(
+            f"pe{i}",
+            f"node{draw(st.integers(0, min(i, 2)))}",
+            {"k": flat(draw(st.sampled_from([1, 2, 3])))},
+            draw(st.none() | loads()),
+            cores=draw(st.integers(1, 2)),
+        )
+        for i in range(count)
+    )
+    nodes = list(dict.fromkeys(pe.node for pe in pes))
+    links = st.builds(
+        Link, st.just("link"), st.integers(0, 3).map(float), st.sampled_from([0.7, 1.0, 2.0, 5.0]), st.booleans()
+    )
+    eager = draw(st.sampled_from([0, 6]))
+    own = LinkModel.from_latency(float(draw(st.integers(1, 3))), 4.0)
+    if len(nodes) == 1 or draw(st.integers(0, 3)) == 0:
+        network = Network.uniform(own, eager_bytes=eager)
+    else:
+        star = Star(tuple(draw(links) for _ in nodes), draw(st.none() | links))
+        contention = draw(st.sampled_from(["none", "fifo", "fair", "fifo", "fair"]))
+        network = Network(star, loopback=own, contention=contention, eager_bytes=eager)
+    return Platform(pes, network, tuple(Node(name, disk=draw(links)) for name in nodes))
+
+
+@st.composite
+def programs(draw, processes):
+    """Operations that fit together if done in the order drawn; now and then one is left out."""
+    rows = [[] for _ in range(processes)]
+    anybody = st.integers(0, processes - 1)
+
+    def add(process, operation):
+        if draw(st.integers(0, 60)):
+            rows[process].append(operation)
+
+    for kind in draw(st.lists(st.sampled_from(KINDS), min_size=4, max_size=24)):
+        one, other, tag = draw(anybody), draw(anybody), draw(st.integers(0, 1))
+        group = tuple(sorted(draw(st.sets(anybody, min_size=1))))
+        if kind in ("message", "anyone") and one != other:
+            add(one, Send(other, draw(small), tag))
+            add(other, Recv(ANY if kind == "anyone" else one, tag))
+        if kind == "exchange":
+            shift = draw(st.integers(0, len(group) - 1))
+            for place, process in enumerate(group):
+                to, source = group[(place + shift) % len(group)], group[place - shift]
+                add(process, Exchange(to, source, draw(small), tag))
+        if kind in ("barrier", "farm"):
+            volumes = np.array(draw(st.lists(st.integers(0, 6), max_size=6)), dtype=float)
+            pull_s = float(draw(st.integers(0, 3)))
+            farm = Farm(volumes, 1.0, draw(st.integers(1, 3)), pull_s, group)
+            for process in group:
+                add(process, Barrier(group) if kind == "barrier" else farm)
+        alone = {
+            "compute": Compute(draw(small), 1.0),
+            "wait": WaitUntil(draw(st.integers(0, 30))),
+            "delay": Delay(draw(small)),
+            "disk": ReadWrite(draw(small)),
+        }
+        if kind in alone:
+            add(one, alone[kind])
+    return Program(tuple(map(tuple, rows)), (0,) * processes, draw(st.booleans()))
+
+
+shares = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.31])
+
+
+@st.composite
+def laws(draw, kind):
+    if kind in ("core", "clock") or draw(st.integers(0, 5)) == 0:
+        return ShareTable((1.0, *sorted(draw(st.lists(shares, min_size=1, max_size=3)), reverse=True)))
+    capacity = draw(st.sampled_from([5.0, 10.0, 16.0]))
+    return Bandwidth(capacity, draw(st.sampled_from([1.0, 4.0]))) if kind == "memory" else Occupancy(capacity)
+
+
+@st.composite
+def domains(draw, count):
+    """Of every kind, caches of two levels; each PE at most once in those of a level."""
+    found = []
+    for kind, level in (("core", "core"), ("cache", "L2"), ("cache", "L3"), ("memory", "memory"), ("clock", "clock")):
+        groups = draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2]), min_size=count, max_size=count))
+        for number in range(2):
+            members = tuple(pe for pe, group in enumerate(groups) if group == number)
+            if members and draw(st.integers(0, 3)):
+                found.append(SharingDomain(kind, f"{level}{number}", level, members, draw(laws(kind))))
+    return tuple(found)
+
+
+@st.composite
+def with_domains(draw):
+    """As `scenarios`, with sharing domains, uses of the kernel or of memory, and loads that press."""
+    made, draws = draw(scenarios())
+    platform = made.platform
+    levels = tuple(MemoryLevel(n, c, t, 0.0, shared=draw(st.booleans())) for n, c, t in LEVELS)
+    nodes = []
+    for node in platform.nodes:
+        values = {name: np.array(draw(st.lists(st.integers(0, 9).map(float), min_size=2, max_size=2))) for name in USED}
+        waits = {name: np.array(draw(st.lists(st.sampled_from([0, 0.5, 2]), min_size=2, max_size=2))) for name in USED}
+        uses = {"k": KernelUses(np.array([1.0, 4.0]), values, waits)} if draw(st.booleans()) else {}
+        nodes.append(replace(node, uses=uses, levels=levels if draw(st.booleans()) else ()))
+    pes = tuple(_demanding(pe, draw(st.sampled_from([0.0, 2.0, 7.0]))) for pe in platform.pes)
+    shared = draw(domains(len(pes)))
+    platform = replace(platform, pes=pes, nodes=tuple(nodes), domains=shared)
+    program = made.application.written
+    rows = [(*(Compute(v, float(v)) for v in draw(volumes)), *row) for row in program.operations]
+    program = replace(program, operations=tuple(rows))
+    footprints = tuple(draw(st.lists(st.sampled_from([0, 4, 12]), min_size=1, max_size=1)) * len(program.operations))
+    memory = draw(st.none() | st.builds(MemoryUse, st.sampled_from([0.3, 2.0]), st.sampled_from([0.5, 1.0])))
+    application = replace(made.application, written=replace(program, footprints_bytes=footprints), memory=memory)
+    return replace(made, platform=platform, application=application), draws
+
+
+LEVELS = (("L2", 6.0, 0.1), ("L3", 14.0, 0.4), ("RAM", 0.0, 2.0))
+volumes = st.lists(st.integers(1, 12), min_size=1, max_size=2)
+USED = ("L2", "L3", "memory")
+
+
+def _demanding(pe, demand):
+    if pe.load is None:
+        return pe
+    return replace(pe, load=replace(pe.load, demands={"memory": demand, "L3": demand} if demand else {}))
+
+
+@st.composite
+def scenarios(draw):
+    """A scenario of one or two configurations in ticks of 1 s, and its draws."""
+    platform, processes = draw(platforms()), draw(st.integers(1, 5))
+    places = st.lists(st.integers(0, len(platform.pes) - 1), min_size=processes, max_size=processes)
+    configurations = tuple(
+        Configuration(f"c{i}", (1,) * processes, tuple(draw(places))) for i in range(draw(st.integers(1, 2)))
+    )
+    application = Application.of_program(draw(programs(processes)), kernel="k")
+    made = Scenario(platform, application, configurations, draw(st.integers(1, 2)), 0)
+    shape = (made.replications, len(platform.pes))
+    starts = [[0 if ends(pe) else draw(st.integers(0, 20)) for pe in platform.pes] for _ in range(shape[0])]
+    return made, Draws(np.array(starts, dtype=float), np.full(shape, 0.5))
+
+
+def ends(pe):
+    return pe.load is not None and pe.load.trace.after_end == "error"

@@ -1,0 +1,47 @@
+"""The SimPy engine beside the simulator that follows the rules tick by tick."""
+
+import pytest
+from hypothesis import assume
+
+from simulator.base.errors import SimulationError, TraceError
+from simulator.engines import process
+from simulator.engines.costs import lower, start_ticks
+from tests.support.stepwise_oracle import Stepwise
+
+TICK = 1.0
+FORETOLD = "its load leaves nothing for ever"
+
+
+def check_one(made, draws):
+    """Every operation's ticks, or the error's lines."""
+    runs, fault = None, None
+    try:
+        runs = process.run(made, draws, tick_s=TICK, log_replications=made.replications)
+    except (SimulationError, TraceError) as found:
+        fault = found
+    if fault is None:
+        stepwise(made, draws, runs)
+        return
+    assume(FORETOLD not in str(fault) and not isinstance(fault, TraceError))
+    with pytest.raises(SimulationError) as caught:
+        stepwise(made, draws, None)
+    assert caught.value.lines == fault.lines
+
+
+def stepwise(made, draws, runs):
+    starts = start_ticks(draws, tick_s=TICK)
+    for costs in lower(made, draws, tick_s=TICK):
+        for c, place in enumerate(costs.configurations):
+            for r in costs.replications:
+                one = Stepwise(costs.scenario, costs, c, r, starts=starts[r].tolist(), tick_s=TICK)
+                makespan = one.run()
+                if runs is None:
+                    continue
+                log = {(e.process, e.index): (e.start_ticks, e.end_ticks) for e in runs.logs[place, r]}
+                columns = costs.columns
+                keys = zip(columns.process.tolist(), columns.index.tolist(), strict=True)
+                expected = {key: one.ends[row] for row, key in enumerate(keys)}
+                assert log == expected, f"{log} found, {expected} expected"
+                assert runs.makespan_ticks[place, r] == makespan
+                assert runs.busy_ticks[place][r].tolist() == one.busy
+                assert runs.finish_ticks[place][r].tolist() == one.finish
