@@ -231,7 +231,6 @@ def _source(
 ) -> "Source":
     """The one source that was asked for."""
     from simulator.calibration import read_replay
-    from simulator.calibration.bands import KeptReplay
 
     given = [
         name
@@ -245,7 +244,7 @@ def _source(
     if replay is not None:
         table = read_replay(replay)
         table = table if options["max_size"] is None else table.up_to(options["max_size"])
-        return KeptReplay(table, store=options["store"])
+        return table.kept_in(store=options["store"])
     if options["cpu"] is None:
         from simulator import this_machine
 

@@ -193,8 +193,8 @@ def _subject(kernel: str, n: int) -> dict[str, Any]:
 def _keep_speeds(state: Quickstart, n: int) -> None:
     """Keep the speeds of the first PE, so that later calibrations learn from them how far this machine drifts."""
     for kernel in (KERNEL, "matmul"):
-        own = [m for m in state.measured if m.point.kernel == kernel and m.pe == state.names[0]]
-        speeds = {m.point.size: m.cut().mid for m in sorted(own, key=lambda m: m.point.size)}
+        own = [m for m in state.measured if m.kernel == kernel and m.pe == state.names[0]]
+        speeds = {m.size: m.cut().mid for m in sorted(own, key=lambda m: m.size)}
         if speeds:
             keep_calibration(_subject(kernel, n), list(speeds), list(speeds.values()))
 
@@ -210,7 +210,7 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
         found[key] = without_neighbours(band, state.neighbours, key[1], len(state.cpus))
     for name in state.names:
         found[name, KERNEL] = SpeedSurface((float(n),), (found[name, KERNEL],)).at(n)
-    kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
+    kernels = dict.fromkeys(measurement.kernel for measurement in state.measured)
     node = state.machine.host or "this machine"
     pes = tuple(
         PE(

@@ -19,7 +19,7 @@ DOUBTFUL = 0.1
 
 def may_be_off(state: Quickstart, n: int) -> float:
     """By which share the application's speeds may be too low, since other programs ran while they were measured."""
-    own = [m for m in state.measured if m.point.kernel == KERNEL and m.point.n == n]
+    own = [m for m in state.measured if m.kernel == KERNEL and m.n == n]
     return max((m.may_be_off for m in own), default=0.0)
 
 
@@ -29,7 +29,7 @@ def _disturbed(state: Quickstart) -> list[str]:
     for name in state.names:
         taken = [m for m in state.measured if m.pe == name and m.may_be_off > 0]
         if taken:
-            share = float(np.median([1 - m.cpu_s.sum() / m.wall_s.sum() for m in taken]))
+            share = float(np.median([m.waited for m in taken]))
             off = max(m.may_be_off for m in taken)
             doubt = "doubtful: " if off > DOUBTFUL else ""
             found.append(
@@ -55,12 +55,12 @@ def _warnings(state: Quickstart, share: float, predicted_share: float, *, n: int
     if len(state.cpus) == 1:
         found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
     found += [*_disturbed(state), *_corrected(state)]
-    unstable = [m for m in state.measured if m.point.kernel == KERNEL and m.point.n == n and not m.stable]
+    unstable = [m for m in state.measured if m.kernel == KERNEL and m.n == n and not m.stable]
     for name in dict.fromkeys(m.pe for m in unstable):
         own = [m for m in unstable if m.pe == name]
         worst = max(m.half_interval for m in own)
         known = f"to {100 * worst:.1f} % or better, not 3 %" if np.isfinite(worst) else "from fewer than 6 runs only"
-        rows = ", ".join(str(m.point.rows) for m in own)
+        rows = ", ".join(str(m.rows) for m in own)
         found.append(f"{KERNEL} on {name}: on {rows} rows of {n} the median is known {known}; {MEND}")
     if abs(share / predicted_share - 1) > 0.15:
         found.append(f"the load left {share:.0%} of {state.names[-1]}, not the {predicted_share:.0%} that was assumed")

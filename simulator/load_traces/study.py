@@ -12,8 +12,7 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces.csv_file import read_trace, trace_column
 from simulator.models.load import Floats, LoadTrace
-from simulator.models.load_functions import LoadFunctions, check_lengths, regular_step
-from simulator.models.load_window import LoadWindow
+from simulator.models.load_functions import LoadFunctions, LoadWindow, check_lengths, regular_step
 
 _INSTANTS_PER_WINDOW = 60
 

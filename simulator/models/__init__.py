@@ -8,11 +8,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.models.capacity import Capacity
     from simulator.models.doubt import COMMON, DRIFT, Doubt, Noise, noise_and_doubt
     from simulator.models.error_summary import ErrorStatistics, error_statistics
-    from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
-    from simulator.models.load_window import LoadWindow
+    from simulator.models.load import Capacity
+    from simulator.models.load_functions import (
+        LoadFunctions,
+        LoadWindow,
+        PredictedLoads,
+        build_load_functions,
+        regular_step,
+    )
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
@@ -23,38 +28,34 @@ if TYPE_CHECKING:
     from simulator.models.process_count.pooled.model import PooledModel, pooled_from_dict
     from simulator.models.process_count.pooled.selection import fit_pooled
     from simulator.models.process_count.runs import AllocationRuns
-    from simulator.models.regression.diagnostics import diagnose
+    from simulator.models.regression.diagnostics import advise_next_run, diagnose
     from simulator.models.regression.fitting import METHODS, fit
-    from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
-    from simulator.models.resource.costs import Cost, CostVector, MemoryTerm
-    from simulator.models.resource.hardware import HardwareModel
-    from simulator.models.resource.ruvs import Guess
-    from simulator.models.resource.times import Times
+    from simulator.models.resource import Cost, CostVector, Guess, HardwareModel, MemoryTerm, Times
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "COMMON": "simulator.models.doubt",
-    "Capacity": "simulator.models.capacity",
+    "Capacity": "simulator.models.load",
     "Composed": "simulator.models.process_count.paper.composition",
-    "Cost": "simulator.models.resource.costs",
-    "CostVector": "simulator.models.resource.costs",
+    "Cost": "simulator.models.resource",
+    "CostVector": "simulator.models.resource",
     "Cut": "simulator.models.speed",
     "DRIFT": "simulator.models.doubt",
     "Doubt": "simulator.models.doubt",
     "ErrorStatistics": "simulator.models.error_summary",
     "Estimates": "simulator.models.process_count.estimates",
-    "Guess": "simulator.models.resource.ruvs",
-    "HardwareModel": "simulator.models.resource.hardware",
+    "Guess": "simulator.models.resource",
+    "HardwareModel": "simulator.models.resource",
     "LoadFunctions": "simulator.models.load_functions",
-    "LoadWindow": "simulator.models.load_window",
+    "LoadWindow": "simulator.models.load_functions",
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
     "MemoryRegimes": "simulator.models.process_count.paper.regimes",
-    "MemoryTerm": "simulator.models.resource.costs",
+    "MemoryTerm": "simulator.models.resource",
     "MemoryTimes": "simulator.models.memory.forms",
     "Noise": "simulator.models.doubt",
     "PooledModel": "simulator.models.process_count.pooled.model",
@@ -65,8 +66,8 @@ _HOMES = {
     "RuntimeModel": "simulator.models.regression.runtime_model",
     "ShareTables": "simulator.models.process_count.estimates",
     "SpeedFunction": "simulator.models.speed",
-    "Times": "simulator.models.resource.times",
-    "advise_next_run": "simulator.models.regression.next_run",
+    "Times": "simulator.models.resource",
+    "advise_next_run": "simulator.models.regression.diagnostics",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
+from simulator.models.choice import held_out
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.str_]
@@ -112,13 +113,14 @@ def _solve(relative: Floats, weights: Floats, shrinkage: float) -> tuple[Floats,
 
 def _left_out(relative: Floats, names: Names, sorts: Names, shrinkage: float) -> Floats:
     """Prediction over time of each run where its group, and a tenth of the others, taught nothing; at least 0.001."""
-    ratios = np.empty(names.size)
     parts = np.unique(names, return_inverse=True)[1] % FOLDS
-    for part in np.unique(parts):
-        mine = parts == part
-        factors, _ = _solve(relative[~mine], _weights(names[~mine], sorts[~mine]), shrinkage)
-        ratios[mine] = relative[mine] @ factors
-    return np.maximum(ratios, 1e-3)
+
+    def ratios(part: int) -> Floats:
+        others = parts != part
+        factors, _ = _solve(relative[others], _weights(names[others], sorts[others]), shrinkage)
+        return np.asarray(relative[~others] @ factors)
+
+    return np.maximum(np.asarray(held_out(parts, ratios), np.float64), 1e-3)
 
 
 def _weights(names: Names, sorts: Names) -> Floats:

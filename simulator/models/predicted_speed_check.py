@@ -12,11 +12,9 @@ from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
-from simulator.models.memory.model import MemoryModel
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
-from simulator.models.speed import SpeedBand
-from simulator.models.speed_file import load_speed_model
+from simulator.models.speed import SpeedBand, load_speed_model
 
 NEAR = 1.25
 """Accesses that take no longer than so many times the fastest ones are near."""

@@ -4,9 +4,10 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt, Noise, doubt_data, doubt_of
+from simulator.base.tables import read_table
+from simulator.models.doubt import Doubt, Noise
+from simulator.models.file import cell_faults, check_level, read_model, refuse, rows_of
+from simulator.models.record import NOT_WRITTEN, Record, read
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +59,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class SpeedFunction:
+class SpeedFunction(Record):
     """One speed over problem size: straight lines between knots, constant beyond the outer ones."""
 
     sizes: Floats
@@ -142,10 +146,6 @@ class SpeedFunction:
         rows.append(np.where(last >= self.sizes[-1], last, np.nan))
         return np.array(rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"sizes": self.sizes.tolist(), "speeds": self.speeds.tolist()}
-
     def __repr__(self) -> str:
         return f"SpeedFunction({_extent(self.sizes, self.speeds)})"
 
@@ -154,14 +154,9 @@ class SpeedFunction:
         rows = [{"size (elements)": x, "speed": y} for x, y in zip(self.sizes[:ROWS], self.speeds[:ROWS], strict=True)]
         return notebook.page("Speed function", chart, notebook.table(rows, count=self.sizes.size))
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "SpeedFunction":
-        """The function that `to_dict` wrote."""
-        return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes", "speeds")))
-
 
 @dataclass(frozen=True)
-class SpeedBand:
+class SpeedBand(Record):
     """Lower, middle and upper speed over problem size: straight lines between cuts, constant beyond the outer ones."""
 
     sizes: Floats
@@ -170,13 +165,13 @@ class SpeedBand:
     mid: Floats
     high: Floats
     """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
-    surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False)
+    surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
     """What it is a slice of, so that a file can say all that was measured."""
     doubt: Doubt | None = None
     """What is not known of the middle curve. None with `noise` None: the whole band, from `low` to `high`, is doubt."""
     noise: Noise | None = None
     """How the time of one run differs from its truth; None: not at all. Ends then show where 90 % of runs lie."""
-    source: str = field(default="", compare=False)
+    source: str = field(default="", compare=False, metadata=NOT_WRITTEN)
     """What all PEs that use it share a doubt by: the model's file, or the entry that says it; empty: each PE alone."""
 
     def __post_init__(self) -> None:
@@ -298,12 +293,6 @@ class SpeedBand:
         """Seconds that a volume takes at a problem size; see `SpeedFunction.time`."""
         return self.function(position=position).time(size, volume)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML."""
-        found = {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
-        noise = {} if self.noise is None else {"noise": self.noise.to_dict()}
-        return found | doubt_data(self.doubt) | noise
-
     def __repr__(self) -> str:
         return f"SpeedBand({_extent(self.sizes, self.mid)})"
 
@@ -315,11 +304,9 @@ class SpeedBand:
         return notebook.page("Speed band", chart, notebook.table(rows, count=self.sizes.size))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "SpeedBand":
-        """The band that `to_dict` wrote."""
-        sizes, low, mid, high = (np.asarray(data[name], np.float64) for name in ("sizes", "low", "mid", "high"))
-        noise = None if data.get("noise") is None else Noise.from_dict(data["noise"])
-        return cls(sizes, low, mid, high, doubt=doubt_of(data), noise=noise, source=str(data.get("source") or ""))
+    def from_dict(cls, data: Mapping[str, Any]) -> "SpeedBand":
+        """The band that `to_dict` wrote, perhaps with its source."""
+        return read(cls, data, surface=None, source=str(data.get("source") or ""))
 
 
 @dataclass(frozen=True)
@@ -376,7 +363,7 @@ class SpeedSurface:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":
         """The surface that `to_dict` wrote."""
-        return cls(tuple(float(n) for n in data["columns"]), tuple(SpeedBand.from_dict(band) for band in data["bands"]))
+        return read(cls, data)
 
 
 def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> dict[str, Any]:
@@ -434,3 +421,62 @@ def _check_sizes(sizes: Floats, curves: tuple[Floats, ...], what: str) -> None:
         raise ScenarioError(f"{what}: sizes and speeds of equal length, at least one of each, allowed")
     if not all(np.all(np.isfinite(a)) for a in (sizes, *curves)) or np.any(np.diff(sizes) <= 0) or sizes[0] <= 0:
         raise ScenarioError(f"{what}: ascending finite sizes above zero allowed")
+
+
+def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
+    """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no speed model.
+    """
+    model, document = load_speed(path)
+    return (model.at(model.columns[-1]) if isinstance(model, SpeedSurface) else model), document
+
+
+def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, Any]]:
+    """Read a speed model: its band or, where it was measured on panels, its surface, and the whole document.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no speed model.
+    """
+
+    def model(data: Any) -> SpeedBand | SpeedSurface:
+        return (SpeedSurface if "columns" in data else SpeedBand).from_dict(data)
+
+    return read_model(path, "speed", model, writer="apportion calibrate speed", newest=FORMAT, part="model")
+
+
+def predict_speeds(path: str | Path, at: str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
+    """The band at the sizes of a CSV file (`size_elements`), in its order; speeds in volume per second.
+
+    Parameters
+    ----------
+    level
+        Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
+        Where noise and doubt are not told apart, `low` and `high` are the band's limits, and no truth is told.
+
+    Raises
+    ------
+    ScenarioError
+        If model or table cannot be used, or a size is not above 0.
+    """
+    band, document = load_speed_model(path)
+    table = read_table(at)
+    sizes = table.numbers("size_elements")
+    refuse(cell_faults(table, "size_elements", sizes, sizes <= 0, "give a number above 0"))
+    measured = [float(point["size_elements"]) for point in document.get("points", ())]
+    low, mean, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
+    truths = {}
+    if band.stated:
+        check_level(level)
+        low, high = band.run_interval(sizes, level=level)
+        silent = replace(band, noise=None) if band.doubt is not None else band
+        ends = {"truth_low": -1, "truth_high": 1}
+        truths = {name: silent.drawn(sizes, position=(1 + sign * level) / 2) for name, sign in ends.items()}
+    least, most = float(band.sizes[0]), float(band.sizes[-1])
+    beyond = {"beyond_points": sizes > max(measured, default=most), "outside_band": (sizes < least) | (sizes > most)}
+    return rows_of({"size_elements": sizes, "low": low, "mean": mean, "high": high, **truths, **beyond})

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
-from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
+from simulator.models.memory.levels import SWAP, WORD_BYTES, MemoryLevel, MemoryUse, SwapTimes, resident_levels
 from simulator.models.neighbours import KernelUses
-from simulator.models.paging import SWAP, SwapTimes, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, predicted_band, rescaled
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import Data, level_data

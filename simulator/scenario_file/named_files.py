@@ -10,8 +10,7 @@ from simulator.base.errors import ScenarioError
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
-from simulator.models.resource import HardwareModel
-from simulator.models.resource.file import load_resource_model
+from simulator.models.resource import HardwareModel, load_resource_model
 from simulator.models.speed import TOGETHER, SpeedBand, SpeedSurface
 from simulator.scenario_file.domain_forms import NeighboursForm
 from simulator.scenario_file.faults import validated
@@ -103,7 +102,7 @@ class NamedFiles:
 
     def speed(self, name: str) -> SpeedBand | SpeedSurface:
         """The band or surface of a speed model."""
-        from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
+        from simulator.models.speed import load_speed  # only here: SciPy is slow to import
 
         if name not in self._bands:
             speed, told = load_speed(self.path(name))
@@ -152,7 +151,7 @@ class NamedFiles:
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
-        from simulator.models.regression.file import load_runtime_model  # only here: SciPy is slow to import
+        from simulator.models.regression.runtime_model import load_runtime_model  # only here: SciPy is slow to import
 
         return load_runtime_model(self.path(name))
 

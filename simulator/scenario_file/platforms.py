@@ -9,8 +9,8 @@ import numpy as np
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
+from simulator.models.memory.levels import SWAP
 from simulator.models.neighbours import KernelUses, SharingDomain
-from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.foreign import read_simgrid

@@ -12,8 +12,8 @@ from simulator.base.randomness import stream
 from simulator.calibration.apex.sweep import Sweep
 from simulator.models.memory.file import MemoryFit, fit_memory
 from simulator.models.memory.forms import Floats, MemoryTimes
+from simulator.models.memory.model import Sweeps
 from simulator.models.memory.selection import Candidate, relative_errors
-from simulator.models.memory.sweeps import Sweeps
 
 HELD_OUT_SHARE = 0.2
 """Share of the cells kept from the fit."""

@@ -1,6 +1,5 @@
 """What a sweep of Apex-MAP measures: its cells (M, alpha, L), and how much is read on one visit to a cell."""
 
-import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, memory_available_bytes, require_linux
-from simulator.calibration.bench.mpi_launch import mpiexec
+from simulator.calibration.bench.group import mpi_fault
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)
@@ -28,7 +27,6 @@ _MOST_READ = 2**18
 _FEWEST = 64
 _MPI_STRETCHES = 256
 """An access by MPI costs microseconds."""
-_EXTRA = "the extra mpi needed: pip install 'apportion[mpi]'"
 
 
 @dataclass(frozen=True)
@@ -168,25 +166,9 @@ def _process_faults(machine: Machine, *, processes: int, over: str, cpu: int | N
         found.append(f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed")
     if cpu is not None and processes > 1:
         found.append(f"--cpu: {cpu} found, allowed with one process")
-    if over == "mpi" and importlib.util.find_spec("mpi4py") is None:
-        found.append(f"--over: mpi4py is not installed, {_EXTRA}")
-    elif over == "mpi" and mpiexec() is None:
-        found.append(f"--over: mpiexec was not found, {_EXTRA}")
+    if over == "mpi" and (fault := mpi_fault()):
+        found.append(f"--over: {fault}")
     return found
-
-
-def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
-    """A rank's block of M words, M a power of two: its first word, how many, and where they lie in the rank's memory.
-
-    Blocks of all M up to the largest lie one after the other.
-    """
-    first, last = rank * m_words // ranks, (rank + 1) * m_words // ranks
-    return first, last - first, m_words // ranks + m_words.bit_length()
-
-
-def room_for(m_words: int, ranks: int) -> int:
-    """Words of memory that a rank needs for its blocks of all M up to the largest."""
-    return block_of(2 * m_words, 0, ranks)[2]
 
 
 def _memory_bytes(text: str | None, available: int) -> float:

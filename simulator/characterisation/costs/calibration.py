@@ -16,8 +16,7 @@ from simulator.base.randomness import stream
 from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs import micro_floats, micro_ints, micro_memory
 from simulator.characterisation.costs.micro import Program
-from simulator.characterisation.costs.run_store import RunStore, fingerprint
-from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
+from simulator.characterisation.costs.timing import RunStore, Timed, Times, fingerprint, time_in_turns
 from simulator.characterisation.costs.vectors import (
     FLOP_RATE_OF,
     KERNEL,
@@ -36,8 +35,7 @@ from simulator.characterisation.derive.arguments import Arguments, Values, of_si
 from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
 from simulator.characterisation.kernels import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
-from simulator.models.resource import HardwareModel
-from simulator.models.resource.file import load_resource_model
+from simulator.models.resource import HardwareModel, load_resource_model
 from simulator.programs.graphs.evaluate import used_methods
 
 SUITE: tuple[Program, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
@@ -111,9 +109,9 @@ def calibrate_resource(
         left_s = max(1.0, budget_s - (time.monotonic() - begin))
         times = _time(counted, kept, budget_s=left_s, seed=seed, on_progress=on_progress)
     finally:
-        kept.close()
+        kept.journal.close()
     seen = observations(counted, kept.counts, times)
-    warnings = [*kept.warnings, *_warnings(wanted, counted, times, machine)]
+    warnings = [*kept.journal.warnings, *_warnings(wanted, counted, times, machine)]
     facts = provenance(seed=seed, machine=machine) | {
         "control_s": times.control_s,
         "control_spread": times.control_spread,

@@ -12,8 +12,7 @@ from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, I
 from simulator.models.cost_fit import CostFit, fit_costs
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.memory.model import MemoryModel
-from simulator.models.resource import Cost, CostVector, HardwareModel, MemoryTerm, Method
-from simulator.models.resource.costs import FLOP_WEIGHTS
+from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
 
 # Runs that costs are fitted to: what each used by every method, and how long it took.
 

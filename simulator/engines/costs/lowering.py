@@ -11,8 +11,7 @@ from simulator.base.errors import ScenarioError
 from simulator.engines.costs.messages import capacities, message_costs
 from simulator.engines.costs.sharing import Sharing, sharing_of
 from simulator.engines.costs.ticks import Floats, Ticks, rounded, to_ticks
-from simulator.models.memory.levels import MemoryUse, shared_access_time_s
-from simulator.models.paging import RAM, paged_time_s, resident_levels
+from simulator.models.memory.levels import RAM, MemoryUse, paged_time_s, resident_levels, shared_access_time_s
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform.networks import Contention
 from simulator.platform.nodes import Node, Platform

@@ -5,13 +5,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import ties
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt
-from simulator.models.held_out import doubt_of_errors
+from simulator.models.choice import TooFewPoints, choose, held_out, is_better, mean_and_most, schwarz
+from simulator.models.doubt import Doubt, doubt_of_errors
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
-from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
-from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered
+from simulator.models.memory.forms import (
+    FORMS,
+    Constants,
+    Fitted,
+    Floats,
+    Form,
+    MemoryTimes,
+    StandardErrors,
+    fit_form,
+    scattered,
+    standard_errors,
+)
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import MemoryModel
 
@@ -117,6 +126,11 @@ def relative_errors(times_s: Floats, points: MemoryTimes) -> Floats:
     return np.asarray(np.abs(times_s - points.time_s) / points.time_s)
 
 
+def held_out_errors(candidate: Candidate, points: MemoryTimes) -> Floats | None:
+    """Relative errors of a candidate at points that it did not see; None where folds leave too few points."""
+    return None if candidate.held_out_s is None else relative_errors(candidate.held_out_s, points)
+
+
 def select_model(points: MemoryTimes) -> Selection:
     """Fit models 0 to 3 and those of more levels, and choose.
 
@@ -199,38 +213,40 @@ def _candidates(form: Form, points: MemoryTimes, folds: NDArray[np.intp]) -> lis
 
 def _candidate(name: str, fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Candidate:
     form, count = fitted.form, len(points)
-    spare = max(0.5, count - form.parameters - 1)
-    lost = np.log(fitted.relative_sse / count + PRECISION**2) * count
+    mean_square, spare = fitted.relative_sse / count + PRECISION**2, max(0.5, count - form.parameters - 1)
     return Candidate(
         name=name,
         form=form,
         constants=fitted.constants,
         errors=standard_errors(fitted, points),
         faults=faults_of(form, fitted.constants),
-        criterion=float(lost + form.parameters * np.log(count) * count / spare),
+        criterion=schwarz(mean_square, count, form.parameters, spare=spare),
         fitted_s=fitted.constants.times_s(points),
         held_out_s=_held_out(fitted, points, folds),
     )
 
 
 def _held_out(fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Floats | None:
-    times_s = np.empty(len(points))
-    for fold in range(int(folds.max()) + 1):
+    def times_s(fold: int) -> Floats:
         seen = points.take(folds != fold)
         if int(seen.distinct().max()) + 1 < fitted.form.parameters:
-            return None
+            raise TooFewPoints
         again = fit_form(fitted.form, seen, ordered=fitted.ordered, near=fitted.constants)
-        times_s[folds == fold] = again.constants.times_s(points.take(folds == fold))
-    return times_s
+        return again.constants.times_s(points.take(folds == fold))
+
+    return held_out(folds, times_s)
 
 
 def _best(candidates: list[Candidate], points: MemoryTimes) -> Candidate:
     """The choice among plain forms."""
     allowed = [c for c in candidates if c.physical] or [c for c in candidates if FREE not in c.name]
     judged = [c for c in allowed if c.held_out_s is not None] or allowed
-    best = judged[ties.first_least([c.criterion for c in judged])]
-    better = [c for c in judged if _better(c, best, points)]
-    return better[ties.first_least([_held_out_mean(c, points) for c in better])] if better else best
+    return choose(
+        judged,
+        by=lambda one: one.criterion,
+        rivals=lambda one, best: _better(one, best, points),
+        then=lambda one: _held_out_mean(one, points),
+    )
 
 
 def _held_out_mean(candidate: Candidate, points: MemoryTimes) -> float:
@@ -243,13 +259,8 @@ def _better(one: Candidate, other: Candidate, points: MemoryTimes) -> bool:
     """Whether held-out errors of one are smaller than the other's by more than two standard errors."""
     if one.held_out_s is None or other.held_out_s is None:
         return False
-    # Below `PRECISION` errors are equal.
-    before, after = (
-        np.maximum(relative_errors(held_out_s, points), PRECISION) for held_out_s in (other.held_out_s, one.held_out_s)
-    )
-    gain = before - after
-    doubt = float(SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
-    return ties.is_less(doubt, float(np.mean(gain)), floor=ties.SAME)
+    after, before = (relative_errors(held_out_s, points) for held_out_s in (one.held_out_s, other.held_out_s))
+    return is_better(after, before, sure=SURE, floor=PRECISION)
 
 
 def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bool:
@@ -259,10 +270,11 @@ def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bo
     """
     if corrected.held_out_s is None or plain.held_out_s is None:
         return False
-    before = np.maximum(np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points))), PRECISION)
-    gain = CLEARLY * before - np.maximum(np.abs(np.log(points.time_s / corrected.held_out_s)), PRECISION)
-    sure = bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
-    return sure and _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
+    before = CLEARLY * np.maximum(np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points))), PRECISION)
+    after = np.maximum(np.abs(np.log(points.time_s / corrected.held_out_s)), PRECISION)
+    if not is_better(after, before, sure=1.0):
+        return False
+    return _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
 
 
 def _corrected(plain: Candidate, points: MemoryTimes, folds: NDArray[np.intp]) -> tuple[Candidate, Floats, Floats]:
@@ -309,7 +321,7 @@ def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryMode
         )
         for k in range(last + 1)
     )
-    held = None if chosen.held_out_s is None else relative_errors(chosen.held_out_s, points)
+    held_out_mean, held_out_most = mean_and_most(held_out_errors(chosen, points))
     fitted = relative_errors(chosen.fitted_s, points)
     # The next time lies within the k-th of n scores with probability k / (n + 1).
     ranks = np.clip(np.array(SHARES) * (scores.size + 1) / scores.size, 0, 1)
@@ -325,8 +337,8 @@ def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryMode
             "points": len(points),
             "mean_relative_error": float(fitted.mean()),
             "max_relative_error": float(fitted.max()),
-            "held_out_mean": None if held is None else float(held.mean()),
-            "held_out_max": None if held is None else float(held.max()),
+            "held_out_mean": held_out_mean,
+            "held_out_max": held_out_most,
         },
         doubt=_doubt(chosen, points),
     )

@@ -1,4 +1,4 @@
-"""Measured message times as points to fit: medians of repetitions, and how far each can be trusted."""
+"""Measured message times as points to fit, how far each can be trusted, and least squares of relative errors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base import ties
 from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
@@ -15,6 +16,14 @@ NEIGHBOURS = 3
 DOUBTED = 3.0
 """A point so many spreads away from what its neighbours foretell counts less, with the square of the ratio."""
 LEAST_SPREAD = 0.02
+FEWEST_SIZES = 4
+"""Below so many sizes nothing can be held out of a line."""
+LEAST_ERROR = 1e-3
+"""Relative error below which no better fit is looked for: clocks and models are no better."""
+ROUNDS = 5
+"""Rounds of reweighting: by the fitted times, and less for what lies far off."""
+FAR_OFF = 2.5
+"""Huber's: relative errors of more than so many spreads count in proportion, not squared."""
 BETWEEN = float(np.log(1.6))
 """How far a point that lies between its neighbours may be away."""
 
@@ -108,3 +117,49 @@ def _foretold(x: Floats, y: Floats, at: float) -> float:
     i, j = np.triu_indices(x.size, 1)
     slope = float(np.median((y[j] - y[i]) / (x[j] - x[i])))
     return float(np.median(y - slope * x)) + slope * at
+
+
+def relative_fit(design: Floats, time: Floats, trust: Floats) -> tuple[Floats, Floats]:
+    """Coefficients with the least trusted squares of relative errors, and their covariance.
+
+    Parameters
+    ----------
+    design
+        (points, coefficients); combinations that it does not determine get the smallest numbers, and what adds next to
+        nothing to every time is 0: its sign would be one of rounding.
+    """
+    weights = np.sqrt(trust) / time
+    coefficients = np.zeros(design.shape[1])
+    for _ in range(ROUNDS):
+        coefficients = without_rounding(solve_scaled(design, time, weights), design, time)
+        fitted = design @ coefficients
+        positive = np.where(fitted > 0, np.clip(fitted, 0.5 * time, 2 * time), time)
+        error = (time - fitted) / positive
+        spread = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+        huber = np.sqrt(np.minimum(1.0, FAR_OFF * spread / np.maximum(np.abs(error), 1e-300)))
+        weights = np.sqrt(trust) * huber / positive
+    error = weights * (time - design @ coefficients)
+    degrees = max(time.size - design.shape[1], 1)
+    scale = column_scale(design, weights)
+    inverse = np.linalg.pinv(design * weights[:, np.newaxis] / scale, rcond=1e-10)
+    covariance = (inverse @ inverse.T) / np.outer(scale, scale) * float(error @ error) / degrees
+    return coefficients, np.asarray(covariance)
+
+
+def without_rounding(coefficients: Floats, design: Floats, time: Floats) -> Floats:
+    """Coefficients that add no more than rounding to any time as 0."""
+    share = np.max(np.abs(design * coefficients) / time[:, np.newaxis], axis=0, initial=0.0)
+    return np.where(share <= ties.SAME, 0.0, coefficients)
+
+
+def column_scale(design: Floats, weights: Floats) -> Floats:
+    """Size of each weighted column, 1 for one of zeros: columns are divided by it before they are solved."""
+    scale = np.sqrt(np.sum((design * weights[:, np.newaxis]) ** 2, axis=0))
+    return np.where(scale > 0, scale, 1.0)
+
+
+def solve_scaled(design: Floats, time: Floats, weights: Floats) -> Floats:
+    """Coefficients of least weighted squares; combinations that are not determined get the smallest numbers."""
+    scale = column_scale(design, weights)
+    scaled = design * weights[:, np.newaxis] / scale
+    return np.asarray(np.linalg.lstsq(scaled, time * weights, rcond=1e-10)[0] / scale)

@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
-from simulator.base.formula import Formula
+from simulator.base.formula import Formula, parse
+from simulator.models.choice import odds
+from simulator.models.file import rows_of
+from simulator.models.record import plain, read
 from simulator.models.regression.candidates import (
     NOISE_SD,
     PRIOR,
@@ -200,9 +203,8 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         independent.evidence[:kinds] + 0.5 * np.log(weights).sum(),
         alike.evidence + np.log(np.diag(root)).sum(),
     ]
-    odds = np.tile(np.log(_prior_odds(design.extras)), 3)
-    weight = odds + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
-    weight = np.exp(weight - weight.max())
+    prior = np.tile(np.log(_prior_odds(design.extras)), 3)
+    weight = odds(prior + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]])))
     kept = weight > NEGLIGIBLE * weight.sum()
 
     def both(field: str) -> Any:
@@ -370,4 +372,35 @@ def _thinned(design: Design, cells: Cells) -> Cells:
         mean_s=time_s,
         cell_of_run=group[cells.cell_of_run],
         run_sd=max(cells.run_sd, scatter),
+    )
+
+
+_MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
+"""Arrays with an entry for each member."""
+
+
+def blend_to_dict(blend: Blend) -> dict[str, Any]:
+    """Plain data for JSON."""
+    cells = plain(blend.cells)
+    return {
+        "step_s": blend.step_s,
+        **blend.design.to_dict(),
+        "forward_error": blend.forward_error,
+        "cells": {name: cells[name] for name in ("names", "values", "time_s", "runs", "run_sd")},
+        "members": rows_of({name: getattr(blend, name) for name in _MEMBERS}),
+    }
+
+
+def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
+    """The inverse of `blend_to_dict`."""
+    cells, members = document["cells"], document["members"]
+    times = np.array(cells["time_s"], dtype=np.float64)
+    values = np.array(cells["values"], dtype=np.float64).reshape(len(times), len(cells["names"]))
+    one_each = dict.fromkeys(("low_s", "high_s", "mean_s"), times) | {"cell_of_run": np.arange(len(times))}
+    return read(
+        Blend,
+        {"step_s": document["step_s"], "forward_error": document["forward_error"]}
+        | {name: [member[name] for member in members] for name in _MEMBERS},
+        design=read(Design, document, formula=parse(formula_text)),
+        cells=read(Cells, cells, values=values, **one_each),
     )

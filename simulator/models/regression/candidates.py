@@ -12,7 +12,7 @@ with its Gaussian spread.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from simulator.base import ties
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
+from simulator.models.record import NOT_WRITTEN, Record
 from simulator.models.regression.runs import Cells, Floats
 
 EXPONENT_SD = (0.01, 0.15)
@@ -58,10 +59,10 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(Record):
     """What turns parameters into the columns of every candidate."""
 
-    formula: Formula
+    formula: Formula = field(metadata=NOT_WRITTEN)
     groups: tuple[tuple[int, ...], ...]
     """Terms that share a coefficient: one each, but a negative term joins one that outweighs it."""
     scale: tuple[float, ...]

@@ -9,8 +9,7 @@ import numpy as np
 
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import FUNCTIONS, Formula
-from simulator.models.resource import METHODS, Ruvs
-from simulator.models.resource.ruvs import bounds
+from simulator.models.resource import METHODS, Ruvs, bounds
 from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg, Sequence
 from simulator.programs.graphs.walk import Place, walk
 

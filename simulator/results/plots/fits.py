@@ -146,7 +146,7 @@ def network_fit_svg(document: Entry, *, name: str = "network") -> str:
     """
     import numpy as np
 
-    from simulator.models.network.network_model import FORMS
+    from simulator.models.network import FORMS
 
     points = document.get("points") or {}
     size, hops, time = (np.asarray(points.get(key, ()), dtype=np.float64) for key in ("bytes", "hops", "one_way_s"))
@@ -190,8 +190,7 @@ def _draw(
     """One form; the jump of equation 5 is left open, with a mark on either side."""
     import numpy as np
 
-    from simulator.models.network import PacketisedModel
-    from simulator.models.network.network_model import FORMS
+    from simulator.models.network import FORMS, PacketisedModel
 
     title, dash, physical, is_chosen = style
     colour = SERIES[list(FORMS).index(title) % len(SERIES)]

@@ -62,13 +62,13 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path):
         return str(caught.value)
 
     assert told(None) == "interrupted; nothing is kept without --output or --store"
-    assert told(tmp_path / "none") == "interrupted; no point was finished"
+    assert told(tmp_path / "none") == "interrupted; no points were finished"
     path = rising(tmp_path / "t.csv")
     apportion("calibrate", "speed", "--replay", path, "--method", "gbbp", "--store", "s.jsonl", cwd=tmp_path)
     with (tmp_path / "s.jsonl").open("ab") as stream:
         stream.write(b'{"key": 1, "fini')
     assert told(tmp_path / "s.jsonl") == (
-        f"interrupted; {tmp_path}/s.jsonl keeps the 13 points finished, the same command goes on from there"
+        f"interrupted; 13 points are kept in {tmp_path}/s.jsonl; the same command goes on from there"
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here
 from tests.support.made_up_machine import ratio, visits
 
-WORKER = "simulator.calibration.neighbours.worker"
+WORKER = "simulator.calibration.bench.worker"
 TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core only may be used here")
 
 

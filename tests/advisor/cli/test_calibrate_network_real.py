@@ -19,7 +19,8 @@ import pytest
 
 from advisor.cli import _run
 from simulator.calibration import Address
-from simulator.calibration.pingpong import campaign, mpi
+from simulator.calibration.bench import group
+from simulator.calibration.pingpong import campaign
 from simulator.calibration.pingpong.hosts import connected_pairs
 from tests.support.stored_points import stored
 
@@ -228,16 +229,14 @@ def test_a_listener_among_strangers_serves_ours_within_5_s_and_ends_well(seconds
 @pytest.mark.slow
 def test_a_budget_too_small_says_how_much_is_needed(capsys):
     arguments = ["--between", "processes", "--medium", "pipe", "--max-bytes", "1KiB", "--budget", "10ms"]
-    refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms found, about ")
+    refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms is too short; give about ")
 
 
 @pytest.mark.usefixtures("quick")
 def test_without_mpi_it_names_the_extra(capsys, monkeypatch):
     if find_spec("mpi4py") is not None:
-        monkeypatch.setattr(mpi.importlib.util, "find_spec", lambda _name: None)
-    refused(
-        capsys, ["--between", "mpi"], "mpi4py is not installed, the extra with MPI needed: pip install 'apportion[mpi]'"
-    )
+        monkeypatch.setattr(group.importlib.util, "find_spec", lambda _name: None)
+    refused(capsys, ["--between", "mpi"], "mpi4py is not installed; pip install 'apportion[mpi]'")
 
 
 def samples_in(path):

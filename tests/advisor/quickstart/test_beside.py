@@ -41,7 +41,15 @@ def made_up(folder: Path) -> Quickstart:
     state = Quickstart(folder, 60.0, 0, this_machine(), trace, lambda _stage, _share: None)
     points = [Point("dgemm", N, rows) for rows in (64, 512, 1024)]
     state.measured = [
-        Measurement(name, point, (Usage(point.volume / SPEED, point.volume / SPEED),) * 6)
+        Measurement(
+            point.size,
+            point.volume,
+            (Usage(point.volume / SPEED, point.volume / SPEED),) * 6,
+            n=N,
+            kernel="dgemm",
+            rows=point.rows,
+            pe=name,
+        )
         for name in state.names
         for point in points
     ]

@@ -10,8 +10,7 @@ from advisor.reproduce import parallel_study
 from simulator import ScenarioError, randomness
 from simulator.characterisation import PARALLEL_KERNELS, foretell, run_in_turns, shares
 from simulator.characterisation.parallel.bodies import BODIES
-from simulator.characterisation.parallel.steps import keep_part
-from simulator.characterisation.parallel.table import numbers
+from simulator.characterisation.parallel.table import keep_part, numbers
 from simulator.models import CostVector, HardwareModel
 from simulator.models.network import LinkModel
 from tests.support.command_line import apportion_here

@@ -13,8 +13,8 @@ from simulator import CalibrationError, ScenarioError
 from simulator.base.machine import this_machine
 from simulator.calibration import LinkPlan, measure_chain, measure_link_times
 from simulator.calibration.pingpong import campaign, measured
-from simulator.calibration.pingpong.campaign import Plan, message_sizes, open_store, run_campaign
-from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_sample
+from simulator.calibration.pingpong.campaign import Plan, measure_sizes, message_sizes, open_store
+from simulator.calibration.pingpong.ends import Buffers, StreamChannel, run_sample
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite
@@ -157,7 +157,7 @@ def quick(monkeypatch):
 def campaign_of(tmp_path, sampler, *, seed=1, budget_s=100.0, sizes=(1, 2, 1000), firm=True):
     plan = Plan(sizes, PATTERNS, budget_s, seed, firm=firm)
     store = open_store(tmp_path / "l.partial", plan, subject={"medium": "none"}, machine=None)
-    return run_campaign(plan, sampler, store, on_progress=lambda _stage, _share: None)
+    return measure_sizes(plan, sampler, store, on_progress=lambda _stage, _share: None)
 
 
 WARM_UP = 10
@@ -210,7 +210,7 @@ def test_samples_of_something_else_are_refused(tmp_path):
 
 
 def test_a_budget_too_small_says_what_is_needed(tmp_path):
-    with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about \d+s needed for 3 samples of 3 sizes"):
+    with pytest.raises(ScenarioError, match=r"10 ms is too short; give about \d+ s or more for 3 samples of 3 sizes"):
         campaign_of(tmp_path, Sampled(), budget_s=0.01)
     assert not (tmp_path / "l.partial").exists()
 

@@ -9,8 +9,7 @@ import pytest
 from simulator.base.errors import CalibrationError
 from simulator.base.randomness import stream
 from simulator.characterisation.costs.guesses import DESIGN, HIGH_LEVEL, INSTRUCTIONS, design_vector, guess_cycles
-from simulator.characterisation.costs.run_store import RunStore
-from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
+from simulator.characterisation.costs.timing import RunStore, Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import (
     FLOP_RATE_OF,
     KERNEL,

@@ -16,7 +16,7 @@ import pytest
 
 from simulator.base.errors import ApportionError, ScenarioError, TraceError
 from simulator.load_traces import FORMATS, ImportOptions, TraceWarning, import_trace, read_trace, trace_text
-from simulator.models.capacity import Capacity
+from simulator.models.load import Capacity
 
 DATA = Path(__file__).parent / "data"
 SWF_HEAD = "; Version: 2.2\n; MaxProcs: 8\n"

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.base.errors import TraceError
-from simulator.models.capacity import Capacity
-from simulator.models.load import LoadTrace, availability
+from simulator.models.load import Capacity, LoadTrace, availability
 
 ROUND_TRIP = 1e-9
 LOADS = st.lists(st.sampled_from([0.0, 0.25, 1.0, 1.5, 7.0]) | st.floats(0, 50), min_size=1, max_size=12)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from simulator.base.errors import TraceError
 from simulator.models.load import LoadTrace
-from simulator.models.load_functions import LoadFunctions, build_load_functions
-from simulator.models.load_window import LoadWindow
+from simulator.models.load_functions import LoadFunctions, LoadWindow, build_load_functions
 
 DEFINITION = 1e-12
 LOADS = st.lists(st.floats(0, 60) | st.sampled_from([0.0, 1.0, 2.5]), min_size=2, max_size=40)

@@ -165,10 +165,10 @@ def test_a_smooth_curve_is_taken_where_no_lines_fit():
 
 def test_forms_with_too_few_points_say_how_many_they_need():
     fit = fit_network(make_points([1, 10, 100, 1000], [1] * 4, [1e-6, 1e-6, 1.1e-6, 2e-6]))
-    told = {form.name: form.faults for form in fit.forms if form.fitted is None}
-    assert told["packetised"] == ("4 points of 4 sizes found, at least 7 points of 4 sizes needed",)
-    assert told["piecewise"] == ("4 sizes found, at least 6 needed",)
-    with pytest.raises(ScenarioError, match="3 distinct sizes found, at least 4 allowed"):
+    why = {form.name: form.faults for form in fit.forms if form.fitted is None}
+    assert why["packetised"] == ("4 points of 4 sizes; at least 7 points of 4 sizes are needed",)
+    assert why["piecewise"] == ("4 sizes; at least 6 are needed",)
+    with pytest.raises(ScenarioError, match=r"3 distinct sizes are too few; measure at least 4 \(hockney needs"):
         fit_network(make_points([1, 10, 100], [1] * 3, [1e-6, 1e-6, 1.1e-6]))
 
 

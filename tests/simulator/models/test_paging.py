@@ -5,7 +5,14 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
-from simulator.models.paging import ASSUMED, SwapTimes, levels_with_swap, paged_time_s, resident_levels, swap_on_disk
+from simulator.models.memory.levels import (
+    ASSUMED,
+    SwapTimes,
+    levels_with_swap,
+    paged_time_s,
+    resident_levels,
+    swap_on_disk,
+)
 
 CACHE = MemoryLevel("L3", 1000, 1e-9, 0.0, shared=True)
 MEMORY = MemoryLevel("RAM", np.inf, 1e-8, 0.0)

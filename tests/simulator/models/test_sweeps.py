@@ -10,8 +10,7 @@ from simulator.calibration.kernels.apexmap import fill, sweepers
 from simulator.models.memory.correction import fit_correction
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import MemoryLevel, MemoryUse
-from simulator.models.memory.model import MemoryModel
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.neighbours import Occupancy
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, moved_s, predicted_speeds, unit_times_s
 from simulator.models.speed import SpeedBand

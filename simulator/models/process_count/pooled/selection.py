@@ -3,9 +3,10 @@
 import numpy as np
 
 from simulator.base import ties
+from simulator.models.choice import odds
 from simulator.models.process_count.pooled.cells import Cells, cells_of
 from simulator.models.process_count.pooled.doubts import check_runs, doubts_of_runs
-from simulator.models.process_count.pooled.fitting import Posterior, fit_shape
+from simulator.models.process_count.pooled.fitting import fit_shape
 from simulator.models.process_count.pooled.model import PooledModel
 from simulator.models.process_count.pooled.structure import Structure
 from simulator.models.process_count.pooled.terms import SHAPES, Shape
@@ -38,16 +39,16 @@ def fit_pooled(runs: AllocationRuns) -> PooledModel:
     cells = cells_of(runs)
     shapes = plausible_shapes(cells)
     kept = [posterior for shape in shapes for posterior in fit_shape(shape, cells)]
-    best = max(posterior.evidence for posterior in kept)
-    kept = [posterior for posterior in kept if _odds(posterior, best) > NEGLIGIBLE]
-    odds = np.array([_odds(posterior, best) for posterior in kept])
-    first = kept[ties.first_most(odds)]
+    chances = odds([posterior.evidence for posterior in kept], power=TEMPER)
+    kept = [posterior for posterior, chance in zip(kept, chances, strict=True) if chance > NEGLIGIBLE]
+    chances = chances[chances > NEGLIGIBLE]
+    first = kept[ties.first_most(chances)]
     factors = first.noise[: len(cells.size)] / cells.doubtfulness
     scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
     return PooledModel(
         cells=cells,
         structures=tuple(Structure(posterior, cells) for posterior in kept),
-        weights=odds / odds.sum(),
+        weights=chances / chances.sum(),
         warnings=doubts_of_runs(cells, factors, scatter),
     )
 
@@ -65,7 +66,3 @@ def plausible_shapes(cells: Cells) -> list[Shape]:
     top = max(float(cells.size.max()), 3.0)
     found = [shape for shape in SHAPES if not ties.is_less(shape.order + shape.logarithm / np.log(top), steepest)]
     return found or [SHAPES[-1]]
-
-
-def _odds(posterior: Posterior, best: float) -> float:
-    return float(np.exp(TEMPER * (posterior.evidence - best)))

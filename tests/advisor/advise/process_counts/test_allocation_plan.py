@@ -12,8 +12,7 @@ from advisor.advise.process_counts.construction import Wishes
 from advisor.advise.process_counts.planning import plan_construction
 from simulator import ScenarioError, load_platform
 from simulator.calibration import read_plan
-from simulator.calibration.allocation.costs import Corrections
-from simulator.calibration.allocation.kinds import PEKind, PlacedPE
+from simulator.calibration.allocation.plan import Corrections, PEKind, PlacedPE
 
 TUTORIAL = Path(__file__).parents[4] / "scenarios" / "tutorial"
 LOCAL = """

@@ -14,10 +14,9 @@ from simulator import CalibrationError, ScenarioError, SpeedSurface
 from simulator.base.machine import memory_available_bytes, this_machine
 from simulator.calibration import RealSource, fit_speed, save_speed_model
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.speed.sampling import Effort
+from simulator.calibration.speed.sampling import Effort, Room, find_ends
 from simulator.calibration.speed.subjects import command_subject
-from simulator.calibration.speed.upper_end import Room, find_ends
-from simulator.models.speed_file import load_speed
+from simulator.models.speed import load_speed
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite, stored
 
@@ -170,10 +169,10 @@ def test_an_unlike_machine_or_subject_is_refused(tmp_path):
     store = tmp_path / "store.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK):
         pass
-    with pytest.raises(ScenarioError, match="points of kernel triad, cpu"):
+    with pytest.raises(ScenarioError, match="holds points of kernel triad; name a file of"):
         RealSource.of_kernel("fft", max_size=10_000, store=store, **QUICK)
     rewrite(store, head=lambda head: head["machine"].update(host="elsewhere"))
-    with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\) found") as found:
+    with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\), and this one has host") as found:
         RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK)
     assert len(found.value.lines) == 1
 

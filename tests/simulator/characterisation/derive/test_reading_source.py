@@ -15,7 +15,7 @@ from simulator.characterisation.derive.constructs import CONSTRUCTS, PRINCIPAL, 
 from simulator.characterisation.derive.machine.assembly import operations
 from simulator.characterisation.derive.source import read_source
 from simulator.characterisation.derive.symbolic import divided, recognised, sum_over, text_of
-from simulator.models.resource.costs import FLOP_WEIGHTS
+from simulator.models.resource import FLOP_WEIGHTS
 
 KINDS = Kinds({"n": "int", "k": "int", "x": "float", "a": "array:float:1", "m": "array:int:2"}, {"other": "float"})
 
