@@ -43,7 +43,14 @@ _INTEGER = (
     (re.compile(r"(cmov|set)\w+$"), "select"),
     (re.compile(rf"lea{_SUFFIX}"), "alu"),
 )
-_STACK = re.compile(r"(push|pop)f?[wlq]?$")
+_WITHOUT_DATA = (
+    (re.compile(r"jmpq?$"), "jump"),
+    (re.compile(r"callq?$"), "call"),
+    (re.compile(r"ret"), "return"),
+    (re.compile(r"j[a-z]+$|call"), "branch"),
+    (re.compile(r"pushf?[wlq]?$"), "store"),
+    (re.compile(r"popf?[wlq]?$"), "load"),
+)
 _NOTHING = re.compile(r"(nop\w*|endbr64|vzeroupper|vzeroall|mfence|lfence|sfence|lock|rep|data16)$")
 _READ_ONLY = re.compile(r"(cmp|test|bt)[bwlq]?$|(i?div|i?mul)[bwlq]$")
 
@@ -61,25 +68,15 @@ def operations(line: str) -> Counter[str]:
     vectors; `branch`, `jump`, `call`, `return`.
     """
     mnemonic, operands = operands_of(line)
-    found: Counter[str] = Counter()
     if _NOTHING.match(mnemonic):
-        return found
-    if _JUMP.match(mnemonic) or mnemonic.startswith(("call", "ret")):
-        words = {"jmp": "jump", "jmpq": "jump", "call": "call", "callq": "call"}
-        found[words.get(mnemonic, "return" if mnemonic.startswith("ret") else "branch")] += 1
-        if operands and operands[0].startswith("*") and "(" in operands[0]:
-            found["load"] += 1
-        return found
-    if _STACK.match(mnemonic):
-        found["store" if mnemonic.startswith("push") else "load"] += 1
-        return found
+        return Counter()
+    alone = next((word for pattern, word in _WITHOUT_DATA if pattern.match(mnemonic)), "")
+    if alone:
+        by_address = operands[:1] and operands[0].startswith("*") and "(" in operands[0]
+        return Counter([alone, "load"] if by_address else [alone])
     width = _width(mnemonic, operands)
     name = _name(mnemonic, operands, width)
-    if name:
-        found[name] += 1
-    if not mnemonic.startswith("lea"):
-        _memory(mnemonic, operands, width, found)
-    return found
+    return Counter([*([name] if name else []), *_memory(mnemonic, operands, width)])
 
 
 def operands_of(line: str) -> tuple[str, list[str]]:
@@ -107,20 +104,18 @@ def _name(mnemonic: str, operands: list[str], width: str) -> str:
     return next((word for pattern, word in _INTEGER if pattern.match(mnemonic)), "alu")
 
 
-def _memory(mnemonic: str, operands: list[str], width: str, found: Counter[str]) -> None:
+def _memory(mnemonic: str, operands: list[str], width: str) -> list[str]:
+    """Loads and stores."""
     places = [number for number, operand in enumerate(operands) if _is_memory(operand)]
-    if not places or mnemonic == "movabsq":
-        return
-    scalar = bool(re.search(r"(ss|sd|[^p]s[sd]|mov[qd]|broadcast\w*)$", mnemonic)) if width else True
-    suffix = "" if scalar or not width else f"_{width}"
-    last = places[-1] == len(operands) - 1
-    moves = _MOVE.match(mnemonic) or _VECTOR_MOVE.match(mnemonic) or "extract" in mnemonic or mnemonic.startswith("set")
-    if last and moves:
-        found[f"store{suffix}"] += 1
-    elif last and not _READ_ONLY.match(mnemonic) and not width:
-        found.update(("load", "store"))
-    else:
-        found[f"load{suffix}"] += 1
+    if not places or mnemonic == "movabsq" or mnemonic.startswith("lea"):
+        return []
+    scalar = re.search(r"(ss|sd|[^p]s[sd]|mov[qd]|broadcast\w*)$", mnemonic)
+    suffix = f"_{width}" if width and not scalar else ""
+    if places[-1] < len(operands) - 1:
+        return [f"load{suffix}"]
+    if _MOVE.match(mnemonic) or _VECTOR_MOVE.match(mnemonic) or "extract" in mnemonic or mnemonic.startswith("set"):
+        return [f"store{suffix}"]
+    return [f"load{suffix}"] if width or _READ_ONLY.match(mnemonic) else ["load", "store"]
 
 
 def _width(mnemonic: str, operands: list[str]) -> str:
