@@ -99,7 +99,7 @@ def test_a_process_alone_is_right_and_a_spoilt_result_is_seen(name):
     ("words", "told"),
     [
         (["matmul", "--parallel", "--processes", "0"], "--processes: 0 found, whole numbers of 1 to 512"),
-        (["fft", "--parallel"], "--parallel: 'fft' found, kernels with a template allowed: integration, sort, matmul"),
+        (["fft", "--parallel"], "--parallel: 'fft' is no kernel with a template; name integration, sort, matmul"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, told):
