@@ -1,6 +1,6 @@
 """What counts operations in source, intermediate and machine code of a kernel, and what they cost on this machine.
 
-Graphs (SEG) and their templates are programs and live in `programs.graphs` and `programs.templates`, costs as a model
+Graphs (SEG) and their templates are programs and live in `programs.graphs`, costs as a model
 in `models.resource`; the paper's tables in `advisor.reproduce`.
 """
 
@@ -19,10 +19,19 @@ if TYPE_CHECKING:
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
     from simulator.characterisation.study import Subject, characterise, characterise_all, make_subject, statistics
     from simulator.models.resource import METHODS
-    from simulator.programs.graphs.check import check
     from simulator.programs.graphs.evaluate import Totals, expected_time, total_ruv, used_methods, visits
-    from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Processing, Seg, Sequence
-    from simulator.programs.graphs.text import timing_formula, timing_formulas
+    from simulator.programs.graphs.nodes import (
+        Branch,
+        Call,
+        Graph,
+        Loop,
+        Processing,
+        Seg,
+        Sequence,
+        check,
+        timing_formula,
+        timing_formulas,
+    )
 
 _HOMES = {
     "Branch": "simulator.programs.graphs.nodes",
@@ -46,7 +55,7 @@ _HOMES = {
     "calibrate_resource": "simulator.characterisation.costs.calibration",
     "characterise": "simulator.characterisation.study",
     "characterise_all": "simulator.characterisation.study",
-    "check": "simulator.programs.graphs.check",
+    "check": "simulator.programs.graphs.nodes",
     "expected_time": "simulator.programs.graphs.evaluate",
     "foretell": "simulator.characterisation.parallel.foretold",
     "kept_here": "simulator.characterisation.costs.hardware_files",
@@ -59,8 +68,8 @@ _HOMES = {
     "shares": "simulator.characterisation.parallel.table",
     "statistics": "simulator.characterisation.study",
     "times_of_model": "simulator.characterisation.costs.memory_term",
-    "timing_formula": "simulator.programs.graphs.text",
-    "timing_formulas": "simulator.programs.graphs.text",
+    "timing_formula": "simulator.programs.graphs.nodes",
+    "timing_formulas": "simulator.programs.graphs.nodes",
     "total_ruv": "simulator.programs.graphs.evaluate",
     "used_methods": "simulator.programs.graphs.evaluate",
     "visits": "simulator.programs.graphs.evaluate",

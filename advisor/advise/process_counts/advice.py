@@ -1,21 +1,73 @@
 """The advice: which PEs should take part with how many processes each, by a model fitted to measured runs."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from advisor.advise.candidates import distinct
+from advisor.advise.candidates import distinct, plain_allocations
 from advisor.advise.problem import Allocations, Floats, processes_of
 from advisor.advise.process_counts.kinds import Kinds, Limits
-from advisor.advise.process_counts.regret import Regret, chance_faster, possible, regrets
-from advisor.advise.process_counts.space import Space, SpaceAt, processes, space_of
-from advisor.advise.process_counts.wording import configuration_dict, configuration_text, page
+from advisor.advise.process_counts.space import Space, SpaceAt, space_of
+from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
 from simulator import ScenarioError, provenance, ties
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
+
+# What a configuration may cost more than the best, over equally likely truths.
+
+
+RISK = 0.95
+"""Quantile of regret that is called its risk."""
+
+
+@dataclass(frozen=True)
+class Regret:
+    """How much slower a configuration may be than the best of the shortlist, over the model's members."""
+
+    expected: float
+    """Mean, as a share."""
+    risk: float
+    """95 % quantile, as a share."""
+    p_best: float
+    """Chance that no other is faster."""
+
+
+def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
+    """Expected regret, its 95 % quantile and the chance to be best of each configuration; ties share that chance.
+
+    Parameters
+    ----------
+    members_s
+        Seconds by equally likely truths, paired; (member, n).
+    """
+    members_s = possible(members_s)
+    least = members_s.min(axis=1, keepdims=True)
+    lost = members_s / least - 1
+    first = members_s == least
+    p_best = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
+    return lost.mean(axis=0), np.quantile(lost, RISK, axis=0), p_best
+
+
+def possible(members_s: Floats) -> Floats:
+    """Estimates that cannot be (0 and less, or no end) as the median of those of the configuration that can."""
+    there = (members_s > 0) & np.isfinite(members_s)
+    if there.all():
+        return members_s
+    usual = np.array(
+        [np.median(part[known]) if known.any() else np.nan for part, known in zip(members_s.T, there.T, strict=True)]
+    )
+    usual = np.where(np.isnan(usual), members_s.max(initial=1.0, where=there), usual)
+    return np.where(there, members_s, usual)
+
+
+def chance_faster(members_s: Floats, first: int, second: int) -> float:
+    """Share of members in which one configuration is faster than another; ties count half."""
+    a, b = members_s[:, first], members_s[:, second]
+    return float(np.mean((a < b) + 0.5 * (a == b)))
+
 
 # What to know before an advice is trusted.
 
@@ -24,7 +76,6 @@ SURE = 0.9
 """From this chance on, one configuration counts as faster than another."""
 NOTHING = 1e-6
 """Regret that is none: configurations that come to the same."""
-"""Sizes up to so many times the largest measured are taken without a warning."""
 
 
 def warnings_of(
@@ -92,7 +143,7 @@ Choice = TypeVar("Choice")
 GRID = 33
 """Sizes that are looked at before bisection, each as many times the one before."""
 MOST = 40
-"""Switch points that are told of; more are noise of the model."""
+"""Switch points that are listed; more are noise of the model."""
 
 
 class Switch(NamedTuple):
@@ -130,7 +181,7 @@ def switch_points(
     if last <= first:
         return []
     places = np.unique(np.rint(np.geomspace(max(first, 1), last, grid)).astype(np.int64)).tolist()
-    open_ = [(a, b) for a, b in pairwise(places) if best(a) != best(b)]
+    open_ = [(a, b) for a, b in itertools.pairwise(places) if best(a) != best(b)]
     found = []
     while open_:
         a, b = open_.pop()
@@ -157,52 +208,29 @@ class Baseline:
     times_longer: dict[str, float] | None
     """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"estimate_s": self.estimate_s, "times_longer": self.times_longer}
-
 
 def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Baseline, ...]:
-    """The baselines at one size, in order.
-
-    - `one-per-pe`: every PE, one process on each;
-    - `fastest-kind`, `fastest-pe`: one process on each PE of the fastest kind, or on one of them;
-    - `speed-ratio`: every PE, processes in proportion to its speed, the slowest has one.
+    """The baselines at one size, in the order of `BASELINES`.
 
     Speeds are the model's, of PEs with one process among as many as there are PEs.
     """
     space, size, ends = here.space, here.size, (1 - level) / 2
-    named = _allocations(space, size)
-    told = np.isfinite(here.times_s(np.stack(list(named.values())))).tolist()
-    both = space.wide(np.stack([advised, *(one for one, known in zip(named.values(), told, strict=True) if known)]))
+    plain = plain_allocations(space.kinds, _speeds(space, size, sum(kind.count for kind in space.kinds)))
+    named = {name: plain[name] for name in BASELINES}
+    possible_ones = np.isfinite(here.times_s(np.stack(list(named.values()))))
+    both = space.wide(np.stack([advised, *itertools.compress(named.values(), possible_ones)]))
     mine, members_s = space.model.estimate(size, both, level=level), possible(space.model.members(size, both))
     lows, highs = np.quantile(members_s / members_s[:, :1], (ends, 1 - ends), axis=0)
     found = []
-    for name, known, place in zip(named, told, np.cumsum(told).tolist(), strict=True):
+    for (name, allocation), known, place in zip(named.items(), possible_ones, np.cumsum(possible_ones), strict=True):
         if not known:
-            found.append(Baseline(name, named[name], None, None))
+            found.append(Baseline(name, allocation, None, None))
             continue
         estimate = {"mean": mine.mean_s[place], "low": mine.low_s[place], "high": mine.high_s[place]}
         longer = {"mean": mine.mean_s[place] / mine.mean_s[0], "low": lows[place], "high": highs[place]}
-        plain = [{key: float(value) for key, value in part.items()} for part in (estimate, longer)]
-        found.append(Baseline(name, named[name], plain[0], plain[1]))
+        both_parts = [{key: float(value) for key, value in part.items()} for part in (estimate, longer)]
+        found.append(Baseline(name, allocation, *both_parts))
     return tuple(found)
-
-
-def _allocations(space: Space, size: float) -> dict[str, Allocations]:
-    """Each baseline; (kind, 2)."""
-    counts, most = (np.array([getattr(kind, name) for kind in space.kinds]) for name in ("count", "most"))
-    ones = np.ones_like(counts)
-    speeds = _speeds(space, size, int(counts.sum()))
-    only = (np.arange(counts.size) == ties.first_most(speeds)).astype(np.int64)
-    ratio = np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most).astype(np.int64)
-    pairs = {
-        "one-per-pe": (counts, ones),
-        "fastest-kind": (only * counts, only),
-        "fastest-pe": (only, only),
-        "speed-ratio": (counts, ratio),
-    }
-    return {name: np.stack(pair, axis=1) for name, pair in pairs.items()}
 
 
 def _speeds(space: Space, size: float, processes: int) -> Floats:
@@ -218,7 +246,7 @@ LARGEST_SIZE = 1e15
 LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
-"""Best by estimate: among these regret is told."""
+"""Best by estimate: regret is of these."""
 EVERY = 20_000
 """Up to so many configurations, all are looked at for switch points; of more, the best at three sizes."""
 BEYOND = 2.0
@@ -303,9 +331,9 @@ class ProcessCountAdvice:
             "level": self.level,
             "kinds": {name: {"pes": pes, "most": most} for name, (pes, most) in self.kinds.items()},
             "best": self.configuration,
-            "processes": processes(self.ranking[:1])[0],
+            "processes": int(processes_of(self.ranking[:1])[0]),
             "estimate_s": self.estimate_s,
-            "regret": self.regret.to_dict(),
+            "regret": vars(self.regret),
             "configurations": self.searched,
             "search": self.search,
             "ranking": [
@@ -316,10 +344,17 @@ class ProcessCountAdvice:
                     "p_best": float(self.p_best[place]) if place < self.p_best.size else 0.0,
                     "warnings": list(self.estimates.warnings[place]),
                 }
-                for place, (allocation, count) in enumerate(zip(self.ranking, processes(self.ranking), strict=True))
+                for place, (allocation, count) in enumerate(
+                    zip(self.ranking, processes_of(self.ranking).tolist(), strict=True)
+                )
             ],
             "baselines": [
-                {"name": one.name, "configuration": self.named(one.allocation), **one.to_dict()}
+                {
+                    "name": one.name,
+                    "configuration": self.named(one.allocation),
+                    "estimate_s": one.estimate_s,
+                    "times_longer": one.times_longer,
+                }
                 for one in self.baselines
             ],
             "sizes": {"low": self.switches.low, "high": self.switches.high},
@@ -376,9 +411,9 @@ def advise_allocation(
         If the model does not know a kind, nothing fits into memory, or a number cannot be.
     """
     if not 0 < size <= LARGEST_SIZE:
-        raise ScenarioError(f"--size: {size:g} found, a number above 0 and up to {LARGEST_SIZE:g} allowed")
+        raise ScenarioError(f"--size is {size:g}; give a number above 0 and up to {LARGEST_SIZE:g}")
     if not 0 < level < 1:
-        raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
+        raise ScenarioError(f"--level is {level:g}; give a number between 0 and 1")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
     count = LISTED if top is None else top
     here = space.at(size)
@@ -419,8 +454,7 @@ def _switches(space: Space, fitted: AllocationFit, asked: float, found: Allocati
         others = [size for size in (low, high) if size != asked]
         options = distinct(np.concatenate([found, *space.best_somewhere(others, SHORTLIST)]))
         at = ", ".join(f"{size:g}" for size in sorted({low, asked, high}))
-        told = f"switch points: among {options.shape[0]} of {count} configurations, the best at N = {at}"
-        notes = (told,)
+        notes = (f"switch points: among {options.shape[0]} of {count} configurations, the best at N = {at}",)
 
     def best_at(size: float) -> int:
         times_s = space.times_s(size, options)

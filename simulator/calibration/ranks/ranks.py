@@ -18,7 +18,8 @@ from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.measurement import DISTURBED
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
-from simulator.models.doubt import Doubt, Floats, doubt_of_errors
+from simulator.models.doubt import Doubt, doubt_of_errors
+from simulator.models.load import Floats
 from simulator.models.network import LinkModel, fit_link
 
 WAKE_UP_S = 1e-4

@@ -16,10 +16,8 @@ from simulator.characterisation.derive.derivation import Derived, derive_seg, ru
 from simulator.characterisation.parallel.table import ParallelKernel, ParallelStep
 from simulator.models.resource import CostVector, HardwareModel, Method
 from simulator.programs.graphs.evaluate import expected_time
-from simulator.programs.graphs.nodes import Graph, Loop, Processing, Seg
-from simulator.programs.graphs.text import timing_formula
-from simulator.programs.templates.making import make_seg_work
-from simulator.programs.templates.work import SegWork
+from simulator.programs.graphs.nodes import Graph, Loop, Processing, Seg, timing_formula
+from simulator.programs.graphs.work import SegWork, make_seg_work
 
 TIMED = HardwareModel("steps of known time", {"ct": CostVector.timed()})
 """What a process with steps of known times runs on."""

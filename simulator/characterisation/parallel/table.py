@@ -13,7 +13,7 @@ from simulator.calibration.kernels.merge_sort import Numbers, fill_numbers, merg
 from simulator.calibration.kernels.naive_matmul import loops
 from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.kernels.table import study_kernel
-from simulator.programs.templates.work import Asked
+from simulator.programs.graphs.work import Asked
 
 
 @dataclass(frozen=True)

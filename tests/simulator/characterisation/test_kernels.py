@@ -10,7 +10,7 @@ from simulator.base.formula import parse
 from simulator.characterisation import STUDY_KERNELS
 from simulator.characterisation.costs.calibration import SUITE
 from simulator.characterisation.kernels.table import study_kernel
-from simulator.programs.templates import TEMPLATES
+from simulator.programs.graphs.templates import TEMPLATES
 
 SMALL = {"fft": 16, "sieve": 100, "sort": 37, "integration": 50}
 

@@ -10,7 +10,7 @@ import pytest
 from simulator.base.errors import ApportionError, ScenarioError
 from simulator.characterisation.derive.derivation import callgrind_at, count_at, derive_seg, runnable, ruvs_at
 from simulator.characterisation.derive.machine.code import UNFORESEEN
-from simulator.programs.graphs.check import check
+from simulator.programs.graphs.nodes import check
 
 SOURCE = """
 import math

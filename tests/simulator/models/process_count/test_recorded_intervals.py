@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from simulator.models.process_count.pooled.cells import cells_of
-from simulator.models.process_count.pooled.model import UNMIXED_SD
-from simulator.models.process_count.pooled.selection import fit_pooled
+from simulator.models.process_count.pooled.model import UNMIXED_SD, fit_pooled
+from simulator.models.process_count.pooled.problem import cells_of
 from tests.support import lu_clusters as clusters
 
 BALANCED = ((2, 1), (3, 1), (4, 1), (3, 2), (4, 2))

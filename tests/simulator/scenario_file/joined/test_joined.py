@@ -13,7 +13,7 @@ from simulator import ScenarioError, join_platform, load_scenario
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.joined.inputs import CalibratedNode
-from simulator.scenario_file.joined.likeness import band_distance, common_band, likeness
+from simulator.scenario_file.joined.kinds import band_distance, common_band, likeness
 from tests.simulator.scenario_file.joined.builders import (
     MACHINE,
     host,
