@@ -176,6 +176,7 @@ def _case(of: Cluster, misspecified: bool, name: str, *, method: str, seeds: int
 TITLE = "Process allocation for unmodified programs (Kishimoto and Ichikawa)"
 SEEDS = 100
 RECORDED = "papers/allocation_study.json"
+"""The study of the surrogate as it once came out for `SEEDS` seeds, which takes minutes."""
 TABLES = {"4": "Basic", "7": "NL", "9": "NS"}
 """Table of choices -> construction set."""
 PRINTED_RUNS = {"Basic": 486, "NL": 120, "NS": 120}
@@ -216,13 +217,10 @@ def reproduce(seeds: int = SEEDS, *, methods: Sequence[str] = METHODS, recorded:
         },
         "seeds": SEEDS if recorded else seeds,
         "recorded": recorded,
-        "surrogate": recorded_study() if recorded else study(seeds=seeds, methods=methods),
+        "surrogate": list(files.read_json(files.shipped("scenarios", RECORDED))["surrogate"])
+        if recorded
+        else study(seeds=seeds, methods=methods),
     }
-
-
-def recorded_study() -> list[Document]:
-    """Entries of `allocation_study.study`, as they once came out for `SEEDS` seeds, which takes minutes."""
-    return list(files.read_json(files.shipped("scenarios", RECORDED))["surrogate"])
 
 
 def text(result: Document) -> str:

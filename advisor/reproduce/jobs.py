@@ -394,7 +394,17 @@ def inventory(result: Document) -> list[Compared]:
     tables = []
     for log, source in in_order((cell["log"], cell["source"]) for cell in result["cells"]):
         own = [cell for cell in result["cells"] if (cell["log"], cell["source"]) == (log, source)]
-        found = tuple(map(_compared_cell, own))
+        found = tuple(
+            Cell(
+                f"{cell['policy']}, {cell['estimates']}",
+                cell["measure"],
+                cell["published"],
+                cell["ours"],
+                half_of_last_digit(cell["printed"]),
+                cell["unit"],
+            )
+            for cell in own
+        )
         number, title, because = f"{log} {source}", SOURCES[source].title, SOURCES[source].because
         bar = own[0]["bar_percent"]
         if bar is None:
@@ -402,9 +412,3 @@ def inventory(result: Document) -> list[Compared]:
         else:
             tables.append(judged(number, title, because, found, tolerance=bar))
     return tables
-
-
-def _compared_cell(cell: Document) -> Cell:
-    rounding = half_of_last_digit(cell["printed"])
-    where = f"{cell['policy']}, {cell['estimates']}"
-    return Cell(where, cell["measure"], cell["published"], cell["ours"], rounding, cell["unit"])

@@ -207,14 +207,10 @@ class SpeedKinds:
         spread = float(fastest / slowest)
         if float(step_s.min(initial=np.inf)) > 4 * EPSILON * latest_s * (4 + 2 * spread) * spread:
             return True
-        return self._grows_piece_by_piece(step_s, units)
-
-    def _grows_piece_by_piece(self, step_s: Floats, units: int) -> bool:
-        """`grows`, with each piece's own speeds, and without the pieces that no units come to."""
+        # With each piece's own speeds, and without the pieces that no units come to:
         met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
-        fastest, slowest = (choose(self.speeds[:-1], self.speeds[1:]) for choose in (np.maximum, np.minimum))
-        spread = fastest / slowest
-        return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spread) * spread) | ~met[:-1]))
+        spreads = np.maximum(self.speeds[:-1], self.speeds[1:]) / np.minimum(self.speeds[:-1], self.speeds[1:])
+        return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spreads) * spreads) | ~met[:-1]))
 
     def falling(self, units: int) -> NDArray[np.bool_]:
         """Kinds whose time falls somewhere though the units grow, beyond rounding; (K,)."""

@@ -556,20 +556,14 @@ def build(runs: AllocationRuns, one: Configurations, options: Options, *, draws:
     if options.adjust and len(one.size) < len(runs.size):
 
         def times(kind: int, rows: Ints) -> Floats:
-            return part_times(runs, roles, kind=kind, rows=rows, scale=curves.scale, regimes=options.regimes)
+            """Of one kind's PEs in some mixed runs, by part; (variant, part, rows)."""
+            p, m, size, bins = runs.processes[rows], runs.allocations[rows, kind, 1], runs.size[rows], options.regimes
+            regime = np.zeros_like(m) if bins is None else bins.regime(size, np.full_like(m, kind), m / p)
+            at = (roles[:, :, kind, m - 1, regime] * powers(size, curves.scale)[:, np.newaxis]).sum(axis=-1)
+            return np.asarray(at[..., BY_P] * p + at[..., BY_1_P] / p + at[..., CONSTANT])
 
         adjustments = fit_adjustments(runs, times, roles=roles, draws=factors, size=options.adjust_size)
     return Built(curves, roles, borrowed, compositions, adjustments)
-
-
-def part_times(
-    runs: AllocationRuns, roles: Floats, *, kind: int, rows: Ints, scale: float, regimes: MemoryRegimes | None
-) -> Floats:
-    """Times of one kind's PEs in some mixed runs, by part; (variant, part, rows)."""
-    p, m = runs.processes[rows], runs.allocations[rows, kind, 1]
-    regime = np.zeros_like(m) if regimes is None else regimes.regime(runs.size[rows], np.full_like(m, kind), m / p)
-    curves = (roles[:, :, kind, m - 1, regime] * powers(runs.size[rows], scale)[:, np.newaxis]).sum(axis=-1)
-    return np.asarray(curves[..., BY_P] * p + curves[..., BY_1_P] / p + curves[..., CONSTANT])
 
 
 def _borrow(roles: Floats) -> NDArray[np.bool_]:

@@ -207,11 +207,7 @@ class PaperModel:
         Intervals hold one run: the spread of the members and the noise of a run.
         """
         mean = self._makespans(self._curves[np.newaxis], size, allocations)[0]
-        spread = np.empty(len(allocations))
-        for start in range(0, len(allocations), CHUNK):
-            own = slice(start, start + CHUNK)
-            members = self._makespans(self._member_curves, size, allocations[own])
-            spread[own] = np.where(np.isfinite(mean[own]), members, 0.0).std(axis=0)
+        spread = np.where(np.isfinite(mean), self.members(size, allocations), 0.0).std(axis=0)
         of_a_run = self.noise.max() * np.where(np.isfinite(mean), mean, 0.0)
         half = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(spread, of_a_run)
         low = np.where(mean > 0, np.maximum(mean - half, 0.0), mean - half)

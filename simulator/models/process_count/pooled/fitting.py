@@ -459,12 +459,6 @@ class Structure:
         residuals = groups.rows(np.log(self.cells.time_s) - mean)
         return inverse, groups.rows(fitted.amplitude[:count]), residuals, groups.rows(slopes)
 
-    @property
-    def _newness(self) -> float:
-        """How much more a configuration that was not measured may keep of its own than those the fit has adapted to."""
-        count = float(self.cells.configuration[-1] + 1)
-        return count / (count - min(ADAPTED * self.posterior.effective, 2.0 * count / 3.0))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         fitted, count = self.posterior, len(self.cells.size)
@@ -501,7 +495,9 @@ class Structure:
             of_kind = np.log(seconds)
         own = fitted.likeness * spread**2
         shift, pull = np.zeros(len(own)), np.zeros((len(own), fitted.mode.size))
-        own[number < 0] *= self._newness
+        # What was not measured may keep more of its own than what the fit has adapted to.
+        count = float(self.cells.configuration[-1] + 1)
+        own[number < 0] *= count / (count - min(ADAPTED * fitted.effective, 2.0 * count / 3.0))
         seen = np.flatnonzero(number >= 0)
         if len(seen):
             which = number[seen]

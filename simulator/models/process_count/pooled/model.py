@@ -259,13 +259,7 @@ class PooledModel:
 
     def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
         """Whether no run used these kinds together, or this one alone; (n,)."""
-        codes, known = mixture_codes(allocations), self._known_mixtures
-        return np.asarray(known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] != codes)
-
-    @cached_property
-    def _known_mixtures(self) -> Ints:
-        """Codes of the sets of kinds that runs used, in order."""
-        return np.unique(mixture_codes(self.cells.allocations))
+        return ~np.isin(mixture_codes(allocations), mixture_codes(self.cells.allocations))
 
     @cached_property
     def _most(self) -> tuple[int, Ints]:
