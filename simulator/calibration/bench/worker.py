@@ -25,7 +25,7 @@ SUBJECTS: Final = {
     "body": "simulator.characterisation.parallel.bodies",
     "command": "simulator.calibration.bench.launcher",
     "kernel": "simulator.calibration.speed.solo",
-    "load": "simulator.characterisation.derive.child",
+    "load": "simulator.calibration.bench.busy_loop",
     "ping-pong": "simulator.calibration.pingpong.ends",
     "rank": "simulator.calibration.ranks.programs",
 }

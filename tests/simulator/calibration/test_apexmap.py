@@ -13,7 +13,7 @@ from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
 from simulator.calibration.apex.plan import Cell
 from simulator.calibration.apex.reader import block_of, room_for
 from simulator.calibration.apex.sweep import Readers, Visit, Visits
-from simulator.calibration.kernels import apex_access as access
+from simulator.calibration.kernels import apexmap as access
 from simulator.models.memory.file import read_memory_times
 
 HERE = machine.this_machine()
