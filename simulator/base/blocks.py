@@ -1,21 +1,37 @@
-"""What a page of the report consists of: sections of blocks, as plain values that know nothing of HTML.
+"""What a result is shown as: sections of blocks, plain values that know nothing of HTML, terminals or notebooks.
 
-A **page** is a function `page(document) -> Page` in `pages/`, listed by its document's `command` in that package.
-A **section** is a function `section(document) -> Section` in `sections/`, one file each; pages choose and order them.
-A section never fails on a document that lacks its part: it says so in a `Text`.
-A **block** is one of the classes below; what it looks like is in `templates/blocks.html`.
-A **widget** is a block that a script brings to life: `templates/widgets/NAME.js`, if need be with `NAME.css` beside it.
+A **block** is one of the classes below. Pages (`advisor.report.html`), terminals (`advisor.report.text`) and notebooks
+(`simulator.base.notebook`) lay them out, by one renderer each.
+A **widget** is a block that a script brings to life: `templates/widgets/NAME.js`, if need be with a `NAME.css`.
 The script calls `widget("NAME", (stage, data, host) => ...)` and builds into `stage`, an empty element, from `data`,
-the JSON of the block. Until then, on paper and without scripts the block shows its `fallback`, so that nothing is told
-by a script alone. Scripts are allowed by their hash: no `on...` attributes, no `eval`, nothing fetched; styles may be
-inline.
+the JSON of the block. Until then, on paper and without scripts the block shows its `fallback`, so that nothing is
+shown by a script alone. Scripts are allowed by their hash: no `on...` attributes, no `eval`, nothing fetched; styles
+may be inline.
 
-Texts are plain: the templates escape them, and write "+/-" and "-" with the signs that a page has.
+Texts are plain: renderers leave out what does not print, a page escapes them, and writes "+/-" and "-" with its signs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+__all__ = [
+    "MOST_ROWS",
+    "Block",
+    "Figure",
+    "Folded",
+    "Listing",
+    "Page",
+    "Pairs",
+    "Section",
+    "SideBySide",
+    "Table",
+    "Text",
+    "Widget",
+    "pairs",
+    "plain",
+    "table",
+]
 
 MOST_ROWS = 400
 """Rows of a table that a page shows; the JSON document holds all."""
@@ -51,6 +67,8 @@ class Table:
     tag: str = "recommended"
     """What the emphasised one is."""
     note: str = ""
+    widths: tuple[int, ...] = ()
+    """Of columns on a terminal, where they are fixed; words of those below 0 stand on the left."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +95,7 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Beside:
+class SideBySide:
     """A figure with blocks at its right where the page is wide, below it elsewhere."""
 
     left: "Block"
@@ -97,7 +115,7 @@ class Widget:
     fallback: "tuple[Block, ...]"
 
 
-Block = Text | Listing | Pairs | Table | Figure | Folded | Beside | Widget
+Block = Text | Listing | Pairs | Table | Figure | Folded | SideBySide | Widget
 
 
 @dataclass(frozen=True)
@@ -141,13 +159,19 @@ def table(
     best: str | None = None,
     tag: str = "recommended",
     note: str = "",
+    widths: Sequence[int] = (),
 ) -> Table:
     """A table of at most `MOST_ROWS` rows, whose note says how many there would be."""
     more = f"The first {MOST_ROWS} of {len(rows)} rows; the JSON document has all. " if len(rows) > MOST_ROWS else ""
     shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
-    return Table(caption, tuple(head), shown, text_columns, best, tag, more + note)
+    return Table(caption, tuple(head), shown, text_columns, best, tag, more + note, tuple(widths))
 
 
-def pairs(items: dict[str, str]) -> Pairs:
+def plain(text: object) -> str:
+    """Text from outside without line ends, escape sequences or anything else that does not print."""
+    return "".join(character if character.isprintable() else " " for character in str(text)).strip()
+
+
+def pairs(items: Mapping[str, str]) -> Pairs:
     """Those of the items that have a value."""
     return Pairs(tuple((name, text) for name, text in items.items() if text))
