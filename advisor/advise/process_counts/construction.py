@@ -31,7 +31,7 @@ _MOST_TARGETS = 400
 _MOST_RUNS = 60
 _MOST_REPETITIONS = 2
 _AGAIN = 0.5
-"""What a repetition tells of what it would if all that a model misses were noise."""
+"""What a repetition teaches of what it would if all that a model misses were noise."""
 _SURE = 0.01
 """Choosing ends where estimates are this sure, as a root mean square: no model is better."""
 RESERVE = 1.0
@@ -307,7 +307,7 @@ def _candidates(
 
 
 def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> None:
-    """Choose what tells most per second, until the budget is used up or little is left to tell."""
+    """Choose what teaches most per second, until the budget is used up or little is left to learn."""
     taken = np.array([chosen.counts.get(key, 0) for key in candidates.keys])
     while sum(chosen.counts.values()) < _MOST_RUNS:
         gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
