@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         some_names,
     )
     from simulator.base.machine import Machine, require_linux, this_machine
+    from simulator.base.names import expanded
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of, with_equal_parts
     from simulator.engines.job_queue import JobRuns
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
         template_of,
     )
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
-    from simulator.scenario_file.names import expanded
     from simulator.scenario_file.scenario import Application, Scenario, truth_count
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.scenario_file.streams import read_stream
@@ -154,7 +154,7 @@ _HOMES = {
     "deviates": "simulator.scenario_file.truths",
     "dump_scenario": "simulator.scenario_file.load",
     "dump_seg": "simulator.scenario_file.segs",
-    "expanded": "simulator.scenario_file.names",
+    "expanded": "simulator.base.names",
     "export_simgrid": "simulator.results.platform_export",
     "job_lines": "simulator.results.job_files",
     "join_platform": "simulator.scenario_file.joined",

@@ -11,9 +11,9 @@ import pytest
 
 from advisor.cli import _run
 from simulator import Platform, files, load_scenario, resolved_text, run, scenario_schema
+from simulator.base.document import read_document
 from simulator.platform.networks import Link
 from simulator.scenario_file.load import load_either
-from simulator.scenario_file.yaml_text import read_document
 from tests.support.json_schema import faults
 
 FOLDER = Path(__file__).parent / "good_inputs" / "scenarios"

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.process_counts import advise_allocation
-from advisor.advise.process_counts.configurations import every_configuration
-from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes
-from advisor.advise.process_counts.planning import plan_construction
+from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes, every_configuration, plan_construction
+from advisor.report.text import aligned
 from simulator import ScenarioError, files, load_platform, provenance, this_machine
 from simulator.calibration import (
     AllocatedProgram,
@@ -346,18 +345,21 @@ def text(found: dict[str, Any]) -> str:
 
 def _lines(part: dict[str, Any]) -> list[str]:
     """The table of one judged size."""
-    head = f"{'configuration':<20}{'estimate':>10}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}{'regret':>9}  inside"
-    lines = ["", f"N {part['size']:g}", head]
+    rows = []
     for number, row in enumerate(part["rows"]):
-        told, inside = row["estimate_s"], "yes" if row["inside"] else "no"
         name = ", ".join(f"{kind} {pes}x{procs}" for kind, (pes, procs) in row["configuration"].items() if pes)
-        lines.append(
-            f"{name + ('' if number else ' *'):<20}{told['mean']:>10.4g}{told['low']:>11.4g}{told['high']:>9.4g}"
-            f"{row['measured_s']:>10.4g}{row['error']:>+9.1%}{row['regret']:>9.1%}  {inside}"
-        )
-    lines.append(
-        f"* advised: {part['regret']:.1%} slower than the best measured, estimate off by {part['error']:+.1%}; "
-        f"intervals hold for {part['coverage']:.0%}, mean error {part['mean_error']:.1%}"
-    )
-    lines += [f"{name}: {regret:.1%} slower than the best" for name, regret in part["naive"].items()]
-    return [*lines, *(f"warning: {line}" for line in part["warnings"])]
+        estimate, inside = row["estimate_s"], "yes" if row["inside"] else "no"
+        seconds = [f"{value:.4g}" for value in (*estimate.values(), row["measured_s"])]
+        rows.append([name + ("" if number else " *"), *seconds, f"{row['error']:+.1%}", f"{row['regret']:.1%}", inside])
+    head = ["configuration", "estimate", "5 %", "95 %", "measured", "error", "regret", "inside"]
+    return [
+        "",
+        f"N {part['size']:g}",
+        *aligned(head, rows),
+        (
+            f"* advised: {part['regret']:.1%} slower than the best measured, estimate off by {part['error']:+.1%}; "
+            f"intervals hold for {part['coverage']:.0%}, mean error {part['mean_error']:.1%}"
+        ),
+        *(f"{name}: {regret:.1%} slower than the best" for name, regret in part["naive"].items()),
+        *(f"warning: {line}" for line in part["warnings"]),
+    ]

@@ -464,8 +464,8 @@ def _contest(kernel: str, source: RealSource, folder: Path, generator: np.random
     sizes = held_out_sizes(sweep, HELD_OUT)
     if len(sizes) < LEAST_HELD_OUT:
         raise CalibrationError(
-            f"kernel {kernel}: {len(sizes)} sizes to hold out found between {source.smallest:g} and "
-            f"{source.largest:g} elements, {LEAST_HELD_OUT} needed: a larger --budget allowed"
+            f"kernel {kernel}: only {len(sizes)} sizes can be held out between {source.smallest:g} and "
+            f"{source.largest:g} elements, and {LEAST_HELD_OUT} are needed; give a larger --budget"
         )
     return _Contest(kernel, source, builders, HeldOutLane(sweep, sizes, passes=PASSES, generator=generator))
 
@@ -494,13 +494,13 @@ def _start(folder: Path, settings: dict[str, Any]) -> None:
     if (points / RUN_FILE).exists():
         document = files.read_json(points / RUN_FILE)
         if not isinstance(document, dict) or "settings" not in document:
-            raise ScenarioError(f"{points / RUN_FILE}: no settings of a run found, another folder allowed")
+            raise ScenarioError(f"{points / RUN_FILE}: this file holds no settings of a run; name another folder")
         if document.get("finished"):
             files.set_aside(folder, [POINTS])
         elif document["settings"] != settings:
             raise ScenarioError(
-                f"{points}: a run broken off with {_settings_shown(document['settings'])} found, "
-                f"{_settings_shown(settings)} asked for: the same options, or another folder, allowed"
+                f"{points} holds a run that was broken off with {_settings_shown(document['settings'])}, "
+                f"{_settings_shown(settings)} is asked for; give the same options, or another folder"
             )
     files.write_json(points / RUN_FILE, {"settings": settings, "finished": False})
 

@@ -1,6 +1,6 @@
 """Policies for job streams beside what others published: averages on two logs, and schedules of Batsim start by start.
 
-Logs and schedules belong to others and do not ship; they are named by whoever calls. The published averages do ship
+Logs and schedules belong to others and do not ship; the caller names them. The published averages do ship
 (`papers/jobs_published.csv`).
 """
 
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from advisor.reproduce.comparison import half_of_last_digit, shipped_rows
+from advisor.report.text import aligned
+from advisor.reproduce.comparison import REPEATED, Cell, Compared, half_of_last_digit, in_order, judged, shipped_rows
 from simulator import Estimates, JobRuns, Policy, ScenarioError, Stream, files, job_metrics, read_stream, run_jobs
 from simulator.calibration import read_table
 
@@ -204,7 +205,16 @@ def reproduce(given: Given, folder: Path | None = None) -> Document:
     return {
         "paper": "jobs",
         "title": TITLE,
-        "logs": [_told(name, path, stream) for name, (path, stream) in given.streams.items()],
+        "logs": [
+            {
+                "log": name,
+                "file": str(path),
+                "jobs": len(stream),
+                "pes": stream.machine_processors,
+                "notes": list(stream.notes),
+            }
+            for name, (path, stream) in given.streams.items()
+        ],
         "cells": cells,
         "counts": {"within": sum(judged), "beyond": len(judged) - sum(judged), "shown": len(cells) - len(judged)},
         "warnings": warnings,
@@ -228,30 +238,29 @@ def text(result: Document) -> str:
 
 
 def _table(source: str, cells: Cells) -> Iterator[str]:
-    bar = "bar: every job" if source == BATSIM else _bar(cells[0]["bar_percent"])
-    yield f"{source}: {SOURCES[source].title}; {bar}"
-    head = f"{'policy':<14}{'estimates':<24}{'measure':<20}"
-    yield f"{head}{'published':>18}{'ours':>18}{'difference':>14}  within"
+    percent = cells[0]["bar_percent"]
+    bar = "no bar" if percent is None else f"bar: {percent:g} %" if percent else "bar: all printed digits"
+    yield f"{source}: {SOURCES[source].title}; {'bar: every job' if source == BATSIM else bar}"
+    rows = []
     for cell in cells:
-        measure = f"{cell['measure']}{', ' if cell['unit'] else ''}{cell['unit']}"
         decimals = max(1, len(cell["printed"].partition(".")[2])) if source != BATSIM else 0
-        within = {None: "-", True: "yes", False: "no"}[cell["within"]]
-        yield (
-            f"{cell['policy']:<14}{cell['estimates']:<24}{measure:<20}{cell['printed']:>18}"
-            f"{cell['ours']:>18.{decimals}f}{cell['difference_percent']:>+12.2g} %  {within}"
-            f"{'  (overloaded)' if cell['overloaded'] else ''}"
+        rows.append(
+            [
+                cell["policy"],
+                cell["estimates"],
+                f"{cell['measure']}{', ' if cell['unit'] else ''}{cell['unit']}",
+                cell["printed"],
+                f"{cell['ours']:.{decimals}f}",
+                f"{cell['difference_percent']:+.2g} %",
+                {None: "-", True: "yes", False: "no"}[cell["within"]],
+                "overloaded" if cell["overloaded"] else "",
+            ]
         )
+    yield from aligned(
+        ["policy", "estimates", "measure", "published", "ours", "difference", "within", ""], rows, left=3
+    )
     if SOURCES[source].because:
         yield SOURCES[source].because
-
-
-def _bar(percent: float | None) -> str:
-    return "no bar" if percent is None else f"bar: {percent:g} %" if percent else "bar: all printed digits"
-
-
-def _told(name: str, path: Path, stream: Stream) -> Document:
-    notes = list(stream.notes)
-    return {"log": name, "file": str(path), "jobs": len(stream), "pes": stream.machine_processors, "notes": notes}
 
 
 # Which log, which schedule
@@ -366,3 +375,42 @@ def _numbers(text: str, path: Path, pes: int) -> list[int]:
     except ValueError as error:
         raise ScenarioError(f"{path}: resources {text[:40]!r} are no numbers; write them as 0-3 7") from error
     return [number for part in ends for number in range(part[0], min(part[-1], pes) + 1)]
+
+
+# Tables beside ours
+
+
+CITATION = (
+    "E. Gaussier, D. Glesser, V. Reis and D. Trystram: Improving backfilling by using machine learning to predict "
+    "running times; D. Tsafrir, Y. Etsion and D. G. Feitelson: Backfilling using system-generated predictions rather "
+    "than user runtime estimates; runs of pyss; schedules of Batsim"
+)
+MISPRINTS = (
+    "SDSC-SP2 had 54,006 jobs after cleaning in the study of 2015; edition 4.2-cln has 53,999.",
+    "EASY++ is 11 % longer for KTH-SP2 in the study of 2015, and with us, than in the paper of 2007 that defines it.",
+)
+
+
+def inventory(result: Document) -> list[Compared]:
+    """A table per log and source; figures without a bar are on other data, or of another code path."""
+    tables = []
+    for log, source in in_order((cell["log"], cell["source"]) for cell in result["cells"]):
+        own = [cell for cell in result["cells"] if (cell["log"], cell["source"]) == (log, source)]
+        found = tuple(
+            Cell(
+                f"{cell['policy']}, {cell['estimates']}",
+                cell["measure"],
+                cell["published"],
+                cell["ours"],
+                half_of_last_digit(cell["printed"]),
+                cell["unit"],
+            )
+            for cell in own
+        )
+        number, title, because = f"{log} {source}", SOURCES[source].title, SOURCES[source].because
+        bar = own[0]["bar_percent"]
+        if bar is None:
+            tables.append(Compared(number, title, REPEATED, because, found))
+        else:
+            tables.append(judged(number, title, because, found, tolerance=bar))
+    return tables

@@ -1,4 +1,4 @@
-"""Every error a user can cause, each as lines that say where, what was found and what is allowed."""
+"""Every error a user can cause, each as lines that say where, what is wrong and what to do."""
 
 import errno
 from collections.abc import Iterable, Sequence
@@ -89,7 +89,7 @@ class ApportionError(Exception):
     Parameters
     ----------
     lines
-        One text, or one per fault, in the form `FILE: FIELD: what was found, what is allowed`.
+        One text, or one per fault, in the form `FILE: FIELD: what is wrong; what to do`.
     """
 
     exit_code = 2
@@ -128,7 +128,7 @@ class SimulationError(ApportionError):
 
 
 class WriteError(ApportionError):
-    """What was computed cannot be written; it is told, and kept elsewhere."""
+    """What was computed cannot be written; the line says where it is kept instead."""
 
     exit_code = 1
 

@@ -77,7 +77,9 @@ def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
         data = stream.read(limit_bytes + 1) if found <= limit_bytes else b""
     if max(found, len(data)) > limit_bytes:  # a file may grow while it is read
         found = max(found, len(data))
-        raise ScenarioError(f"{path}: a file of {found} bytes found, at most {limit_bytes} bytes allowed")
+        raise ScenarioError(
+            f"{path}: the file has {found} bytes and at most {limit_bytes} are read; name a smaller one"
+        )
     return data
 
 
@@ -89,7 +91,7 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
     except UnicodeDecodeError as error:
         line, column = data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start)
         raise ScenarioError(
-            f"{path}:{line}:{column}: byte {data[error.start]:#04x} found, UTF-8 text allowed"
+            f"{path}:{line}:{column}: byte {data[error.start]:#04x} is no text in UTF-8; save the file as that"
         ) from error
 
 
@@ -131,12 +133,12 @@ def parse_json(text: str, place: str) -> Any:
         if _SURROGATE.search(text):  # most documents escape nothing
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise ScenarioError(f"{place}:{error.lineno}:{error.colno}: {error.msg}, a JSON document allowed") from error
+        raise ScenarioError(f"{place}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}") from error
     except UnicodeEncodeError as error:
         shown = f"\\u{ord(error.object[error.start]):04x}"
         raise ScenarioError(f"{place}: {shown} is half of a surrogate pair and no letter; write the letter") from error
     except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{place}: {error}, a JSON document allowed") from error
+        raise ScenarioError(f"{place}: this is no JSON: {error}") from error
     return found
 
 
@@ -241,7 +243,7 @@ def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
             with gzip.GzipFile(fileobj=stream) as unpacked:
                 yield unpacked
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ScenarioError(f"{path}: {error}, a file packed with gzip allowed") from error
+            raise ScenarioError(f"{path}: this is no file that gzip packed: {error}") from error
 
 
 def check_regular(path: Path) -> None:
@@ -265,7 +267,7 @@ def _opened(path: Path) -> Iterator[io.BufferedReader]:
         raise ScenarioError(f"{path}: {reason(error)}") from error
     with stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise ScenarioError(f"{path}: a device or pipe found, a file allowed")
+            raise ScenarioError(f"{path}: this is a device or a pipe; name a file")
         try:
             yield stream
         except OSError as error:
@@ -354,21 +356,21 @@ class Spool:
 def locked(path: Path) -> Iterator[bool]:
     """Have a folder, or a file that may not be there yet, to oneself; false if another process has it.
 
-    The lock ends with the process, however that ends. That of a file is `.NAME.lock` beside it, since the file itself
+    The lock ends with the process, however that ends. That of a file is `.NAME.lock` next to it, since the file itself
     may be replaced by a new one meanwhile; it goes when the block ends, and one that a killed process left holds nobody
     up. Where the file system has no locks, or the system nothing that can be locked, everybody has it.
     """
-    beside = None if path.is_dir() else path.with_name(f".{path.name}.lock")
+    lock_file = None if path.is_dir() else path.with_name(f".{path.name}.lock")
     try:
         import fcntl
 
-        handle = os.open(path, os.O_RDONLY) if beside is None else os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDONLY) if lock_file is None else os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o666)
     except (ImportError, OSError):
         yield True
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mine = beside is None or _is_open(beside, handle)
+        mine = lock_file is None or _is_open(lock_file, handle)
     except BlockingIOError:
         mine = False
     except OSError:
@@ -376,9 +378,9 @@ def locked(path: Path) -> Iterator[bool]:
     try:
         yield mine
     finally:
-        if mine and beside is not None:
+        if mine and lock_file is not None:
             with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+                lock_file.unlink(missing_ok=True)
         os.close(handle)
 
 
@@ -566,13 +568,13 @@ def make_folder(path: Path) -> None:
         If a file stands there, or nothing can be written there.
     """
     if path.exists() and not path.is_dir():
-        raise ApportionError(f"{path}: a file found, a folder allowed")
+        raise ApportionError(f"{path}: this is a file; name a folder")
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):  # access() lies on read-only mounts and to root
             pass
     except OSError as error:
-        raise ApportionError(f"{path}: {reason(error)}, a folder that can be written allowed") from error
+        raise ApportionError(f"{path}: {reason(error)}; name a folder that can be written") from error
 
 
 def remove(path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.errors import FormulaError
+from simulator.base.errors import FormulaError, meant
 
 __all__ = ["FUNCTIONS", "Formula", "Term", "parse"]
 
@@ -133,7 +133,7 @@ def parse(
         If the text is outside the grammar, too long or too deep, or uses a name that is not allowed.
     """
     if len(text) > MAX_CHARACTERS:
-        raise FormulaError(f"{place}: {len(text)} characters found, at most {MAX_CHARACTERS} allowed")
+        raise FormulaError(f"{place}: the formula has {len(text)} characters; write at most {MAX_CHARACTERS}")
     parser = _Parser(text, place, names)
     summands = parser.whole()
     merged: dict[_Tree, tuple[Term, int]] = {}
@@ -144,7 +144,7 @@ def parse(
         merged[key] = (first, count + 1)
     used = tuple(dict.fromkeys(name for term, _ in merged.values() for name in term.names))
     if not used and not constant:
-        raise FormulaError(f"{place}: {text!r} names no parameter, at least one allowed")
+        raise FormulaError(f"{place}: {text!r} names no parameter; name at least one")
     return Formula(text, tuple(term for term, _ in merged.values()), used, tuple(count for _, count in merged.values()))
 
 
@@ -207,7 +207,7 @@ class _Parser:
             self._at += 1
             value = float(piece)
             if not np.isfinite(value):
-                raise FormulaError(f"{self._place}: number {piece} found, numbers below 1.8e308 allowed")
+                raise FormulaError(f"{self._place}: the number {piece} is too large; write one below 1.8e308")
             return ("number", value)
         if kind == "name":
             self._at += 1
@@ -222,21 +222,23 @@ class _Parser:
 
     def _name(self, name: str) -> _Tree:
         if self._allowed is not None and name not in self._allowed:
-            known = ", ".join(sorted(self._allowed)) or "none"
-            raise FormulaError(f"{self._place}: unknown name {name!r} found, {known} allowed")
+            known = f"take {', '.join(sorted(self._allowed))}" if self._allowed else "there are none"
+            raise FormulaError(f"{self._place}: the name {name!r} is unknown here; {known}{meant(name, self._allowed)}")
         return ("name", name)
 
     def _call(self, name: str) -> _Tree:
         if name not in FUNCTIONS:
-            raise FormulaError(f"{self._place}: unknown function {name!r} found, {', '.join(FUNCTIONS)} allowed")
+            raise FormulaError(
+                f"{self._place}: the function {name!r} is unknown; take {', '.join(FUNCTIONS)}{meant(name, FUNCTIONS)}"
+            )
         arguments = [self._sum()]
         while self._take(","):
             arguments.append(self._sum())
         self._close()
         few = name in _VARIADIC
         if (len(arguments) > 1) != few:
-            allowed = "two or more" if few else "one"
-            raise FormulaError(f"{self._place}: {name} with {len(arguments)} arguments found, {allowed} allowed")
+            wanted = "two or more" if few else "one"
+            raise FormulaError(f"{self._place}: {name} is given {len(arguments)} arguments; give {wanted}")
         return ("call", name, tuple(arguments))
 
     def _scan(self) -> Iterator[tuple[str, str, int, int]]:
@@ -248,8 +250,8 @@ class _Parser:
                 found = self._text[at + blank]
                 hint = "; write ** for powers" if found == "^" else ""
                 raise FormulaError(
-                    f"{self._place}: character {found!r} at {at + blank + 1} found, "
-                    f"numbers, names and + - * / ** ( ) , allowed{hint}"
+                    f"{self._place}: the character {found!r} at {at + blank + 1} cannot stand in a formula; "
+                    f"take numbers, names and + - * / ** ( ) ,{hint}"
                 )
             yield match.lastgroup, match[match.lastgroup], match.start(match.lastgroup), match.end()
             at = match.end()
@@ -272,11 +274,11 @@ class _Parser:
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise FormulaError(f"{self._place}: more than {MAX_DEPTH} nested levels found, at most {MAX_DEPTH} allowed")
+            raise FormulaError(f"{self._place}: the formula has more than {MAX_DEPTH} nested levels; write fewer")
 
-    def _fail(self, allowed: str) -> NoReturn:
+    def _fail(self, wanted: str) -> NoReturn:
         _, piece, begin, _ = self._peek()
-        raise FormulaError(f"{self._place}: {piece!r} at {begin + 1} found, {allowed} allowed")
+        raise FormulaError(f"{self._place}: {piece!r} at {begin + 1} is out of place; write {wanted} there")
 
 
 def _evaluate(tree: _Tree, values: Mapping[str, Any]) -> Any:
@@ -344,7 +346,7 @@ def _canonical(tree: _Tree) -> _Tree:
 def _floats(values: Mapping[str, ArrayLike], names: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
     missing = [name for name in names if name not in values]
     if missing:
-        raise FormulaError(f"values: {', '.join(missing)} missing, found {', '.join(sorted(values)) or 'none'}")
+        raise FormulaError(f"values: {', '.join(missing)} missing; given are {', '.join(sorted(values)) or 'none'}")
     return {name: np.asarray(values[name], dtype=np.float64) for name in names}
 
 
@@ -355,4 +357,4 @@ def _refuse_row(term: Term, values: Mapping[str, ArrayLike], found: NDArray[np.f
         for name in term.names
     )
     shown = np.atleast_1d(found)[row]
-    raise FormulaError(f"formula: term {term.text}: {shown:g} at {at} found, a finite number allowed")
+    raise FormulaError(f"formula: term {term.text}: it is {shown:g} at {at}; give values that make it finite")

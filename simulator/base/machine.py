@@ -75,10 +75,10 @@ class SharedCache:
 
 @dataclass(frozen=True)
 class Topology:
-    """A machine's parts, as far as they are told."""
+    """A machine's parts, as far as they are known."""
 
     source: str
-    """Who told: `this machine`, or a file."""
+    """Where they are from: `this machine`, or a file."""
     host: str | None
     cpu_model: str | None
     cores: tuple[Core, ...]
@@ -179,7 +179,7 @@ class Machine:
             f"L{c.level} {units.show_size(c.size_bytes)}" for c in self.caches if c.kind != "instruction"
         )
         return (
-            f"{self.cpu_model}, {self.pe_count} PEs, {caches or 'caches not told'}, "
+            f"{self.cpu_model}, {self.pe_count} PEs, {caches or 'caches not known'}, "
             f"{units.show_size(self.memory_bytes)} memory, load {self.load_average[0]:.2f}"
         )
 
@@ -241,7 +241,9 @@ def require_linux() -> None:
         On any system but Linux.
     """
     if platform.system() != "Linux":
-        raise CalibrationError(f"this machine: {platform.system()} found, measuring needs Linux; simulating works here")
+        raise CalibrationError(
+            f"this machine runs {platform.system()} and measuring needs Linux; simulating works here"
+        )
 
 
 def busy_seconds() -> dict[int, float]:

@@ -38,7 +38,7 @@ def locate(path: str | Path) -> Path:
 
     A shipped file may be called as the README does, from any folder, by the end of that path, or without its suffix:
     `scenarios/tutorial/two-cores.yaml`, `tutorial/two-cores`, `two-cores`. A name that means none is given back as it
-    is, for whoever reads it to refuse.
+    is, for its reader to refuse.
 
     >>> locate("two-cores").name
     'two-cores.yaml'
@@ -54,7 +54,7 @@ def locate(path: str | Path) -> Path:
     meant = _meant(path.parts)
     if len(meant) > 1:
         raise ScenarioError(
-            f"{path}: no file here, several of that name shipped found, one of {', '.join(meant)} allowed"
+            f"{path}: there is no such file here, and several of that name are shipped; take {', '.join(meant)}"
         )
     if meant:
         return path_of(meant[0])
@@ -154,7 +154,7 @@ def copy_all(folder: Path) -> tuple[str, ...]:
     """Every shipped file at the place that the others expect it at."""
     there = [name for name in everything() if (folder / name).exists()]
     if there:
-        raise ScenarioError(f"--output: {folder / there[0]} found, a folder without the shipped files allowed")
+        raise ScenarioError(f"--output: {folder / there[0]} is there already; name a folder without the shipped files")
     for name in everything():
         files.write_bytes(folder / name, files.read_bytes(path_of(name)), synced=False)
     return everything()

@@ -13,7 +13,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.units import to_number
 
 MAX_FAULTS = 20
-"""Most faults told at once."""
+"""Most faults listed at once."""
 MAX_BYTES = 512 * 2**20
 """Largest table read."""
 
@@ -47,14 +47,14 @@ class Table:
             If there is no such column, or a cell is empty or holds no finite number; one line per cell.
         """
         if name not in self.names:
-            raise ScenarioError(f"{self.place}: column {name!r} missing, {', '.join(self.names)} found")
+            raise ScenarioError(f"{self.place}: there is no column {name!r}; add it to {', '.join(self.names)}")
         found = np.empty(len(self.rows))
         faults = []
         for i, cell in enumerate(self.text(name)):
             value = to_number(cell)
             if value is None or not np.isfinite(value):
                 shown = repr(cell) if cell else "an empty cell"
-                faults.append(f"{self.place}:{self.lines[i]}: {name}: {shown} found, a finite number allowed")
+                faults.append(f"{self.place}:{self.lines[i]}: {name}: {shown} is no finite number; write one")
             else:
                 found[i] = value
         if faults:
@@ -89,7 +89,7 @@ def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table
     """Parse the text of a table; see `read_table`."""
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
     if not lines:
-        raise ScenarioError(f"{place}: no header line found, column names allowed")
+        raise ScenarioError(f"{place}: there is no header line; begin with the names of the columns")
     mark = delimiter or next((m for m in ",;\t" if m in lines[0][1]), ",")
     try:
         cells = [
@@ -97,20 +97,20 @@ def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table
             for row in csv.reader((line for _, line in lines), delimiter=mark)
         ]
     except csv.Error as error:
-        raise ScenarioError(f"{place}: {error}, a CSV table allowed") from error
+        raise ScenarioError(f"{place}: this is no CSV table: {error}") from error
     names, rows, numbers = cells[0], cells[1:], [number for number, _ in lines[1:]]
     if len(rows) != len(numbers):
-        raise ScenarioError(f"{place}: a quoted line break found, one row per line allowed")
+        raise ScenarioError(f"{place}: a cell holds a line break; write one row per line")
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    faults = [f"{place}: column {name!r} found twice, once allowed" for name in twice]
+    faults = [f"{place}: the column {name!r} comes twice; leave one out" for name in twice]
     faults += [
-        f"{place}:{number}: {len(row)} cells found, {len(names)} allowed"
+        f"{place}:{number}: the row has {len(row)} cells and the header {len(names)}; write as many"
         for number, row in itertools.islice(
             ((n, r) for n, r in zip(numbers, rows, strict=True) if len(r) != len(names)), MAX_FAULTS
         )
     ]
     if not rows:
-        faults.append(f"{place}: no row found below the header, at least one allowed")
+        faults.append(f"{place}: there is no row below the header; add at least one")
     if faults:
         raise ScenarioError(faults)
     return Table(place, names, tuple(rows), tuple(numbers))

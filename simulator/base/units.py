@@ -3,7 +3,7 @@
 import datetime
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -28,6 +28,11 @@ __all__ = [
     "show_size",
     "to_number",
     "to_whole",
+    "write_bandwidth",
+    "write_duration",
+    "write_power",
+    "write_size",
+    "write_speed",
 ]
 
 MOST_LETTERS: Final = 1000
@@ -67,12 +72,12 @@ POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale])
 SHARE: Final = {"%": Decimal("0.01"), "": Decimal(1)}
 
 _EXAMPLES: Final = {
-    id(DURATION): "a duration such as 50us, 1.5s or 10min",
-    id(SIZE): "a size such as 64KiB, 4MiB or 1GB",
-    id(BANDWIDTH): "a bandwidth such as 1Gbit/s or 125MB/s",
-    id(SPEED): "a speed such as 2.5Gflop/s",
-    id(POWER): "a power such as 150W or 1.5kW",
-    id(SHARE): "a share such as 5% or 0.05",
+    id(DURATION): "duration; write one such as 50us, 1.5s or 10min",
+    id(SIZE): "size; write one such as 64KiB, 4MiB or 1GB",
+    id(BANDWIDTH): "bandwidth; write one such as 1Gbit/s or 125MB/s",
+    id(SPEED): "speed; write one such as 2.5Gflop/s",
+    id(POWER): "power; write one such as 150W or 1.5kW",
+    id(SHARE): "share; write one such as 5% or 0.05",
 }
 
 
@@ -120,7 +125,7 @@ def to_whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
-def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
+def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> float:
     """Read a quantity with a unit of the given kind.
 
     Parameters
@@ -130,7 +135,7 @@ def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
     units
         One of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
     field
-        Where it stands, for the message.
+        Where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
 
     Returns
     -------
@@ -144,21 +149,20 @@ def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
         or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter away from eight
         times as much, and nobody means it.
     """
-    written = str(text)
+    written, where = str(text), "" if field is None else f"{field}: {_shown(text)} "
     match = _NUMBER.fullmatch(written[: MOST_LETTERS + 1])
     unit = (match.group(2) or "") if match else ""
     if match is not None and units is SIZE and unit in _BITS:
         in_bytes = f"{match.group(1)}{unit.removesuffix('bit').removesuffix('b')}B"
-        raise ScenarioError(f"{field}: {_shown(text)} is in bits; write {in_bytes}")
+        raise ScenarioError(f"{where}is in bits; write {in_bytes}")
     if len(written) <= MOST_LETTERS and (match is None or unit not in units):
-        raise ScenarioError(f"{field}: {_shown(text)} found, {_EXAMPLES[id(units)]} allowed")
+        raise ScenarioError(f"{where}is no {_EXAMPLES[id(units)]}")
     found = amount(written)
     value = math.inf if found is None else float(found[0] * units[found[1]])  # exact: 50 us is 5e-05, not a bit less
     if not math.isfinite(value):
-        allowed = f"a finite number up to 1.8e308 in at most {MOST_LETTERS} letters allowed"
-        raise ScenarioError(f"{field}: {_shown(text)} found, {allowed}")
+        raise ScenarioError(f"{where}is too large or too long; write at most 1.8e308 in at most {MOST_LETTERS} letters")
     if units is SIZE and abs(value) > MOST_BYTES:
-        raise ScenarioError(f"{field}: {_shown(text)} found, at most {MOST_BYTES // 2**60} EiB allowed")
+        raise ScenarioError(f"{where}is too large; write at most {MOST_BYTES // 2**60} EiB")
     return value
 
 
@@ -166,7 +170,9 @@ def parse_duration(text: object, *, field: str, positive: bool = True) -> float:
     """Read a duration in seconds, by default one above zero; see `parse`."""
     value = parse(text, DURATION, field=field)
     if value < 0 or (positive and value == 0):
-        raise ScenarioError(f"{field}: {str(text)!r} found, {_EXAMPLES[id(DURATION)]}, above zero, allowed")
+        raise ScenarioError(
+            f"{field}: {str(text)!r} is not above zero; write a {_EXAMPLES[id(DURATION)].partition('; ')[0]} that is"
+        )
     return value
 
 
@@ -309,3 +315,40 @@ def show_rate(value: float, unit: str, digits: int = 3) -> str:
     """Write a rate with a decimal scale: `62.5 Gflop/s`."""
     steps = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
     return _show(value, [(scale, prefix + unit) for scale, prefix in steps], digits)
+
+
+def _written(value: float, kind: Mapping[str, Decimal], scales: Sequence[str]) -> str:
+    """The shortest text with a unit that is read back as exactly this value."""
+    exactly = Decimal(repr(float(value)))
+    texts = []
+    for unit in scales:
+        number = (exactly / kind[unit]).normalize()
+        text = f"{number:f}" if -6 < number.adjusted() < 16 else f"{number}"
+        if float(Decimal(text) * kind[unit]) == value:
+            texts.append(f"{text} {unit}")
+    return min(texts, key=len)
+
+
+def write_duration(value: float) -> str:
+    """Seconds as a text with a unit that is read back as exactly this value, as the others here."""
+    return _written(value, DURATION, ("s", "ms", "us", "ns"))
+
+
+def write_size(value: float) -> str:
+    """Bytes."""
+    return _written(value, SIZE, ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "TiB"))
+
+
+def write_bandwidth(value: float) -> str:
+    """Bytes per second."""
+    return _written(value, BANDWIDTH, ("B/s", "MB/s", "GB/s", "Mbit/s", "Gbit/s"))
+
+
+def write_speed(value: float) -> str:
+    """Units of volume per second."""
+    return _written(value, SPEED, ("units/s", "Munits/s", "Gunits/s"))
+
+
+def write_power(value: float) -> str:
+    """Watts."""
+    return _written(value, POWER, ("W", "kW"))

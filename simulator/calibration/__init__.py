@@ -127,14 +127,14 @@ if TYPE_CHECKING:
         save_network_model,
     )
     from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
-    from simulator.models.process_count.file import (
+    from simulator.models.process_count.fitting import (
         AllocationFit,
         MeasuredAllocations,
         fit_allocation_table,
         load_allocation_fit,
-        read_allocation_runs,
         save_allocation_fit,
     )
+    from simulator.models.process_count.runs import read_allocation_runs
     from simulator.models.regression.runtime_model import (
         RuntimeFit,
         load_runtime_model,
@@ -148,7 +148,7 @@ _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
-    "AllocationFit": "simulator.models.process_count.file",
+    "AllocationFit": "simulator.models.process_count.fitting",
     "ApplicationPlan": "simulator.calibration.history.record",
     "Budget": "simulator.calibration.bench.campaign",
     "CalibratedNetwork": "simulator.models.network.file",
@@ -171,7 +171,7 @@ _HOMES = {
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MEMORY_SHARE": "simulator.calibration.speed.real_source",
-    "MeasuredAllocations": "simulator.models.process_count.file",
+    "MeasuredAllocations": "simulator.models.process_count.fitting",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.bench.measurement",
     "Measurements": "simulator.calibration.speed.speeds",
@@ -204,7 +204,7 @@ _HOMES = {
     "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
-    "fit_allocation_table": "simulator.models.process_count.file",
+    "fit_allocation_table": "simulator.models.process_count.fitting",
     "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.measured",
     "fit_memory": "simulator.models.memory.file",
@@ -231,7 +231,7 @@ _HOMES = {
     "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
-    "load_allocation_fit": "simulator.models.process_count.file",
+    "load_allocation_fit": "simulator.models.process_count.fitting",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
     "load_resource_model": "simulator.models.resource",
@@ -269,7 +269,7 @@ _HOMES = {
     "predict_speeds": "simulator.models.speed",
     "predict_table": "simulator.models.regression.runtime_model",
     "program_fault": "simulator.calibration.ranks.programs",
-    "read_allocation_runs": "simulator.models.process_count.file",
+    "read_allocation_runs": "simulator.models.process_count.runs",
     "read_memory_times": "simulator.models.memory.file",
     "read_neighbours": "simulator.models.neighbours_file",
     "read_network_table": "simulator.models.network.file",
@@ -282,7 +282,7 @@ _HOMES = {
     "replay_neighbours": "simulator.calibration.neighbours.campaign",
     "run_campaign": "simulator.calibration.bench.campaign",
     "runs_kind": "simulator.calibration.history.formats",
-    "save_allocation_fit": "simulator.models.process_count.file",
+    "save_allocation_fit": "simulator.models.process_count.fitting",
     "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_neighbours": "simulator.models.neighbours_file",
@@ -308,8 +308,8 @@ _MOVED = {
     "LEAST_SIZES": "advisor.advise.process_counts.construction",
     "Wishes": "advisor.advise.process_counts.construction",
     "compare_builders": "advisor.reproduce.gbbp_live",
-    "every_configuration": "advisor.advise.process_counts.configurations",
-    "plan_construction": "advisor.advise.process_counts.planning",
+    "every_configuration": "advisor.advise.process_counts.construction",
+    "plan_construction": "advisor.advise.process_counts.construction",
 }
 """Names that were public here and are the advisor's now: code written before still finds them."""
 

@@ -1,6 +1,6 @@
 """What counts operations in source, intermediate and machine code of a kernel, and what they cost on this machine.
 
-Graphs (SEG) and their templates are programs and live in `programs.graphs` and `programs.templates`, costs as a model
+Graphs (SEG) and their templates are programs and live in `programs.graphs`, costs as a model
 in `models.resource`; the paper's tables in `advisor.reproduce`.
 """
 
@@ -8,21 +8,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.characterisation.costs.calibration import calibrate_resource
+    from simulator.characterisation.costs.calibration import calibrate_resource, kept_here, known_here, runs_beside
     from simulator.characterisation.costs.guesses import DESIGN
-    from simulator.characterisation.costs.hardware_files import kept_here, known_here, runs_beside
-    from simulator.characterisation.costs.memory_term import times_of_model
-    from simulator.characterisation.kernels.study import StudyKernel
-    from simulator.characterisation.kernels.table import STUDY_KERNELS
+    from simulator.characterisation.costs.vectors import times_of_model
+    from simulator.characterisation.kernels import STUDY_KERNELS, StudyKernel
     from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
     from simulator.characterisation.study import Subject, characterise, characterise_all, make_subject, statistics
     from simulator.models.resource import METHODS
-    from simulator.programs.graphs.check import check
     from simulator.programs.graphs.evaluate import Totals, expected_time, total_ruv, used_methods, visits
-    from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Processing, Seg, Sequence
-    from simulator.programs.graphs.text import timing_formula, timing_formulas
+    from simulator.programs.graphs.nodes import (
+        Branch,
+        Call,
+        Graph,
+        Loop,
+        Processing,
+        Seg,
+        Sequence,
+        check,
+        timing_formula,
+        timing_formulas,
+    )
 
 _HOMES = {
     "Branch": "simulator.programs.graphs.nodes",
@@ -36,31 +43,31 @@ _HOMES = {
     "ParallelKernel": "simulator.characterisation.parallel.table",
     "Processing": "simulator.programs.graphs.nodes",
     "RealTimes": "simulator.characterisation.parallel.real",
-    "STUDY_KERNELS": "simulator.characterisation.kernels.table",
+    "STUDY_KERNELS": "simulator.characterisation.kernels",
     "Seg": "simulator.programs.graphs.nodes",
     "Sequence": "simulator.programs.graphs.nodes",
-    "StudyKernel": "simulator.characterisation.kernels.study",
+    "StudyKernel": "simulator.characterisation.kernels",
     "Subject": "simulator.characterisation.study",
     "TIMED": "simulator.characterisation.parallel.foretold",
     "Totals": "simulator.programs.graphs.evaluate",
     "calibrate_resource": "simulator.characterisation.costs.calibration",
     "characterise": "simulator.characterisation.study",
     "characterise_all": "simulator.characterisation.study",
-    "check": "simulator.programs.graphs.check",
+    "check": "simulator.programs.graphs.nodes",
     "expected_time": "simulator.programs.graphs.evaluate",
     "foretell": "simulator.characterisation.parallel.foretold",
-    "kept_here": "simulator.characterisation.costs.hardware_files",
-    "known_here": "simulator.characterisation.costs.hardware_files",
+    "kept_here": "simulator.characterisation.costs.calibration",
+    "known_here": "simulator.characterisation.costs.calibration",
     "make_subject": "simulator.characterisation.study",
     "parallel_kernel": "simulator.characterisation.parallel.table",
     "parallel_work": "simulator.characterisation.parallel.foretold",
     "run_in_turns": "simulator.characterisation.parallel.real",
-    "runs_beside": "simulator.characterisation.costs.hardware_files",
+    "runs_beside": "simulator.characterisation.costs.calibration",
     "shares": "simulator.characterisation.parallel.table",
     "statistics": "simulator.characterisation.study",
-    "times_of_model": "simulator.characterisation.costs.memory_term",
-    "timing_formula": "simulator.programs.graphs.text",
-    "timing_formulas": "simulator.programs.graphs.text",
+    "times_of_model": "simulator.characterisation.costs.vectors",
+    "timing_formula": "simulator.programs.graphs.nodes",
+    "timing_formulas": "simulator.programs.graphs.nodes",
     "total_ruv": "simulator.programs.graphs.evaluate",
     "used_methods": "simulator.programs.graphs.evaluate",
     "visits": "simulator.programs.graphs.evaluate",

@@ -21,13 +21,10 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
-    from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
-    from simulator.models.process_count.paper.composition import Composed
-    from simulator.models.process_count.paper.regimes import MemoryRegimes
-    from simulator.models.process_count.pooled.model import PooledModel, pooled_from_dict
-    from simulator.models.process_count.pooled.selection import fit_pooled
-    from simulator.models.process_count.runs import AllocationRuns
+    from simulator.models.process_count.paper.fits import Composed, MemoryRegimes
+    from simulator.models.process_count.pooled.model import PooledModel, fit_pooled, pooled_from_dict
+    from simulator.models.process_count.runs import AllocationRuns, Estimates, ProcessCountModel, ShareTables
     from simulator.models.regression.diagnostics import advise_next_run, diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.runs import Runs, cells_of, make_runs
@@ -39,14 +36,14 @@ _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "COMMON": "simulator.models.doubt",
     "Capacity": "simulator.models.load",
-    "Composed": "simulator.models.process_count.paper.composition",
+    "Composed": "simulator.models.process_count.paper.fits",
     "Cost": "simulator.models.resource",
     "CostVector": "simulator.models.resource",
     "Cut": "simulator.models.speed",
     "DRIFT": "simulator.models.doubt",
     "Doubt": "simulator.models.doubt",
     "ErrorStatistics": "simulator.models.error_summary",
-    "Estimates": "simulator.models.process_count.estimates",
+    "Estimates": "simulator.models.process_count.runs",
     "Guess": "simulator.models.resource",
     "HardwareModel": "simulator.models.resource",
     "LoadFunctions": "simulator.models.load_functions",
@@ -54,17 +51,17 @@ _HOMES = {
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
-    "MemoryRegimes": "simulator.models.process_count.paper.regimes",
+    "MemoryRegimes": "simulator.models.process_count.paper.fits",
     "MemoryTerm": "simulator.models.resource",
     "MemoryTimes": "simulator.models.memory.forms",
     "Noise": "simulator.models.doubt",
     "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
-    "ProcessCountModel": "simulator.models.process_count.estimates",
+    "ProcessCountModel": "simulator.models.process_count.runs",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
-    "ShareTables": "simulator.models.process_count.estimates",
+    "ShareTables": "simulator.models.process_count.runs",
     "SpeedFunction": "simulator.models.speed",
     "Times": "simulator.models.resource",
     "advise_next_run": "simulator.models.regression.diagnostics",
@@ -73,7 +70,7 @@ _HOMES = {
     "diagnose": "simulator.models.regression.diagnostics",
     "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
-    "fit_pooled": "simulator.models.process_count.pooled.selection",
+    "fit_pooled": "simulator.models.process_count.pooled.model",
     "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",

@@ -54,8 +54,8 @@ def fit_costs(
     With guesses g and their best common factor f, this minimises the mean over groups of the mean of (p - t)^2 / (p t),
     p being the prediction, plus a shrinkage times the sum over operations of (c / (f g) - 1)^2. Twice as much and half
     as much are so equally wrong: errors relative to t alone, which half as much costs less, would favour costs that are
-    too low. The shrinkage is the one whose groups left out are foretold best, by the mean of |log(p / t)|. An operation
-    that no run uses costs f g.
+    too low. The shrinkage is the one whose groups left out are predicted best, by the mean of |log(p / t)|.
+    An operation that no run uses costs f g.
 
     Parameters
     ----------
@@ -134,10 +134,10 @@ def _weights(names: Names, sorts: Names) -> Floats:
 
 def _check(used: Floats, times: Floats, guess: Floats, groups: Sequence[str]) -> None:
     if used.ndim != 2 or used.shape != (times.size, guess.size) or len(groups) != times.size:
-        raise ScenarioError(f"counts: shape {used.shape} found, runs x operations ({times.size}, {guess.size}) allowed")
+        raise ScenarioError(f"counts: shape {used.shape} is not runs x operations ({times.size}, {guess.size})")
     if not (np.isfinite(times).all() and (times > 0).all()):
-        raise ScenarioError("times: numbers above 0 allowed")
+        raise ScenarioError("times: give numbers above 0")
     if not (np.isfinite(guess).all() and (guess > 0).all()):
-        raise ScenarioError("guesses: numbers above 0 allowed")
+        raise ScenarioError("guesses: give numbers above 0")
     if not (np.isfinite(used).all() and (used >= 0).all() and (used.sum(axis=1) > 0).all()):
-        raise ScenarioError("counts: numbers of at least 0, and at least one operation per run, allowed")
+        raise ScenarioError("counts: give numbers of at least 0, and at least one operation per run")

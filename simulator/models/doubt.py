@@ -84,10 +84,10 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
     Parameters
     ----------
     sizes
-        Where the doubt is told, as a mean square; by default at the sizes that it names.
+        Where the doubt is stated, as a mean square; by default at the sizes that it names.
     """
     if doubt is None and noise is None:
-        return "noise and doubt not told apart: all between low and high is doubt"
+        return "noise and doubt are one: all between low and high is doubt"
     parts = [] if noise is None else [f"noise {100 * noise.sd:.1f} %"]
     if doubt is not None:
         sd = 100 * float(np.sqrt(np.mean(doubt.at(doubt.sizes if sizes is None else sizes) ** 2)))
@@ -131,7 +131,7 @@ class Noise(Record):
 
 
 KNOTS = 12
-"""Sizes between the least and the largest measured at which doubt is told."""
+"""Sizes between the least and the largest measured at which doubt is stated."""
 LEAST_NEAR = 8
 """Errors of so many nearest sizes are looked at together, or of a third of all where that is more."""
 OUTLYING = 4.0

@@ -36,21 +36,19 @@ class LoadTrace:
     start_instant: datetime.datetime | None = field(default=None, compare=False)
     """The instant of its time 0 with its zone, where that is known."""
     end_assumed: bool = field(default=False, compare=False)
-    """Whether nothing says where it ends and its steps are too unequal to tell."""
+    """Whether nothing says where it ends and its steps are too unequal to show it."""
 
     def __post_init__(self) -> None:
         for name in ("times_s", "values"):  # a column of a table is strided; engines read traces where they lie
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         if self.times_s.ndim != 1 or self.times_s.shape != self.values.shape or not self.times_s.size:
-            raise TraceError("trace: times and values of equal length, at least one of each, allowed")
+            raise TraceError("trace: give as many values as times, at least one of each")
         if self.times_s[0] != 0 or not np.all(self.times_s[1:] > self.times_s[:-1]) or self.end_s <= self.times_s[-1]:
-            raise TraceError("trace: time_s: ascending times from 0, and an end after the last of them, allowed")
+            raise TraceError("trace: times have to ascend from 0, and the trace to end after the last of them")
         if not (self.values.min() >= 0 and self.values.max() < np.inf):  # of traces of 10^5 samples; NaN fails both
-            raise TraceError("trace: values: finite numbers of at least 0 allowed")
+            raise TraceError("trace: values have to be finite and at least 0")
         if self.after_end not in get_args(AfterEnd):
-            raise TraceError(
-                f"trace: after_end: {self.after_end!r} found, one of {', '.join(get_args(AfterEnd))} allowed"
-            )
+            raise TraceError(f"trace: after_end is {self.after_end!r}; write one of {', '.join(get_args(AfterEnd))}")
 
     @property
     def durations_s(self) -> Floats:
@@ -72,13 +70,13 @@ class LoadTrace:
 
     def _repr_html_(self) -> str:
         chart = notebook.curves(self.times_s, {"load": self.values}, labels=("time (s)", "load"), steps=True)
-        told: dict[str, object] = {"values": self.values.size, "length (s)": self.end_s, "mean": self.mean()}
-        told |= {
+        facts: dict[str, object] = {"values": self.values.size, "length (s)": self.end_s, "mean": self.mean()}
+        facts |= {
             "least": float(self.values.min()),
             "greatest": float(self.values.max()),
             "after its end": self.after_end,
         }
-        return notebook.page("Load trace", chart, notebook.facts(told))
+        return notebook.page("Load trace", chart, notebook.facts(facts))
 
     def starting_at(self, start_s: float) -> "LoadTrace":
         """The same trace seen from `start_s` on (modulo its length if it cycles): how a replication starts its load.
@@ -141,7 +139,9 @@ class LoadTrace:
         """
         count = int(np.floor(self.end_s / step_s * (1 + 1e-12))) if step_s > 0 else 0
         if count < 2:
-            raise TraceError(f"trace: step {step_s:g} s found, a step of at most half of {self.end_s:g} s allowed")
+            raise TraceError(
+                f"trace: a step of {step_s:g} s does not fit twice into the {self.end_s:g} s; give a shorter one"
+            )
         knots = np.append(self.times_s, self.end_s)
         totals = np.concatenate(([0.0], np.cumsum(self.values * self.durations_s, dtype=np.longdouble)))
         edges = np.minimum(np.arange(count + 1) * step_s, self.end_s)
@@ -156,7 +156,7 @@ def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, 
 
     A load that is no whole number is the mean of whole numbers of competitors, which come and go: 2.25 stands for two
     of them three quarters of the time and three of them the rest, and the share is the mean of the shares beside two
-    and beside three. Only `fair` tells the difference: the other rules are straight between whole loads.
+    and beside three. Only `fair` differs there: the other rules are straight between whole loads.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, 
         return np.minimum(1.0, np.maximum(0.0, cores - values) / processes)
     if rule == "given":
         return values * min(1.0, cores / processes)
-    raise TraceError(f"availability: {rule!r} found, one of {', '.join(get_args(AvailabilityRule))} allowed")
+    raise TraceError(f"availability {rule!r} is no rule; write one of {', '.join(get_args(AvailabilityRule))}")
 
 
 def taken(values: Floats) -> Floats:
@@ -288,7 +288,7 @@ class Capacity:
         Raises
         ------
         TraceError
-            If a capacity is negative or no number, or more than a trace that ends can tell.
+            If a capacity is negative or no number, or more than a trace that ends holds.
         """
         which, asked = self._queries(capacity_s, "capacity_s")
         periods, rest = self._fold(which, asked, self._last(self.totals_s), "capacity_s", from_above=True)
@@ -312,12 +312,14 @@ class Capacity:
         """The trace that each query is about, and the queries as an array that is as wide as there are traces."""
         queries = np.asarray(asked, dtype=np.float64)
         if not (np.all(queries >= 0) and np.all(np.isfinite(queries))):
-            raise TraceError(f"trace: {name}: finite numbers of at least 0 allowed")
+            raise TraceError(f"trace: {name} has to be finite and at least 0")
         count = self.first.size - 1
         if count == 1:
             return 0, queries
         if queries.ndim and queries.shape[-1] not in (1, count):
-            raise TraceError(f"trace: {name}: a last axis of {queries.shape[-1]} found, {count} traces allowed")
+            raise TraceError(
+                f"trace: {name} has a last axis of {queries.shape[-1]} for {count} traces; give one entry for each"
+            )
         shape = np.broadcast_shapes(queries.shape, (count,))
         return np.broadcast_to(np.arange(count), shape), np.broadcast_to(queries, shape)
 
@@ -333,9 +335,7 @@ class Capacity:
             return None, queries
         if np.any(past & self.ends[which]):
             worst = float(np.max(queries[past & self.ends[which]]))
-            raise TraceError(
-                f"trace: {name}: {worst:g} found, at most {float(np.min(span[self.ends])):g} allowed: it ends"
-            )
+            raise TraceError(f"trace: {name} is {worst:g}, and the trace ends at {float(np.min(span[self.ends])):g}")
         turns = past & self.cycles[which]
         length = np.broadcast_to(span[which], queries.shape)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -78,7 +78,7 @@ class LoadFunctions:
         """
         ideal = np.asarray(ideal_s, dtype=np.float64)
         if not (np.all(ideal > 0) and np.all(np.isfinite(ideal))):
-            raise TraceError("load functions: ideal_s: finite times above 0 allowed")
+            raise TraceError("load functions: give ideal times that are finite and above 0")
         least, greatest = (_first_finish(self.t_s, loads, ideal) for loads in (self.l_min, self.l_max))
         return PredictedLoads(least, greatest, 1.0 - ideal / least, 1.0 - ideal / greatest)
 
@@ -124,9 +124,7 @@ def regular_step(trace: LoadTrace) -> float:
     steps = trace.durations_s
     least, greatest = float(np.min(steps)), float(np.max(steps))
     if greatest - least > REGULAR * least:
-        raise TraceError(
-            f"trace: time_s: steps from {least:g} s to {greatest:g} s found, equal steps allowed; resample the trace"
-        )
+        raise TraceError(f"trace: steps between samples are {least:g} s to {greatest:g} s; resample the trace")
     return trace.end_s / trace.values.size
 
 
@@ -134,7 +132,7 @@ def check_lengths(window: int, history: int) -> None:
     """Refuse windows and histories of less than one sample."""
     for name, value in (("window", window), ("history", history)):
         if value < 1:
-            raise TraceError(f"load functions: {name}: {value} samples found, at least 1 allowed")
+            raise TraceError(f"load functions: {name} is {value} samples; give at least 1")
 
 
 def fixed_point(window: int, peak: float) -> int:
@@ -157,7 +155,7 @@ def from_sums(least: Integers, greatest: Integers, shift: int, step_s: float) ->
 def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
     """The least t with `t * (1 - l(t)) = ideal_s`, infinity if there is none.
 
-    `g(t) = t (1 - l(t))` is quadratic between points. The running maximum of its peaks tells by one search in which
+    `g(t) = t (1 - l(t))` is quadratic between points. The running maximum of its peaks shows by one search in which
     segment a value is reached first.
     """
     knots, values = np.concatenate(([0.0], t_s)), np.concatenate((loads[:1], loads))
@@ -216,7 +214,7 @@ class LoadWindow:
     def extend(self, loads: Floats) -> None:
         """Take in observations one after the other, oldest first; see `update`."""
         if not (np.all(loads >= 0) and np.all(np.isfinite(loads))):
-            raise TraceError("load functions: load: finite numbers of at least 0 allowed")
+            raise TraceError("load functions: give loads that are finite and at least 0")
         if loads.size and float(np.max(loads)) > self._peak:
             self._rescale(float(np.max(loads)))
         done = 0
@@ -226,7 +224,7 @@ class LoadWindow:
     def functions(self) -> LoadFunctions:
         """The load functions of the history as it is now."""
         if not len(self):
-            raise TraceError("load functions: no observation found, at least one needed")
+            raise TraceError("load functions: there is no observation yet; take in at least one")
         lengths = np.arange(1, min(self._window, len(self)) + 1)
         heads = self._heads[:, : lengths.size, None]
         ends = np.take_along_axis(self._queues[:, : lengths.size], heads, axis=2)[..., 0]

@@ -377,9 +377,9 @@ def _read_uses(entry: Mapping[str, Any]) -> KernelUses:
     waits = {name: np.array(use["sensitivity"], dtype=np.float64) for name, use in levels.items()}
     sizes = np.array(entry["sizes"], dtype=np.float64)
     if not (sizes.ndim == 1 and sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
-        raise ValueError("sizes that ascend from above 0 allowed")
+        raise ValueError("sizes have to ascend from above 0")
     if any(found.shape != sizes.shape or bool(np.any(found < 0)) for found in (*demands.values(), *waits.values())):
-        raise ValueError("demands and sensitivities of at least 0, one for each size, allowed")
+        raise ValueError("demands and sensitivities have to be at least 0, one for each size")
     return KernelUses(sizes, demands, waits)
 
 
@@ -418,8 +418,8 @@ def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]
     """Subject and neighbours of each row."""
     missing = [name for name in COLUMNS[:3] if name not in table.names]
     if missing:
-        found = ", ".join(table.names)
-        raise ScenarioError([f"{table.place}: column {name!r} missing, {found} found" for name in missing])
+        there = ", ".join(table.names)
+        raise ScenarioError([f"{table.place}: column {name!r} is missing; there are {there}" for name in missing])
     sizes, subjects, besides = table.numbers("size_elements"), table.text("subject"), table.text("beside")
     faults, pairs = [], []
     for row, place in enumerate(table.labels()):

@@ -1,4 +1,4 @@
-"""A kernel's measured speed beside what a memory model, one speed in the nearest level and its accesses foretell."""
+"""A kernel's measured speed against the prediction by a memory model, one speed in the nearest level, its accesses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -193,7 +193,9 @@ def _use_of(kernel: object, path: Path) -> MemoryUse:
     use = KERNEL_USES.get(str(kernel))
     if use is None:
         known = ", ".join(KERNEL_USES)
-        raise ScenarioError(f"{path}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
+        raise ScenarioError(
+            f"{path}: nothing is known of the accesses of kernel {kernel!r}; name the model of one of {known}"
+        )
     return use
 
 
@@ -205,7 +207,7 @@ def _runs(document: Mapping[str, Any], path: Path) -> Runs:
     )
     points = [point for point in points if point[1] > 0]
     if len(points) < 2:
-        raise ScenarioError(f"{path}: points: {len(points)} found, at least 2 measured sizes allowed")
+        raise ScenarioError(f"{path}: {len(points)} measured sizes are too few for a prediction; measure at least 2")
     return Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
 
 

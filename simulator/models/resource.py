@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 
 Floats = NDArray[np.float64]
 
@@ -217,8 +217,8 @@ class CostVector:
         if not missing:
             return None
         known = ", ".join(sorted(self.costs)[:EXAMPLES]) + (" ..." if len(self.costs) > EXAMPLES else "")
-        found = f"{used_by}: {self.method}: operation {', '.join(map(repr, missing))} found"
-        return f"{found}, one with a cost in the resource model allowed: {known or 'none'}"
+        unknown = ", ".join(map(repr, missing))
+        return f"{used_by}: {self.method}: the resource model has no cost of {unknown}; it has {known or 'none'}"
 
     def time(self, ruv: Ruv, *, working_set_bytes: ArrayLike | None = None, used_by: str = "ruv") -> Times:
         """Seconds of one execution.
@@ -272,16 +272,20 @@ class CostVector:
             With one line per fault, each beginning with its field.
         """
         if method not in METHODS:
-            raise ScenarioError(f"{method}: unknown method found, {', '.join(METHODS)} allowed")
+            raise ScenarioError(
+                f"{method}: this is no method; write one of {', '.join(METHODS)}{meant(method, METHODS)}"
+            )
         if not isinstance(data, Mapping):
-            raise ScenarioError(f"{method}: {data!r} found, fields with names allowed")
+            raise ScenarioError(f"{method}: {data!r} is not a mapping; write fields with names")
         forms = [name for name in _FORMS if name in data]
         if len(forms) != 1:
             found = " and ".join(forms) or ", ".join(map(str, data)) or "nothing"
-            raise ScenarioError(f"{method}: {found} found, one of {', '.join(_FORMS)} allowed")
+            raise ScenarioError(
+                f"{method}: costs are written one way, not by {found}; write one of {', '.join(_FORMS)}"
+            )
         known = {forms[0], *_FORMS[forms[0]], "memory", "notes"}
         faults = [
-            f"{method}: {key}: unknown key found, {', '.join(sorted(known))} allowed"
+            f"{method}: {key}: this is no key of a method; there are {', '.join(sorted(known))}{meant(key, known)}"
             for key in data
             if key not in known
         ]
@@ -307,7 +311,7 @@ class _Reader:
     def vector(self, form: str) -> CostVector:
         notes = self.data.get("notes", [])
         if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            self.faults.append(f"{self.method}: notes: {notes!r} found, a list of texts allowed")
+            self.faults.append(f"{self.method}: notes: {notes!r} is not a list of texts")
         said = () if not isinstance(notes, list) else tuple(map(str, notes))
         if form == "rate_per_s":
             rate = self._number(self.data["rate_per_s"], "rate_per_s", above=True)
@@ -319,7 +323,7 @@ class _Reader:
             made = CostVector.cycles(cycle_s, external=external, method=self.method)
         elif form == "timed":
             if self.data["timed"] is not True:
-                self.faults.append(f"{self.method}: timed: {self.data['timed']!r} found, true allowed")
+                self.faults.append(f"{self.method}: timed: {self.data['timed']!r} is not true; write true")
             made = CostVector(self.method, CostVector.timed().costs)
         else:
             made = CostVector(self.method, self._costs())
@@ -328,7 +332,7 @@ class _Reader:
     def _costs(self) -> dict[str, Cost]:
         found = self.data["costs"]
         if not isinstance(found, Mapping) or not found:
-            self.faults.append(f"{self.method}: costs: {found!r} found, operations with their seconds allowed")
+            self.faults.append(f"{self.method}: costs: {found!r}; write operations with their seconds")
             return {}
         return {str(name): self._cost(value, f"costs: {name}") for name, value in found.items()}
 
@@ -337,12 +341,12 @@ class _Reader:
             return Cost.exactly(self._number(value, where, negative=True))
         if set(value) != {"seconds", "low", "high"}:
             shown = ", ".join(map(str, value)) or "nothing"
-            self.faults.append(f"{self.method}: {where}: {shown} found, a number of seconds, or seconds, low and high")
+            self.faults.append(f"{self.method}: {where}: {shown}; write a number of seconds, or seconds, low and high")
             return Cost.exactly(0.0)
         seconds, low, high = (self._number(value[key], f"{where}: {key}", negative=True) for key in _ENDS)
         if not low <= seconds <= high:
             shown = f"low {low:g}, seconds {seconds:g}, high {high:g}"
-            self.faults.append(f"{self.method}: {where}: {shown} found, low <= seconds <= high allowed")
+            self.faults.append(f"{self.method}: {where}: {shown}; write low <= seconds <= high")
         return Cost(seconds, low, high)
 
     def _memory(self) -> MemoryTerm | None:
@@ -352,37 +356,37 @@ class _Reader:
         wanted = {"accesses", "working_sets_bytes", "access_s"}
         if not isinstance(found, Mapping) or not wanted <= set(found) <= wanted | {"share"}:
             shown = ", ".join(map(str, found)) if isinstance(found, Mapping) else repr(found)
-            allowed = ", ".join(sorted(wanted)) + " and share"
-            self.faults.append(f"{self.method}: memory: {shown} found, {allowed} allowed")
+            needed = ", ".join(sorted(wanted))
+            self.faults.append(f"{self.method}: memory: {shown}; write {needed}, and share where it is known")
             return None
         accesses = self._numbers(found["accesses"], "memory: accesses")
         sizes, times = (self._list(found[name], f"memory: {name}") for name in ("working_sets_bytes", "access_s"))
         share = self._number(found.get("share", 0.0), "memory: share")
         if len(sizes) != len(times) or not sizes or sizes[0] <= 0 or any(np.diff(sizes) <= 0):
-            allowed = "as many ascending sizes above 0 as times, at least one, allowed"
             self.faults.append(
-                f"{self.method}: memory: working_sets_bytes: {len(sizes)} of them, {len(times)} times found, {allowed}"
+                f"{self.method}: memory: working_sets_bytes: {len(sizes)} sizes for {len(times)} times; write as many "
+                "ascending sizes above 0 as times, at least one"
             )
             return None
         return MemoryTerm(accesses, sizes, times, share)
 
     def _numbers(self, found: Any, where: str) -> dict[str, float]:
         if not isinstance(found, Mapping):
-            self.faults.append(f"{self.method}: {where}: {found!r} found, names with numbers allowed")
+            self.faults.append(f"{self.method}: {where}: {found!r}; write names with numbers")
             return {}
         return {str(name): self._number(value, f"{where}: {name}") for name, value in found.items()}
 
     def _list(self, found: Any, where: str) -> tuple[float, ...]:
         if not isinstance(found, list):
-            self.faults.append(f"{self.method}: {where}: {found!r} found, a list of numbers allowed")
+            self.faults.append(f"{self.method}: {where}: {found!r} is not a list of numbers")
             return ()
         return tuple(self._number(value, where) for value in found)
 
     def _number(self, value: Any, where: str, *, above: bool = False, negative: bool = False) -> float:
-        allowed = "a finite number" if negative else f"a finite number {'above' if above else 'of at least'} 0"
+        wanted = "a finite number" if negative else f"a finite number {'above' if above else 'of at least'} 0"
         ok = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
         if not ok or (not negative and value < 0) or (above and value == 0):
-            self.faults.append(f"{self.method}: {where}: {value!r} found, {allowed} allowed")
+            self.faults.append(f"{self.method}: {where}: {value!r} is not {wanted}")
             return 1.0
         return float(value)
 
@@ -427,7 +431,7 @@ class HardwareModel:
         """
         if method not in self.vectors:
             known = ", ".join(self.methods) or "none"
-            raise ScenarioError(f"resource model {self.name}: method {method} not found, {known} allowed")
+            raise ScenarioError(f"resource model {self.name}: there are no costs by method {method}; it has {known}")
         return self.vectors[method]
 
     def to_dict(self) -> dict[str, Any]:
@@ -452,14 +456,20 @@ class HardwareModel:
         """
         if not isinstance(data, Mapping) or data.get("kind") != KIND or data.get("format") != FORMAT:
             found = data.get("kind") if isinstance(data, Mapping) else type(data).__name__
-            raise ScenarioError(f"kind: {found!r} found, format {FORMAT} of kind {KIND!r} allowed")
-        faults = [f"{key}: unknown key found, {', '.join(_KEYS)} allowed" for key in data if key not in _KEYS]
+            raise ScenarioError(
+                f"kind {found!r} is no resource model; name a file of format {FORMAT} and kind {KIND!r}"
+            )
+        faults = [
+            f"{key}: this is no key of a resource model; there are {', '.join(_KEYS)}{meant(key, _KEYS)}"
+            for key in data
+            if key not in _KEYS
+        ]
         methods, name = data.get("methods"), data.get("name", "")
         if not isinstance(name, str):
-            faults.append(f"name: {name!r} found, a text allowed")
+            faults.append(f"name: {name!r} is not a text")
         vectors: dict[Method, CostVector] = {}
         if not isinstance(methods, Mapping) or not methods:
-            faults.append(f"methods: {methods!r} found, costs of some of {', '.join(METHODS)} allowed")
+            faults.append(f"methods: {methods!r}; write costs by some of {', '.join(METHODS)}")
         else:
             for method, entry in methods.items():
                 try:
@@ -468,7 +478,7 @@ class HardwareModel:
                     faults += [f"methods: {line}" for line in error.lines]
         warnings, provenance = data.get("warnings", []), data.get("provenance", {})
         if not isinstance(warnings, list) or not isinstance(provenance, Mapping):
-            faults.append("warnings, provenance: others found, a list and fields with names allowed")
+            faults.append("warnings, provenance: write a list of warnings, and fields with names for the provenance")
         if faults:
             raise ScenarioError(faults)
         return cls(name, vectors, dict(provenance), tuple(map(str, warnings)))

@@ -70,7 +70,7 @@ class SpeedFunction(Record):
     def __post_init__(self) -> None:
         _check_sizes(self.sizes, (self.speeds,), "speed function")
         if np.any(self.speeds[:-1] <= 0) or self.speeds[-1] < 0 or not np.any(self.speeds > 0):
-            raise ScenarioError("speed function: speeds above zero allowed, zero only at the largest size")
+            raise ScenarioError("speed function: only the speed at the largest size may be 0; give speeds above 0")
 
     def speed(self, size: ArrayLike) -> Floats:
         """Volume per second at problem sizes of any shape."""
@@ -118,7 +118,7 @@ class SpeedFunction(Record):
         """
         asked = np.asarray(time_s, np.float64)
         if not (np.all(asked > 0) and np.all(np.isfinite(asked))):
-            raise ScenarioError("speed function: time_s: finite times above 0 allowed")
+            raise ScenarioError("speed function: give finite times above 0")
         flat = asked.reshape(-1)
         candidates = self._crossings(flat)
         found = np.max(np.where(np.isnan(candidates), -np.inf, candidates), axis=0)
@@ -181,9 +181,9 @@ class SpeedBand(Record):
             return  # one cut, of which large platforms have many: the checks below say nothing more
         _check_sizes(self.sizes, (self.low, self.mid, self.high), "speed band")
         if np.any(self.low < 0) or np.any(self.low > self.mid) or np.any(self.mid > self.high):
-            raise ScenarioError("speed band: 0 <= low <= mid <= high allowed")
+            raise ScenarioError("speed band: curves have to be in order: 0 <= low <= mid <= high")
         if np.any(self.mid[:-1] <= 0) or self.mid[0] <= 0:
-            raise ScenarioError("speed band: mid above zero allowed, zero only at the largest of several sizes")
+            raise ScenarioError("speed band: only the speed at the largest of several sizes may be 0; give mid above 0")
 
     @classmethod
     def constant(cls, speed: float) -> "SpeedBand":
@@ -262,12 +262,12 @@ class SpeedBand(Record):
         Raises
         ------
         ScenarioError
-            If noise and doubt are not told apart: then `low` and `high` are limits, without a probability.
+            If noise and doubt are one: then `low` and `high` are limits, without a probability.
         """
         from scipy.special import ndtri
 
         if not self.stated:
-            raise ScenarioError("speed band: noise and doubt are not told apart; low and high are its limits")
+            raise ScenarioError("speed band: noise and doubt are one; low and high are its limits")
         places = (np.arange(_PLACES) + 0.5) / _PLACES
         logs = np.zeros(1) if self.noise is None else np.log(self.noise.at(places))
         sizes = np.asarray(size, np.float64)
@@ -325,12 +325,12 @@ class SpeedSurface:
 
     def __post_init__(self) -> None:
         if not self.columns or len(self.columns) != len(self.bands):
-            raise ScenarioError("speed surface: one band for each number of columns, at least one, allowed")
+            raise ScenarioError("speed surface: give one band for each number of columns, at least one")
         ascending = all(one < other for one, other in zip(self.columns, self.columns[1:], strict=False))
         if not (ascending and self.columns[0] > 0 and self.columns[-1] < np.inf):
-            raise ScenarioError("speed surface: ascending finite numbers of columns above zero allowed")
+            raise ScenarioError("speed surface: columns have to be finite, above 0 and ascending")
         if any(np.any(band.mid <= 0) for band in self.bands):
-            raise ScenarioError("speed surface: mid above zero allowed")
+            raise ScenarioError("speed surface: give bands whose mid is above 0 everywhere")
 
     def at(self, columns: float) -> SpeedBand:
         """The band of panels of so many columns; exactly what was measured where it was."""
@@ -418,9 +418,9 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
 def _check_sizes(sizes: Floats, curves: tuple[Floats, ...], what: str) -> None:
     """Refuse arrays of unlike shape, sizes that do not ascend from above zero, and numbers that are not finite."""
     if any(a.ndim != 1 or a.shape != sizes.shape for a in (sizes, *curves)) or not sizes.size:
-        raise ScenarioError(f"{what}: sizes and speeds of equal length, at least one of each, allowed")
+        raise ScenarioError(f"{what}: give as many speeds as sizes, at least one of each")
     if not all(np.all(np.isfinite(a)) for a in (sizes, *curves)) or np.any(np.diff(sizes) <= 0) or sizes[0] <= 0:
-        raise ScenarioError(f"{what}: ascending finite sizes above zero allowed")
+        raise ScenarioError(f"{what}: sizes have to be finite, above 0 and ascending")
 
 
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
@@ -457,7 +457,7 @@ def predict_speeds(path: str | Path, at: str | Path, *, level: float = 0.9) -> l
     ----------
     level
         Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
-        Where noise and doubt are not told apart, `low` and `high` are the band's limits, and no truth is told.
+        Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
 
     Raises
     ------

@@ -13,16 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.models.load import AvailabilityRule, LoadTrace
+from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import ASSUMED, SWAP, MemoryLevel, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.network import MessageModel
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
+from simulator.platform.loads import Load
 from simulator.platform.networks import Link, Network
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["PE", "Load", "Node", "Platform", "plain_name"]
 
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
@@ -30,38 +33,6 @@ _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 def plain_name(name: str) -> str:
     """A name without leading zeros in its numbers, and so without the width of a `count`."""
     return _ZEROS.sub("", name)
-
-
-@dataclass(frozen=True)
-class Load:
-    """The background load of a PE: a trace, whose start each replication draws, and what it leaves to us."""
-
-    trace: LoadTrace
-    rule: AvailabilityRule
-    drawn: bool = True
-    """Whether each replication draws where in a trace that cycles it starts; otherwise all start at `start_s`."""
-    start_s: float = 0.0
-    """Where in the trace runs start that do not draw it, or whose trace does not cycle."""
-    own: bool = False
-    """Whether a PE draws for itself alone; otherwise PEs of a node that have the same recording start together."""
-    recording: LoadTrace | None = None
-    """What `trace` is a changed copy of, where it is one: who starts together stays the same."""
-    demands: Mapping[str, float] = field(default_factory=dict)
-    """What a load of 1 takes of each level: bytes per second of `memory`, bytes of a cache by its name."""
-    recorded: bool = False
-    """Whether the trace is a record: a sample of what the load is like, of which truths are drawn if starts are."""
-    rule_known: bool = True
-    """Whether the rule was said or measured; otherwise a truth has `fair` or `idle`."""
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether truths of it differ."""
-        return not self.rule_known or (self.recorded and self.draws and self.trace.times_s.size > 1)
-
-    @property
-    def draws(self) -> bool:
-        """Whether replications draw where it starts: a trace that does not cycle has one beginning."""
-        return self.drawn and self.trace.after_end == "cycle"
 
 
 @dataclass(frozen=True)
@@ -88,10 +59,10 @@ class PE:
 
     def __post_init__(self) -> None:
         if self.cores < 1:
-            raise ScenarioError(f"platform: PE {self.name}: cores: {self.cores} found, at least 1 allowed")
+            raise ScenarioError(f"platform: PE {self.name}: cores is {self.cores}; give at least 1")
         for name, value in (("cost", self.cost_per_s), ("power", self.power_w), ("slice", self.slice_s)):
             if value is not None and not 0 <= value < math.inf:
-                raise ScenarioError(f"platform: PE {self.name}: {name}: {value:g} found, at least 0 allowed")
+                raise ScenarioError(f"platform: PE {self.name}: {name} is {value:g}; give at least 0")
 
     def __repr__(self) -> str:
         kernels = ", ".join(sorted(self.speeds)) or "none"
@@ -191,18 +162,18 @@ class Platform:
         self._check_domains()
         names = [pe.name for pe in self.pes]
         if not names:
-            raise ScenarioError("platform: PEs: none found, at least one allowed")
+            raise ScenarioError("platform: it has no PEs; give at least one")
         repeated = [name for name, times in Counter(names).items() if times > 1]
         for name in sorted(repeated):
-            raise ScenarioError(f"platform: PE {name}: named twice, each name once allowed")
+            raise ScenarioError(f"platform: two PEs are called {name}; give each its own name")
         unknown = sorted({node.name for node in self.nodes} - set(self.node_names))
         if unknown:
-            raise ScenarioError(f"platform: node {unknown[0]}: without PEs found, at least one PE allowed")
+            raise ScenarioError(f"platform: node {unknown[0]} has no PEs; give it at least one")
 
         joined = None if self.network.topology is None else self.network.topology.node_count
         if joined is not None and joined != len(self.node_names):
-            found = f"platform: network: {joined} nodes joined, {len(self.node_names)} nodes with PEs found"
-            raise ScenarioError(f"{found}, as many of each allowed")
+            found = f"platform: network: it joins {joined} nodes and {len(self.node_names)} have PEs"
+            raise ScenarioError(f"{found}; give as many of each")
 
     def _check_domains(self) -> None:
         found: dict[tuple[int, str], str] = {}

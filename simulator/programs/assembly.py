@@ -62,9 +62,7 @@ class _Meetings:
         known = self.known.setdefault(group, [])
         for number in known[first : first + count]:
             if self.operations[number] is not operation and self.operations[number] != operation:
-                raise ScenarioError(
-                    f"program: farm of {len(group)} processes: two unlike ones found, one for all allowed"
-                )
+                raise ScenarioError(f"program: farm of {len(group)} processes: two of them differ; give one for all")
         new = first + count - len(known)
         if new > 0:
             known += range(len(self.groups), len(self.groups) + new)
@@ -106,7 +104,7 @@ def assemble(program: Program) -> Columns:
         return program.assembled
     processes = len(program.operations)
     if not processes:
-        raise ScenarioError("program: 0 processes found, at least one allowed")
+        raise ScenarioError("program: it has no processes; give at least one")
     state = _Assembly(processes, everyone=tuple(range(processes)))
     sharing: dict[int, list[int]] = {}
     for process, row in enumerate(program.operations):
@@ -160,7 +158,7 @@ def _plan(
     for operation in row:
         if isinstance(operation, Loop):
             if operation.iterations < 0:
-                raise ScenarioError(f"program: loop: {operation.iterations} iterations found, at least 0 allowed")
+                raise ScenarioError(f"program: loop: it has {operation.iterations} iterations; give at least 0")
             what = f"program: a loop of {operation.iterations} iterations in {ids.size} processes"
             turns = math.prod((*shape, operation.iterations)) * ids.size
             check_room(what, float(turns) * PLACE_BYTES, instead="fewer processes or iterations need less")
@@ -226,7 +224,7 @@ def _slots(
         members = np.array(place.group(operation.group), dtype=np.int64)
         return expand(operation, ids, members, shape)
     if type(operation) not in _PRIMITIVES:
-        raise ScenarioError(f"program: operation {operation!r} found, one of simulator.programs.program allowed")
+        raise ScenarioError(f"program: {operation!r} is no operation; take one of simulator.programs.program")
     return [_PRIMITIVES[type(operation)](place, operation)]
 
 
@@ -301,8 +299,8 @@ def _per_process(state: _Assembly, ids: Ints, values: NDArray[Any], shape: tuple
     try:
         full = np.broadcast_to(values, (*shape, state.processes))
     except ValueError:
-        allowed = f"one that fits (iterations..., process) = {(*shape, state.processes)}"
-        raise ScenarioError(f"program: an array of shape {values.shape} found, {allowed} allowed") from None
+        wanted = f"one that fits (iterations..., process) = {(*shape, state.processes)}"
+        raise ScenarioError(f"program: an array has the shape {values.shape}; give {wanted}") from None
     return np.moveaxis(full[..., ids] if ids.size < state.processes else full, -1, 0)
 
 
@@ -311,9 +309,11 @@ def _group(state: _Assembly, ids: Ints, group: Group | None) -> Group:
         return state.everyone
     missing = set(ids.tolist()) - set(group)
     if missing:
-        raise ScenarioError(f"program: process {min(missing)}: a group without it found, groups of its own allowed")
+        raise ScenarioError(
+            f"program: process {min(missing)} is not in its group; give groups that hold their processes"
+        )
     if max(group) >= state.processes or min(group) < 0 or len(set(group)) < len(group):
-        raise ScenarioError(f"program: group {group} found, processes 0 to {state.processes - 1}, once each, allowed")
+        raise ScenarioError(f"program: {group} is no group; give processes 0 to {state.processes - 1}, once each")
     return group
 
 
@@ -392,10 +392,10 @@ def _farm(operation: Operation, group: Group) -> FarmTable:
         raise TypeError(operation)
     volumes = np.asarray(operation.volumes, dtype=np.float64)
     if volumes.ndim != 1 or not np.all(np.isfinite(volumes)) or np.any(volumes < 0):
-        raise ScenarioError("program: farm: volumes: one finite number of at least 0 for each unit allowed")
+        raise ScenarioError("program: farm: volumes: give one finite number of at least 0 for each unit")
     if operation.chunk < 1 or operation.pull_s < 0:
-        found = f"chunk {operation.chunk}, pull_s {operation.pull_s:g}"
-        raise ScenarioError(f"program: farm: {found} found, at least 1 and at least 0 allowed")
+        found = f"chunk is {operation.chunk} and pull_s {operation.pull_s:g}"
+        raise ScenarioError(f"program: farm: {found}; give at least 1 and at least 0")
     return FarmTable(volumes, operation.size, operation.chunk, operation.pull_s, group)
 
 

@@ -118,7 +118,7 @@ class Columns:
         """
         if self.amount.size and not (self.amount.min() >= 0 and self.amount.max() < np.inf):  # NaN fails both
             row = int(np.argmax(~np.isfinite(self.amount) | (self.amount < 0)))
-            raise ScenarioError(f"{self.place(row)}: {self.amount[row]:g} found, a finite number of at least 0 allowed")
+            raise ScenarioError(f"{self.place(row)}: it is {self.amount[row]:g}; give a finite number of at least 0")
         if not self.kind.size:
             return
         for column in (self.partner, self.source):
@@ -128,8 +128,8 @@ class Columns:
             wrong = messages & (column >= self.processes)
             if np.any(wrong):
                 row = int(np.argmax(wrong))
-                allowed = f"0 to {self.processes - 1} allowed"
-                raise ScenarioError(f"{self.place(row)}: process {column[row]} found, {allowed}")
+                known = f"give 0 to {self.processes - 1}"
+                raise ScenarioError(f"{self.place(row)}: there is no process {column[row]}; {known}")
 
     def place(self, row: int) -> str:
         """A row, for messages."""

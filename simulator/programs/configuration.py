@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from simulator.base.document import MOST_CONFIGURATIONS
 from simulator.base.errors import ScenarioError
+
+__all__ = ["AS_NOW", "MOST_CONFIGURATIONS", "MOST_PLACED", "MOST_PROCESSES", "Configuration"]
 
 AS_NOW = "as-now"
 """The configuration that says how the program is run today: what an advice gains is counted from it."""
-MOST_CONFIGURATIONS = 10_000
-"""Most configurations of a scenario: a sweep (`apportion whatif`) is for more."""
 MOST_PROCESSES = 1_000_000
 """Most processes of a configuration: ten times as many as the largest machines have nodes."""
 MOST_PLACED = 10_000_000
@@ -31,13 +32,13 @@ class Configuration:
     def __post_init__(self) -> None:
         where = f"configuration {self.name}"
         if not self.partition:
-            raise ScenarioError(f"{where}: partition: no process found, at least one allowed")
+            raise ScenarioError(f"{where}: partition: it has no process; give at least one")
         if any(units < 0 for units in self.partition) or not any(self.partition):
             raise ScenarioError(
-                f"{where}: partition: {list(self.partition)} found, units of at least 0, not all 0, allowed"
+                f"{where}: partition: it is {list(self.partition)}; give units of at least 0, not all 0"
             )
         if len(self.placement) != len(self.partition):
-            raise ScenarioError(f"{where}: placement: one PE per process allowed")
+            raise ScenarioError(f"{where}: placement: give one PE per process")
         if self.grid is not None and (min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.partition)):
             rows, columns = self.grid
             raise ScenarioError(

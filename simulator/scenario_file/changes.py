@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from simulator.base import units
+from simulator.base.document import Document, read_value
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_whole
 from simulator.scenario_file.scenario import Change
-from simulator.scenario_file.yaml_text import Document, read_value
 
 Expand = Callable[[str, Any], Mapping[str, Any]]
 """A field that names a model (`levels`, `domains`) and the entry that has it -> fields of it, written out."""
@@ -36,19 +36,19 @@ def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) ->
     Raises
     ------
     ScenarioError
-        Naming the path and what is allowed there.
+        Naming the path and what is there.
     """
     data, changes, fields = deepcopy(document.data), [], dict[tuple[str | int, ...], str]()
     for text in texts:
         path, equals, value = text.partition("=")
         path = path.strip()
         if not equals or not path:
-            raise ScenarioError(f"--set: {text!r} found, PATH=VALUE such as platform.nodes.0.memory=8GiB allowed")
+            raise ScenarioError(f"--set: {text!r} is no change; write PATH=VALUE, such as platform.nodes.0.memory=8GiB")
         field, holder = _find(data, path, expand)
         if field == ("extends",):
-            raise ScenarioError(f"--set {path}: {value!r} found, no other file allowed: the scenario has been read")
+            raise ScenarioError(f"--set {path}: the scenario has been read; name another file in its place")
         if field in fields:
-            raise ScenarioError(f"--set {path}: given twice found, each path once allowed")
+            raise ScenarioError(f"--set {path}: the path is given twice; leave one out")
         before = _held(holder, field[-1])
         after = _value(path, value.strip(), before)
         holder[field[-1]] = after
@@ -104,13 +104,13 @@ def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tu
         if len(parts) == 1:
             return parts[0], 1
         close = meant(parts[0], map(str, here))
-        raise ScenarioError(f"{parts[0]!r} not found in {where}, {_shown(map(str, here))} allowed{close}")
+        raise ScenarioError(f"there is no {parts[0]!r} in {where}; take {_shown(map(str, here))}{close}")
     if isinstance(here, list):
         names = [str(entry["name"]) for entry in here if isinstance(entry, dict) and "name" in entry]
         places = f"0 to {len(here) - 1}" if here else "nothing"
-        allowed = f"{_shown(names)} or {places}" if names else places
-        raise ScenarioError(f"{parts[0]!r} not found in {where}, {allowed} allowed{meant(parts[0], names)}")
-    raise ScenarioError(f"{parts[0]!r} not found in {where}, which holds {here!r}: no fields allowed")
+        known = f"{_shown(names)} or {places}" if names else places
+        raise ScenarioError(f"there is no {parts[0]!r} in {where}; take {known}{meant(parts[0], names)}")
+    raise ScenarioError(f"there is no {parts[0]!r} in {where}, which is {here!r} and has no fields")
 
 
 def _held(holder: Any, key: str | int) -> Any:
@@ -134,7 +134,7 @@ def _value(path: str, text: str, before: Any) -> Any:
     times = units.exact(factor[2]) or Decimal(0)
     if times <= 0:
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-        raise ScenarioError(f"--set {path}: {shown!r} found, a factor above 0, and at most 1.8e308, allowed")
+        raise ScenarioError(f"--set {path}: {shown!r} is no factor; give one above 0, and at most 1.8e308")
     times = times if factor[1] == "x" else 1 / times
     if isinstance(before, int | float) and not isinstance(before, bool):
         number = _finite(path, text, Decimal(repr(before)) * times)
@@ -142,7 +142,9 @@ def _value(path: str, text: str, before: Any) -> Any:
     found = units.amount(before) if isinstance(before, str) else None
     if found is None:
         there = "nothing" if before is None else repr(before)[:60]
-        raise ScenarioError(f"--set {path}: {text!r} found where the file says {there}, a value in its place allowed")
+        raise ScenarioError(
+            f"--set {path}: {text!r} changes a number, and the file says {there}; give a value in its place"
+        )
     number = _finite(path, text, (found[0] * times).normalize())
     return f"{number:f}{' ' + found[1] if found[1] else ''}"
 
@@ -150,5 +152,5 @@ def _value(path: str, text: str, before: Any) -> Any:
 def _finite(path: str, text: str, number: Decimal) -> Decimal:
     """A product that can still be written in full."""
     if number and abs(number.adjusted()) > _MOST_POWER:
-        raise ScenarioError(f"--set {path}: {text!r} makes {number:.3g}, between 1e-308 and 1e308 allowed")
+        raise ScenarioError(f"--set {path}: {text!r} makes {number:.3g}; make it a number between 1e-308 and 1e308")
     return number

@@ -5,16 +5,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
+from simulator.base.form import FileName, Form, Name, Names, Parameter, Size, one_of, text_or_list
 from simulator.models.resource import Method
 from simulator.platform.networks import Contention
+from simulator.platform.networks.link import LinkForm
+from simulator.platform.networks.topologies import AnyNetworkForm
 from simulator.programs.applications import APPLICATIONS, PARAMETERS
 from simulator.programs.applications.parameters import Field as ParameterField
 from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
-from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
-from simulator.scenario_file.network_forms import LinkForm, Names, NetworkForm, one_of, text_or_list
-from simulator.scenario_file.node_forms import MemoryUseForm, NodeForm
+from simulator.scenario_file.memory import MemoryUseForm
+from simulator.scenario_file.nodes import NodeForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
-from simulator.scenario_file.segs.forms import Expression, SegForm
+from simulator.scenario_file.segs import Expression, SegForm
 
 
 class NodesForm(Form):
@@ -26,13 +28,13 @@ class NodesForm(Form):
     """Nodes and kinds of nodes."""
     link: LinkForm | None = None
     """One message time between any two PEs, whoever else sends."""
-    network: NetworkForm | None = None
+    network: AnyNetworkForm | None = None
     """Links, routes over them, and what messages do that meet on one."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "NodesForm":
         if (self.link is None) == (self.network is None):
-            raise ValueError("either link or network allowed")
+            raise ValueError("give either link or network")
         return self
 
 
@@ -217,7 +219,7 @@ class ConfigurationForm(Form):
     @model_validator(mode="after")
     def _placed_one_way(self) -> "ConfigurationForm":
         if self.pes is not None and self.allocation is not None:
-            raise ValueError("either pes or allocation allowed")
+            raise ValueError("give pes or allocation, not both")
         return self
 
 
@@ -243,4 +245,4 @@ class ScenarioForm(Form):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Where the draws start: the same seed, the same results."""
     notes: list[str] = Field(default=[])
-    """Lines that are told with the warnings of every result; `--resolved` writes here what is predicted or rescaled."""
+    """Lines that stand with the warnings of every result; `--resolved` writes here what is predicted or rescaled."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
+from simulator.platform.named_files import NamedFiles
 from simulator.programs.applications.parameters import Parameters
-from simulator.scenario_file.named_files import NamedFiles
 
 KEY = "hpl_dat"
 BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}
@@ -20,7 +20,7 @@ _LIMIT_BYTES = 2**20
 def with_hpl_dat(parameters: Parameters, named: NamedFiles) -> tuple[dict[str, float | str], tuple[str, ...]]:
     """Parameters with those of the HPL.dat that they name in its place, and what is to be known of it.
 
-    What is said beside it holds in place of the file's: so one of several values is chosen.
+    What is said next to it holds in place of the file's: so one of several values is chosen.
 
     Raises
     ------
@@ -32,12 +32,12 @@ def with_hpl_dat(parameters: Parameters, named: NamedFiles) -> tuple[dict[str, f
     path = str(parameters[KEY])
     lines = files.read_text(named.path(path), limit_bytes=_LIMIT_BYTES).splitlines()
     if len(lines) < _NEEDED:
-        raise ScenarioError(f"{path}: {len(lines)} lines found, HPL.dat's 31 allowed")
+        raise ScenarioError(f"{path}: the file has {len(lines)} lines and HPL.dat has 31; name one")
     found = {name: _values(path, lines, name) for name in _LISTS}
     said: dict[str, float | str] = {name: value for name, value in parameters.items() if name != KEY}
     for name, listed in _CHOICES.items():
         if name not in said:
-            said[name] = _only(path, found, listed, f"{name} beside {KEY} chooses")
+            said[name] = _only(path, found, listed, f"{name} next to {KEY} chooses")
     if "broadcast" not in parameters:
         said["broadcast"] = _broadcast(path, int(said["broadcast"]))
     rows = set(found["Ps"])
@@ -46,7 +46,7 @@ def with_hpl_dat(parameters: Parameters, named: NamedFiles) -> tuple[dict[str, f
         advice = "write Ps of 1 here, and the grid in the configuration, such as grid: [2, 4]"
         raise ScenarioError(f"{path}:{_LISTS['Ps'][1]}: Ps: the file asks for {grids}: {advice}")
     deep = max(found["DEPTHs"])
-    notes = (f"{path}: a look-ahead of {deep} found, simulated without",) if deep else ()
+    notes = (f"{path}: the look-ahead of {deep} is not simulated",) if deep else ()
     return said, notes
 
 
@@ -54,15 +54,15 @@ def _values(path: str, lines: list[str], name: str) -> list[int]:
     counted, listed = _LISTS[name]
     (count,) = _integers(path, lines, counted, 1, f"number of {name}")
     if not 1 <= count <= 20:
-        raise ScenarioError(f"{path}:{counted}: number of {name}: {count} found, 1 to 20 allowed")
+        raise ScenarioError(f"{path}:{counted}: number of {name} is {count}; give 1 to 20")
     return _integers(path, lines, listed, count, name)
 
 
 def _integers(path: str, lines: list[str], line: int, count: int, name: str) -> list[int]:
     words = lines[line - 1].split()[:count]
     if len(words) < count or not all(units.to_whole(word) is not None for word in words):
-        found, allowed = (" ".join(words) or "nothing")[:60], f"{count} integers at the line's start allowed"
-        raise ScenarioError(f"{path}:{line}: {name}: {found!r} found, {allowed}")
+        found = (" ".join(words) or "nothing")[:60]
+        raise ScenarioError(f"{path}:{line}: {name}: {found!r} stands there; begin the line with {count} integers")
     return [int(word) for word in words]
 
 
@@ -70,12 +70,12 @@ def _only(path: str, found: Mapping[str, list[int]], name: str, advice: str) -> 
     values = sorted(set(found[name]))
     if len(values) > 1:
         shown = ", ".join(map(str, values))
-        raise ScenarioError(f"{path}:{_LISTS[name][1]}: {name}: {shown} found, one value allowed: {advice}")
+        raise ScenarioError(f"{path}:{_LISTS[name][1]}: {name}: there are {shown}; leave one value: {advice}")
     return values[0]
 
 
 def _broadcast(path: str, number: int) -> str:
     if number not in BROADCASTS:
-        allowed = ", ".join(f"{known} ({name})" for known, name in BROADCASTS.items())
-        raise ScenarioError(f"{path}:{_LISTS['BCASTs'][1]}: BCASTs: {number} found, {allowed} allowed")
+        known = ", ".join(f"{one} ({name})" for one, name in BROADCASTS.items())
+        raise ScenarioError(f"{path}:{_LISTS['BCASTs'][1]}: BCASTs: {number} is not simulated; take {known}")
     return BROADCASTS[number]

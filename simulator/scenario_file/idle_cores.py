@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from simulator.base.errors import some_names
+from simulator.base.names import compact
 from simulator.programs.configuration import Configuration
-from simulator.scenario_file.names import compact
 from simulator.scenario_file.scenario import Scenario
 
 MOST_GROUPS = 3

@@ -1,30 +1,56 @@
-"""Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen `Scenario`, and back to YAML."""
+"""Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen Scenario, each fault at its place."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simulator.base.errors import ScenarioError, meant
+import numpy as np
+
+from simulator.base.document import Document, read_value
+from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.base.faults import Faults, validated
+from simulator.base.names import all_names, check_known, counted, expanded, how_many
 from simulator.base.shipped import locate
+from simulator.models.resource import HardwareModel
+from simulator.platform.domains import DomainsModelForm
+from simulator.platform.loads import LoadForm
+from simulator.platform.named_files import NamedFiles
 from simulator.platform.nodes import Platform
+from simulator.programs.applications import make_work
+from simulator.programs.applications.work import Shape
+from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
+from simulator.programs.graphs.nodes import Seg
+from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.changes import with_changes
-from simulator.scenario_file.domain_forms import DomainsModelForm
 from simulator.scenario_file.dump import dump_scenario
 from simulator.scenario_file.extending import read_extended
-from simulator.scenario_file.faults import validated
-from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformFileForm, ScenarioForm
-from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
-from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import counted
-from simulator.scenario_file.node_forms import LevelsModelForm, LoadForm
-from simulator.scenario_file.platforms import make_platform
-from simulator.scenario_file.resolve import resolve
-from simulator.scenario_file.scenario import Change, Scenario
+from simulator.scenario_file.forms import (
+    ApplicationForm,
+    ConfigurationForm,
+    NodesForm,
+    PlatformFileForm,
+    ScenarioForm,
+    SegApplicationForm,
+    StepForm,
+)
+from simulator.scenario_file.hpl_dat import with_hpl_dat
+from simulator.scenario_file.memory import LevelsModelForm, level_data
+from simulator.scenario_file.platforms import MadePlatform, Measured, make_platform, measured_on, told, use_of
+from simulator.scenario_file.scenario import (
+    Application,
+    Change,
+    Extrapolation,
+    Scenario,
+    check_memory,
+    check_routes,
+    with_derived_speeds,
+)
 from simulator.scenario_file.schemas import KINDS, file_schema
-from simulator.scenario_file.yaml_text import Document, read_value
+from simulator.scenario_file.segs import load_seg, seg_of
 
 __all__ = [
     "Template",
@@ -37,6 +63,248 @@ __all__ = [
     "scenario_schema",
     "template_of",
 ]
+
+
+def seg_application(
+    form: SegApplicationForm, document: Document, named: NamedFiles, *, platform: Platform
+) -> Application:
+    """The application that a form means, on a platform whose PEs have resource models.
+
+    Raises
+    ------
+    ScenarioError
+        With one line per fault, at its place.
+    """
+    seg = _graph(form, document, named)
+    with document.at("application"):
+        if form.model is not None:
+            raise ScenarioError("model: the costs of seg follow from resource models; leave the model out")
+        for pe in platform.pes:
+            if form.kernel in pe.speeds:
+                found = f"kernel: {pe.name} has speeds of {form.kernel!r}, and those of seg follow from its resource"
+                raise ScenarioError(f"{found}; give another name")
+        work = make_seg_work(seg, _asked(form), _resources(platform))
+    memory = None if form.memory is None else form.memory.use()
+    return Application(form.name, form.kernel, form.parameters, memory=memory, prepared=work)
+
+
+def _graph(form: SegApplicationForm, document: Document, named: NamedFiles) -> Seg:
+    if isinstance(form.graph, str):
+        with document.at("application", "graph"):
+            return load_seg(named.path(form.graph))
+    return seg_of(form.graph, document, at=("application", "graph"))
+
+
+def _asked(form: SegApplicationForm) -> Asked:
+    steps = {
+        name: (step.graph, step.arguments) if isinstance(step, StepForm) else (step, {})
+        for name, step in form.steps.items()
+    }
+    return Asked(
+        form.template,
+        form.units,
+        form.parameters,
+        form.iterations,
+        steps,
+        form.messages,
+        form.grid_rows,
+        form.footprint,
+        form.resource_model,
+    )
+
+
+def _resources(platform: Platform) -> tuple[HardwareModel, ...]:
+    """The unlike resource models of the PEs that have one."""
+    found = {id(pe.resource): pe.resource for pe in platform.pes if pe.resource is not None}
+    if not found:
+        name = platform.pes[0].name
+        raise ScenarioError(f"resource_model: no PE has a resource model; give one to PEs such as {name}")
+    return tuple(found.values())
+
+
+def resolve(
+    form: ScenarioForm, document: Document, named: NamedFiles, *, measured: Measured, oversized: bool = False
+) -> Scenario:
+    """The scenario that a file means.
+
+    Parameters
+    ----------
+    measured
+        Levels that speeds were measured on, where the command line sets others.
+    oversized
+        Take configurations that memory and swap do not hold.
+
+    Raises
+    ------
+    ScenarioError
+        With file, line, column and field.
+    """
+    made, application, told_of_it = _parts(form, document, named, replace(measured, application=form.application))
+    platform = made.platform
+    if application.prepared is not None:
+        with document.at("application"):
+            platform = with_derived_speeds(platform, application.kernel, application.prepared)
+    _check_kernel(platform, application.kernel, document)
+    places = {pe.name: index for index, pe in enumerate(platform.pes)}
+    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
+    if form.truths is not None and form.truths > form.replications:
+        with faults.at("truths"):
+            raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
+    scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
+    configurations, placed = [], 0
+    for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
+        with faults.at("configurations", name, once=True):
+            _check_name(name)
+            placement = _placement(entry, document, places, name=name)
+            placed += len(placement)
+            if placed > MOST_PLACED:
+                raise ScenarioError(
+                    f"the configurations up to here have {placed} processes; give at most {MOST_PLACED} to all"
+                )
+            partition = _partition(entry, application, document, len(placement), name=name)
+            configuration = Configuration(name, partition, placement, _grid(entry))
+            _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
+            configurations.append(configuration)
+    faults.tell()
+    scenario = replace(scenario, configurations=tuple(configurations))
+    if not made.extrapolations:
+        return scenario
+    found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
+    notes = (*notes, *dict.fromkeys(line for one in found for line in told(one)))
+    return replace(scenario, notes=notes, extrapolations=found)
+
+
+def _parts(
+    form: ScenarioForm, document: Document, named: NamedFiles, measured: Measured
+) -> tuple[MadePlatform, Application, tuple[str, ...]]:
+    """Platform, application and what is to be known of it; faults of both, where the application needs no platform."""
+    faults = Faults(document)
+    with faults.at("platform"):
+        made = make_platform(form.platform, document, named, measured=measured)
+    if faults.lines and not isinstance(form.application, SegApplicationForm):
+        with faults.at("application"):
+            _application(form.application, document, named, platform=None)
+    faults.tell()
+    return made, *_application(form.application, document, named, platform=made.platform)
+
+
+def _needed(scenario: Scenario, found: Extrapolation) -> float:
+    """The largest problem size of the computations on PEs whose speeds are taken to other levels."""
+    here = {number for number, pe in enumerate(scenario.platform.pes) if pe.speeds.get(found.kernel) is found.band}
+    largest = 0.0
+    for configuration in scenario.configurations:
+        compute = scenario.application.work.compute(sum(units > 0 for units in configuration.partition))
+        for pe, units in zip(configuration.placement, configuration.partition, strict=True):
+            if pe in here and units:
+                largest = max(largest, float(np.max(compute(units).size)))
+    return largest
+
+
+def _check_kernel(platform: Platform, kernel: str, document: Document) -> None:
+    """Refuse a kernel that no PE has."""
+    known = sorted({name for pe in platform.pes for name in pe.speeds})
+    if kernel not in known:
+        there = f"name one that they have ({some_names(known)})" if known else "they have no speeds; add some"
+        with document.at("application", "kernel"):
+            raise ScenarioError(f"no PE has a speed of kernel {kernel!r}; {there}{meant(kernel, known)}")
+
+
+def _check_name(name: str) -> None:
+    """Refuse `as now`, `as_now` and the like, which nobody would count gains from."""
+    if name != AS_NOW and re.sub(r"[\W_]", "", name.lower()) == AS_NOW.replace("-", ""):
+        raise ScenarioError(f"the configuration that gains are counted from is called {AS_NOW}; write {AS_NOW} here")
+
+
+def _check(scenario: Scenario, configuration: Configuration, platform: Platform, *, oversized: bool) -> None:
+    program = scenario.program(configuration)
+    if lacking := platform.without_speed(scenario.application.kernel, scenario.placed(configuration).tolist()):
+        raise ScenarioError(f"platform: {lacking}; add one to its speeds, or run no process there")
+    if not oversized:
+        check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
+    check_routes(platform, configuration, program)
+
+
+def _placement(form: ConfigurationForm, document: Document, places: Mapping[str, int], *, name: str) -> tuple[int, ...]:
+    """Index of the PE of each process."""
+    here = ("configurations", name)
+    if form.allocation is not None:
+        found, number = [], 0
+        for pattern, processes in form.allocation.items():
+            with document.at(*here, "allocation", pattern):
+                number += how_many(pattern) * max(1, processes)
+                _check_processes(number)
+                for pe in expanded(pattern):
+                    check_known(pe, places, what="PE")
+                    found += [places[pe]] * processes
+        return tuple(found)
+    if form.pes is None and isinstance(form.partition, str):
+        return tuple(range(len(places)))
+    if form.pes is None:
+        with document.at(*here, "partition"):
+            if len(form.partition) > len(places):
+                there = f"{_parts_of(form.partition)}, for one process on each of {len(places)} PEs"
+                raise ScenarioError(f"{there}; say with pes or allocation where more processes run")
+        return tuple(range(len(form.partition)))
+    with document.at(*here, "pes"):
+        names = all_names(form.pes)
+        for pe in names:
+            check_known(pe, places, what="PE")
+        return tuple(places[pe] for pe in names)
+
+
+def _parts_of(partition: Sequence[object]) -> str:
+    return f"it has {len(partition)} part{'' if len(partition) == 1 else 's'}"
+
+
+def _check_processes(number: int) -> None:
+    if number > MOST_PROCESSES:
+        raise ScenarioError(f"these are {number} processes up to here; give at most {MOST_PROCESSES}")
+
+
+def _partition(
+    form: ConfigurationForm, application: Application, document: Document, processes: int, *, name: str
+) -> tuple[int, ...]:
+    """Units per process: as listed, or the application's in equal parts, the first ones one larger."""
+    if not isinstance(form.partition, str):
+        with document.at("configurations", name, "partition"):
+            if len(form.partition) != processes:
+                where = "allocation" if form.allocation is not None else "pes"
+                placed = f"{where} places {processes}; write a part for each process"
+                raise ScenarioError(f"{_parts_of(form.partition)}, and {placed}")
+        return tuple(form.partition)
+    with document.at("configurations", name):
+        if not processes:
+            raise ScenarioError("allocation: it places no process; place at least one")
+    share, rest = divmod(application.work.units, processes)
+    even = tuple(share + (process < rest) for process in range(processes))
+    grid = _grid(form)
+    if grid is None or grid not in application.work.grids(processes):
+        return even  # the grid's fault comes with the program's
+    return application.work.fitting(even, grid)
+
+
+def _grid(form: ConfigurationForm) -> Shape | None:
+    return None if form.grid is None else (form.grid[0], form.grid[1])
+
+
+def _application(
+    form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform | None
+) -> tuple[Application, tuple[str, ...]]:
+    """What runs, and what is to be known of it."""
+    if isinstance(form, SegApplicationForm) and platform is not None:
+        return seg_application(form, document, named, platform=platform), ()
+    with document.at("application", "parameters", "hpl_dat"):
+        parameters, notes = with_hpl_dat(form.parameters, named) if form.name == "hpl" else (form.parameters, ())
+    model = None
+    if form.model is not None:
+        with document.at("application", "model"):
+            model = named.runtime_model(form.model)
+    with document.at("application"):
+        make_work(form.name, parameters, model)  # which says what is wrong with it
+    nodes = () if platform is None else platform.nodes
+    matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in nodes)
+    memory = use_of(form) if matters else None
+    return Application(form.name, form.kernel, parameters, model, memory=memory), notes
 
 
 @dataclass(frozen=True)
@@ -177,7 +445,7 @@ def scenario_schema(kind: str = "scenario") -> str:
         For any other.
     """
     if kind not in KINDS:
-        raise ScenarioError(f"--schema: {kind!r} found, one of {', '.join(KINDS)} allowed{meant(kind, KINDS)}")
+        raise ScenarioError(f"--schema: there is no schema of {kind!r}; take {', '.join(KINDS)}{meant(kind, KINDS)}")
     return file_schema(kind)
 
 
@@ -214,13 +482,13 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
 def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
     """Fields of a node that come of a model, written out so that a part of one can be set."""
     if field == "levels":
-        return {"levels": written_out(LevelsModelForm.model_validate(entry["levels"]), named)}
-    told = named.neighbours_data(DomainsModelForm.model_validate(entry["domains"]).model)
+        return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
+    told = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
     return {"domains": told["domains"], "uses": {**told.get("uses", {}), **(entry.get("uses") or {})}}
 
 
 def _told(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
-    """What is to be known of changes beside speeds."""
+    """What is to be known of changes other than of speeds."""
     lines = []
     for change in changes:
         parts = change.path.split(".")

@@ -12,9 +12,8 @@ from simulator.base.machine import affinity, this_machine, this_topology
 from simulator.base.provenance import provenance
 from simulator.platform.foreign import check_same_machine, read_hwloc
 from simulator.scenario_file.joined import MOST_DAYS
-from simulator.scenario_file.joined.documents import kind_of, read_document
-from simulator.scenario_file.joined.doubts import doubts
-from simulator.scenario_file.joined.inputs import make_node_document, node_of
+from simulator.scenario_file.joined.inputs import kind_of, make_node_document, node_of, read_document
+from simulator.scenario_file.joined.kinds import doubts
 from simulator.scenario_file.node_block import node_block, node_name, ranges
 
 
@@ -88,7 +87,7 @@ def describe_node(
 def _model(path: Path, wanted: str, inputs: dict[str, str]) -> dict[str, Any]:
     document, inputs[str(path)] = read_document(path)
     if (kind := kind_of(document, path)) != wanted:
-        raise ScenarioError(f"{path}: kind {kind!r} found, {wanted!r} allowed with --{wanted}")
+        raise ScenarioError(f"{path}: the file is of kind {kind!r}; name one of kind {wanted!r} with --{wanted}")
     return document
 
 
@@ -101,5 +100,5 @@ def _notes() -> list[str]:
     free = units.show_size(machine.memory_available_bytes)
     return [
         f"affinity: processors {ranges(affinity())}; {granted}; {free} available",
-        f"{machine.system}; governor {machine.governor or 'not told'}; load {load} over 1, 5 and 15 minutes",
+        f"{machine.system}; governor {machine.governor or 'not known'}; load {load} over 1, 5 and 15 minutes",
     ]

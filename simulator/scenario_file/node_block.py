@@ -1,17 +1,123 @@
-"""The YAML block of a node from what is known of a machine: what a scenario can use as fields, the rest as comments."""
+"""The YAML block of a node from what is known of a machine: fields where a scenario has them, the rest as comments."""
 
 import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from simulator.base import units
-from simulator.base.machine import Core, SharedCache, Topology
+from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, Core, SharedCache, Topology
+from simulator.base.names import compact, expanded
+from simulator.base.units import write_duration, write_size
 from simulator.models.memory import MemoryLevel
-from simulator.scenario_file.names import expanded
-from simulator.scenario_file.proposed_domains import cache_groups, flow, to_measure
-from simulator.scenario_file.quantities import duration, size
+
+Groups = tuple[tuple[int, ...], ...]
+"""Places of PEs, group by group."""
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CacheGroups:
+    """Caches of one level and size that several PEs share."""
+
+    name: str
+    """`L3`."""
+    size_bytes: int
+    groups: Groups
+    """The PEs of each cache that two or more share."""
+
+    def entries(self, labels: Sequence[str], level: str | None = None) -> list[Data]:
+        """The domains as a file writes them.
+
+        Parameters
+        ----------
+        labels
+            The names of the PEs in their order, with `{node}` in them.
+        level
+            What the node's `levels` call it, whose capacity then holds, and which says itself that all PEs share it;
+            None: they do not have it.
+        """
+        if level is not None and len(self.groups[0]) == len(labels):
+            return []  # the level is `shared`
+        of_it = {"kind": "cache", "level": level or self.name}
+        capacity = {"capacity": write_size(self.size_bytes)} if level is None else {}
+        return [of_it | who | capacity for who in whose(self.groups, labels)]
+
+
+def whose(groups: Groups, labels: Sequence[str]) -> list[Data]:
+    """Fields that say whose domains these are: none where all PEs share one, `each` where they follow one another."""
+    width = len(groups[0])
+    in_order = [tuple(range(first, min(first + width, len(labels)))) for first in range(0, len(labels), width)]
+    if list(groups) == in_order:
+        return [{}] if len(groups) == 1 else [{"each": width}]
+    return [{"pes": _named([labels[place] for place in group])} for group in groups]
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    pattern = compact(names) if len(names) > 2 else None
+    return [pattern] if pattern else list(names)
+
+
+def cache_groups(cpus: Sequence[int], caches: Iterable[CacheUnit]) -> tuple[CacheGroups, ...]:
+    """The shared caches of PEs on these logical processors, the nearest first; those of instructions left out."""
+    places = {cpu: place for place, cpu in enumerate(cpus)}
+    found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    for cache in caches:
+        members = tuple(sorted(places[cpu] for cpu in cache.cpus if cpu in places))
+        if len(members) > 1 and cache.kind not in (INSTRUCTION, MEMORY_SIDE):
+            found.setdefault((cache.level, cache.size_bytes), []).append(members)
+    return tuple(
+        CacheGroups(f"L{level}", held, tuple(sorted(groups))) for (level, held), groups in sorted(found.items())
+    )
+
+
+def counted_groups(caches: Iterable[SharedCache], pe_count: int) -> tuple[CacheGroups, ...]:
+    """The same where only numbers are known: PEs that follow one another are taken to share."""
+    found = []
+    for cache in caches:
+        if cache.most_pes > 1 and cache.kind not in (INSTRUCTION, MEMORY_SIDE):
+            firsts = range(0, pe_count, cache.most_pes)
+            groups = (tuple(range(first, min(first + cache.most_pes, pe_count))) for first in firsts)
+            found.append(CacheGroups(cache.name, cache.size_bytes, tuple(one for one in groups if len(one) > 1)))
+    return tuple(found)
+
+
+def to_measure(topology: Topology, labels: Sequence[str]) -> list[str]:
+    """Domains of which the system does not say what they deliver, as lines to be filled in: memory, siblings, clock."""
+    places = {core.cpu: place for place, core in enumerate(topology.pes)}
+    groups = tuple(
+        members
+        for unit in topology.numa
+        if (members := tuple(sorted(places[cpu] for cpu in unit.cpus if cpu in places)))
+    )
+    told = [
+        f"- {{kind: memory, {_flow(who)}capacity: 20GB/s}}  # of the NUMA node; the figure is made up"
+        for who in whose(groups or (tuple(range(len(labels))),), labels)
+    ]
+    if any(core.siblings for core in topology.pes):
+        threads = 1 + max(len(core.siblings) for core in topology.pes)
+        shares = ", ".join(["1", *["0.6"] * (threads - 1)])
+        told.append(f"- {{kind: core, each: {threads}, shares: [{shares}]}}  # if SMT siblings become PEs; made up")
+    return [*told, f"- {{kind: clock, shares: [1{', 1' * (len(labels) - 1)}]}}  # by how many compute; made up"]
+
+
+def flow(entry: Data) -> str:
+    """An entry on one line."""
+    return f"{{{_flow(entry).removesuffix(', ')}}}"
+
+
+def _flow(entry: Data) -> str:
+    def shown(value: Any) -> str:
+        return f"[{', '.join(shown(one) for one in value)}]" if isinstance(value, list) else _text(value)
+
+    return "".join(f"{key}: {shown(value)}, " for key, value in entry.items())
+
+
+def _text(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) and ("{" in value or "[" in value) else str(value)
+
 
 WIDTH = 116
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -59,9 +165,9 @@ def node_block(
     expanded(name)
     lines = [*_comments([*described(topology), *notes]), f"- name: {_quoted(name)}"]
     if topology.memory_bytes is not None:
-        lines.append(f"  memory: {size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
+        lines.append(f"  memory: {write_size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
         if topology.swap_bytes is not None:
-            lines.append(f"  swap: {size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
+            lines.append(f"  swap: {write_size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
     lines += _levels(topology, levels)
     measured = neighbours is not None
     lines += [f"  domains: {{model: {_quoted(str(neighbours))}}}"] if measured else _domains(topology, levels)
@@ -91,7 +197,7 @@ def described(topology: Topology) -> list[str]:
     smt = f" with {threads} hardware threads (SMT)" if threads > cores else ""
     quota = "no CPU quota" if topology.quota_cores is None else f"CPU quota of {topology.quota_cores:g} cores"
     lines = [
-        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not told'}; told by {topology.source}",
+        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not known'}; from {topology.source}",
         f"{pes} PEs: {cores} physical cores{smt} that may be used, {quota}",
     ]
     kinds = [core.kind for core in topology.pes]
@@ -100,12 +206,12 @@ def described(topology: Topology) -> list[str]:
     if topology.packages:
         lines.append("packages: " + "; ".join(f"processors {ranges(cpus)}" for cpus in topology.packages))
     for unit in topology.numa:
-        told = "memory not told" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
+        told = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
         where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
         lines.append(f"NUMA node {unit.number}: {where}, {told}")
     lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
-    memory = "not told" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
-    swap = "not told" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
+    memory = "not known" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
+    swap = "not known" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
     return [*lines, f"memory {memory}, swap {swap}"]
 
 
@@ -144,7 +250,7 @@ def shared_levels(
     for level in levels[:-1]:
         best = _nearest(caches, level)
         if best is None:
-            notes.append(f"level {level.name}: no cache of about its capacity is told; taken as each PE's own")
+            notes.append(f"level {level.name}: no cache of about its capacity is known; taken as each PE's own")
         shared = best is not None and best.most_pes > 1 and best.instances == 1
         found.append(replace(level, shared=shared, capacity_bytes=float(round(level.capacity_bytes))))
     found += [replace(level, shared=True) for level in levels[-1:]]
@@ -175,8 +281,8 @@ def _domains(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
     head = ["  domains:", *(f"    - {flow(entry)}" for entry in entries)] if entries else []
     intent = "    " if entries else "  "
     said = [
-        *(["domains as the system tells them: virtual machines lie about what is shared"] if entries else []),
-        "what neighbours cost is not told by the system: `apportion calibrate neighbours -o neighbours.json`",
+        *(["domains as the system reports them: virtual machines lie about what is shared"] if entries else []),
+        "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
         "measures it, then write domains: {model: neighbours.json}; or fill in what you know:",
         *([] if entries else ["domains:"]),
         *(line if entries else f"  {line}" for line in to_measure(topology, labels)),
@@ -195,7 +301,7 @@ def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
             "  # levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
         ]
         return lines + [
-            f"  #   - {{name: {cache.name}, capacity: {size(cache.size_bytes)}, "
+            f"  #   - {{name: {cache.name}, capacity: {write_size(cache.size_bytes)}, "
             f"shared: {'true' if cache.most_pes > 1 else 'false'}}}  # {cache_line(cache, topology.pe_count)}"
             for cache in topology.shared_caches()
         ]
@@ -204,8 +310,8 @@ def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
 
 def level_text(level: MemoryLevel) -> str:
     """A memory level as a YAML flow mapping."""
-    capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {size(level.capacity_bytes)}, "
-    times = f"latency: {duration(level.latency_s)}, gap: {duration(level.gap_s)}"
+    capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {write_size(level.capacity_bytes)}, "
+    times = f"latency: {write_duration(level.latency_s)}, gap: {write_duration(level.gap_s)}"
     return f"{{name: {_quoted(level.name)}, {capacity}{times}, shared: {'true' if level.shared else 'false'}}}"
 
 

@@ -1,57 +1,129 @@
-"""From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
+"""From what a file says of PEs and nodes to a Platform, with speeds taken to levels that the command line sets."""
 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from simulator.base import units
+from simulator.base.document import Document, PlacedError
 from simulator.base.errors import ScenarioError
-from simulator.load_traces import trace_column
-from simulator.models.load import LoadTrace
-from simulator.models.memory.levels import SWAP
+from simulator.base.faults import Faults
+from simulator.base.names import MAX_NAMES, counted, first_name, how_many
+from simulator.models.memory.levels import SWAP, WORD_BYTES, MemoryUse, resident_levels
 from simulator.models.neighbours import KernelUses, SharingDomain
+from simulator.models.predicted_speed import KERNEL_USES, cache_uses, rescaled
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
+from simulator.platform.domains import NODE, DomainsModelForm, PEsOf, sharing, with_sharers
 from simulator.platform.foreign import read_simgrid
-from simulator.platform.networks import Link, Network
+from simulator.platform.named_files import NamedFiles, Site
+from simulator.platform.networks import Network
+from simulator.platform.networks.link import AnyLinkForm, Maker
+from simulator.platform.networks.network import WHERE
+from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import PE, Load, Node, Platform, plain_name
-from simulator.scenario_file.domain_forms import DomainsModelForm
-from simulator.scenario_file.domains import PEsOf, load_demands, sharing, told_by_domains
-from simulator.scenario_file.faults import Faults
-from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
-from simulator.scenario_file.memory_levels import (
-    KnownMemory,
-    Levels,
-    Measured,
-    known_of,
-    levels_of,
-    on_other_levels,
-    predicted_speed,
-    swap_of,
-    use_of,
-    uses_of_model,
-)
-from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import MAX_NAMES, counted, first_name, how_many
-from simulator.scenario_file.network_forms import StarForm, TreeForm
-from simulator.scenario_file.networks import LinkSource, Maker, check_links, link_maker, make_network, message_model
-from simulator.scenario_file.node_forms import (
-    BandForm,
-    FunctionForm,
-    LoadForm,
-    ModelForm,
-    NodeForm,
-    PEForm,
-    PredictedForm,
-    ResourcePEForm,
-    SurfaceForm,
-    TraceForm,
-)
+from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformForm, ScenarioForm, SimgridForm
+from simulator.scenario_file.memory import KnownMemory, Levels, PredictedForm, level_differences
+from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import Extrapolation
-from simulator.scenario_file.yaml_text import Document, PlacedError
+from simulator.scenario_file.speeds import BandForm, ModelForm
 
-NODE = "{node}"
+
+def use_of(form: ApplicationForm) -> MemoryUse | None:
+    """How the application's kernel uses memory: as the file says, or as is known of a kernel of ours."""
+    if form.memory is not None:
+        return form.memory.use()
+    return KERNEL_USES.get(form.kernel) if form.model is None else None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What speeds were measured on, where the command line sets other levels."""
+
+    memory: Mapping[int, KnownMemory]
+    """Levels in the file by the place of a node's entry; only entries whose levels are set."""
+    application: ApplicationForm
+
+
+def measured_on(form: ScenarioForm, document: Document, changed: Document, named: NamedFiles) -> Measured:
+    """The levels that a file's speeds were measured on."""
+    if not isinstance(form.platform, NodesForm):
+        return Measured({}, form.application)
+    places = [("platform", "nodes", place, "levels") for place in range(len(form.platform.nodes))]
+    touched = [place for place, field in enumerate(places) if changed.settings_at(field)]
+    found = {}
+    for place in touched:
+        node = form.platform.nodes[place]
+        found[place] = node.known_memory(document, named, here=("platform", "nodes", place))
+    return Measured(found, form.application)
+
+
+def uses_of_model(known: KnownMemory, application: ApplicationForm, band: SpeedBand | None) -> dict[str, KernelUses]:
+    """What the application's kernel takes of shared caches by all that a model says; none where levels say it all."""
+    use = use_of(application)
+    if use is None or band is None or known.model is None or not known.model.knows_more(use):
+        return {}
+    here, there = resident_levels(known.now), resident_levels(known.levels)
+    found = cache_uses(band, use, measured=there, changed=here, model=known.model)
+    return {application.kernel: found} if found.demands else {}
+
+
+def on_other_levels(
+    band: SpeedBand, measured: KnownMemory, changed: Levels, use: MemoryUse | None, *, node: str, pes: str, kernel: str
+) -> Extrapolation | None:
+    """A measured band, taken to other levels by the memory model; None where they are the same.
+
+    Raises
+    ------
+    ScenarioError
+        If levels or the kernel's accesses are not known.
+    """
+    before, after = resident_levels(measured.levels), resident_levels(changed)
+    differences = tuple(level_differences(before, after))
+    if not differences:
+        return None
+    if not before or not after:
+        where = "the file has none, on which it was measured" if not before else "there are none"
+        raise ScenarioError(f"levels: {where}; the speed of {kernel} on {pes} is taken from them to those set")
+    if use is None:
+        known = ", ".join(KERNEL_USES)
+        why = f"the speed of {kernel} on {pes} is taken to other levels by it"
+        advice = f"give accesses_per_unit, alpha, run_words (they are known of {known})"
+        raise ScenarioError(f"application.memory is missing, and {why}; {advice}")
+    result = rescaled(band, use, measured=before, changed=after, model=measured.model)
+    return Extrapolation(
+        node=node,
+        pes=pes,
+        kernel=kernel,
+        levels=differences,
+        beyond_levels=measured.beyond_levels(use),
+        lowest_factor=float(result.factors.min()),
+        highest_factor=float(result.factors.max()),
+        compute_part_s=result.compute_part_s,
+        compute_part_cut_off=result.cut_off,
+        memory_share=float(result.memory_shares.max()),
+        measured_elements=(float(band.sizes[0]), float(band.sizes[-1])) if band.sizes.size > 1 else None,
+        needed_elements=0.0,
+        band=result.band,
+    )
+
+
+def told(found: Extrapolation) -> list[str]:
+    """Lines that say how far a rescaled speed goes beyond what was measured."""
+    factors = f"{found.lowest_factor:.3g} to {found.highest_factor:.3g}"
+    head, share = f"speed of {found.kernel} on {found.pes}:", f"up to {found.memory_share:.0%} of the time in memory"
+    changed = "; ".join(found.levels)
+    model = "the memory model" + (f" ({found.beyond_levels})" if found.beyond_levels else "")
+    lines = [f"{head} not measured with {changed}: the measured one times {factors} by {model}, {share}"]
+    if found.compute_part_cut_off:
+        lines.append(f"{head} by the memory model its accesses take longer than was measured in all: none is computing")
+    if found.measured_elements is None:
+        lines.append(f"{head} one speed for all sizes was given, not a measured band")
+    elif found.needed_elements > found.measured_elements[1]:
+        size = units.show_size(WORD_BYTES * found.needed_elements)
+        beyond = found.needed_elements / found.measured_elements[1]
+        lines.append(f"{head} {size} of data needed, {beyond:.3g} times the largest measured: constant beyond that")
+    return lines
 
 
 @dataclass
@@ -97,20 +169,31 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
         return MadePlatform(imported.platform, imported.notes)
     parts = _Parts(columns=_columns(measured))
-    source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
+    site = Site(document, named, form.network is not None and form.network.contention == "fair")
     _check_number(form, document)
     faults = Faults(document)
     for place, node in enumerate(form.nodes):
         with faults.at("platform", "nodes", place):
-            _add(node, source, place=place, parts=parts, measured=measured)
+            _add(node, site, place=place, parts=parts, measured=measured)
     if faults.lines:
-        check_links(form, source, faults)
+        _check_links(form, site, faults)
     faults.tell()
     with document.at("platform"):
-        network = _network(form, source, parts)
+        network = _network(form, site, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
         platform = Platform(tuple(parts.pes), network, nodes, tuple(parts.domains))
     return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
+
+
+def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
+    """Note the faults of links that need no nodes, where a platform has none to go by."""
+    if form.link is not None:
+        with faults.at("platform", "link"):
+            form.link.end_to_end(site, "platform", "link")
+    for name in type(form.network).model_fields if form.network is not None else ():
+        if isinstance(link := getattr(form.network, name), AnyLinkForm):
+            with faults.at(*WHERE, name):
+                link.maker(site, *WHERE, name)
 
 
 def _check_number(form: NodesForm, document: Document) -> None:
@@ -121,39 +204,39 @@ def _check_number(form: NodesForm, document: Document) -> None:
             pes += how_many(node.name, node.count) * sum(how_many(pe.name, pe.count) for pe in node.pes)
         if pes > MAX_NAMES:
             with document.at("platform", "nodes", place):
-                raise ScenarioError(f"{pes} PEs up to here found, at most {MAX_NAMES} allowed")
+                raise ScenarioError(f"these are {pes} PEs up to here; give at most {MAX_NAMES}")
 
 
-def _network(form: NodesForm, source: LinkSource, parts: _Parts) -> Network:
-    if parts.makers and not isinstance(form.network, StarForm | TreeForm):
+def _network(form: NodesForm, site: Site, parts: _Parts) -> Network:
+    if parts.makers and not (form.network is not None and form.network.OWN_LINKS):
         place = next(place for place, node in enumerate(form.nodes) if node.link is not None)
-        with source.at("platform", "nodes", place, "link"):
-            raise ScenarioError("a link of its own found, allowed with the topologies star and tree")
+        with site.at("platform", "nodes", place, "link"):
+            able = " and ".join(kind.kind_name() for kind in TOPOLOGIES if kind.OWN_LINKS)
+            raise ScenarioError(f"only the topologies {able} have links of nodes; leave it out")
     if form.network is not None:
-        return make_network(form.network, source, list(parts.nodes), parts.makers)
+        return form.network.network(replace(site, nodes=list(parts.nodes), own_links=parts.makers))
     if form.link is None:
-        raise ScenarioError("either link or network allowed")
-    return Network.uniform(message_model(form.link, source, "platform", "link"))
+        raise ScenarioError("give either link or network")
+    return Network.uniform(form.link.end_to_end(site, "platform", "link"))
 
 
-def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measured: Measured) -> None:
+def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Measured) -> None:
     """The nodes of one entry with their PEs."""
-    document, named = source.document, source.named
+    document, named = site.document, site.named
     here = ("platform", "nodes", place)
     with document.at(*here, "count" if form.count is not None else "name"):
         names = counted(form.name, form.count)
     with document.at(*here, "name"):
         for name in names:
             if name in parts.nodes:
-                raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
-    maker = None if form.link is None else link_maker(form.link, source, *here, "link")
-    disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
-    levels = levels_of(form, document, named, here=here)
-    has_more = form.memory is not None or disk is not None or levels or form.host is not None
-    has_more = has_more or form.price is not None or bool(form.uses) or isinstance(form.domains, DomainsModelForm)
-    swap_bytes, swap_times = swap_of(form, document, here=here)
+                raise ScenarioError(f"two nodes are called {name!r}; give each its own name")
+    maker = None if form.link is None else form.link.maker(site, *here, "link")
+    disk = None if form.disk is None else form.disk.disk()
+    memory_now = form.known_memory(document, named, here=here)
+    levels = memory_now.levels
+    swap_bytes, swap_times = form.swap_space(document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    known = replace(measured.memory.get(place, known_of(form, levels, named)), now=levels)
+    known = replace(measured.memory.get(place, memory_now), now=levels)
     kinds = _kinds(form, document, named, here=here, known=known, memory=memory, parts=parts)
     if place in measured.memory:
         kinds = [
@@ -165,10 +248,10 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     for number, kind in enumerate(kinds):
         with document.at(*here, "pes", number, "name"):
             if len(names) > 1 and any(NODE not in name for name in kind.names):
-                found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
-                raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
+                found = f"{form.pes[number].name!r} is one name for PEs of {len(names)} nodes"
+                raise ScenarioError(f"{found}; write {NODE} in it")
     pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
-    shared = sharing(form, pes, document, named, here=here, levels=levels)
+    shared = sharing(form.domains, form.uses, pes, site, here=here, levels=levels)
     band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
     derived = {
         kernel: taken
@@ -178,11 +261,12 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     parts.notes += [*shared.notes, *_told_of(derived, form)]
     if shared.domains:
         parts.notes += _slowed_twice(form, named)
-    levels = told_by_domains(levels, shared.domains)
+    levels = with_sharers(levels, shared.domains)
     uses = derived | shared.uses
     for name in names:
         host = _host(form, name)
         node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
+        has_more = node != Node(name) or isinstance(form.domains, DomainsModelForm)
         parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
         parts.nodes[name] = node if has_more else None
         if maker is not None:
@@ -192,7 +276,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 full = pe_name.replace(NODE, name)
                 if full in parts.pe_names:
                     with document.at(*here, "pes", number, "name"):
-                        raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
+                        raise ScenarioError(f"two PEs are called {full}; give each its own name")
                 parts.pe_names.add(full)
                 rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
@@ -257,7 +341,7 @@ def _kinds(
 ) -> list[_Kind]:
     """The kinds of a node's PEs; those without a load of their own have the node's."""
     kinds, faults = [], Faults(document)
-    shared = None if form.load is None else _load(form.load, named, faults, here=(*here, "load"))
+    shared = None if form.load is None else form.load.load(named, faults, here=(*here, "load"))
     for number, pe in enumerate(form.pes):
         at = (*here, "pes", number)
         with faults.at(*at):
@@ -286,18 +370,19 @@ def _kind(
         with faults.at(*here, "speeds", kernel):
             if isinstance(speed, PredictedForm):
                 pes = form.name.replace(NODE, node)
-                speeds[kernel], note = predicted_speed(speed.predicted, known, kernel=kernel, pes=pes)
+                speeds[kernel], note = speed.predicted.speed(known, kernel=kernel, pes=pes)
                 parts.notes.append(note)
             else:
-                band = _sliced(_speed(speed, named), kernel, form, parts, node=node)
+                found = SpeedBand.constant(speed) if isinstance(speed, float) else speed.speed(named)
+                band = _sliced(found, kernel, form, parts, node=node)
                 speeds[kernel] = _within_memory(band, kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
-        load = _load(form.load, named, faults, here=(*here, "load"))
+        load = form.load.load(named, faults, here=(*here, "load"))
     rates, resource = (form.cost, form.power), None
     if isinstance(form, ResourcePEForm):
         with faults.at(*here, "resource"):
-            resource = _resource(form, named)
+            resource = form.resource_model(named)
     faults.tell()
     return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
 
@@ -312,14 +397,6 @@ def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm)
         own = isinstance(said, BandForm) and said.source is not None
         found[kernel] = replace(band, source=source) if band.wide and not (band.source or own) else band
     return found
-
-
-def _resource(form: ResourcePEForm, named: NamedFiles) -> HardwareModel:
-    return (
-        named.resource_model(form.resource)
-        if isinstance(form.resource, str)
-        else HardwareModel.from_dict(form.resource)
-    )
 
 
 def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:
@@ -369,21 +446,6 @@ def _on_these_levels(
     return replace(kind, speeds={**kept, kernel: found.band})
 
 
-def _speed(
-    form: BandForm | FunctionForm | SurfaceForm | ModelForm | float, named: NamedFiles
-) -> SpeedBand | SpeedSurface:
-    if isinstance(form, float):
-        return SpeedBand.constant(form)
-    if isinstance(form, BandForm):
-        return replace(SpeedBand.from_dict(form.model_dump(exclude={"source"})), source=form.source or "")
-    if isinstance(form, SurfaceForm):
-        return SpeedSurface.from_dict(form.model_dump())
-    if isinstance(form, FunctionForm):
-        speeds = np.array(form.speeds, dtype=np.float64)
-        return SpeedBand(np.array(form.sizes, dtype=np.float64), speeds, speeds, speeds)
-    return named.speed(form.model)
-
-
 def _columns(measured: Measured) -> float | None:
     """The order n of the application, if it has one."""
     n = measured.application.parameters.get("n")
@@ -395,42 +457,10 @@ def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _
     if isinstance(speed, SpeedBand):
         return speed
     if parts.columns is None:
-        raise ScenarioError("speeds by columns found, allowed with an application whose parameters say n, its columns")
+        raise ScenarioError("these are speeds by columns, and the application has no n, its columns; give other speeds")
     if not speed.columns[0] <= parts.columns <= speed.columns[-1]:
         nearest = speed.columns[0] if parts.columns < speed.columns[0] else speed.columns[-1]
         pes = form.name.replace(NODE, node)
         said = f"measured on {nearest:g} columns, the application has {parts.columns:g}: taken as they are there"
         parts.notes.append(f"speeds of {kernel} on {pes}: {said}")
     return speed.at(parts.columns)
-
-
-def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:
-    """A load; None after a fault was noted."""
-    with faults.at(*here, "trace"):
-        trace, recorded = _trace(form, named), form.recorded
-        if recorded is None:
-            recorded = not isinstance(form.trace, TraceForm)
-        rule, said = form.rule or "fair", form.rule is not None
-        if not isinstance(form.trace, TraceForm) and trace_column(named.path(form.trace)) == "available":
-            rule, said = form.rule or "given", True
-        made = Load(trace, rule, demands=load_demands(form.demands), recorded=recorded, rule_known=said)
-        if form.start in ("drawn", "own"):
-            return replace(made, own=form.start == "own")
-        with faults.at(*here, "start"):
-            start_s = 0.0 if isinstance(form.start, str) else trace.offset_s(form.start)
-            return replace(made, drawn=False, start_s=start_s)
-    return None
-
-
-def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
-    if isinstance(form.trace, TraceForm):
-        if form.rule is None and not form.recorded:
-            raise ScenarioError("rule: a load that is written out needs its rule; write fair, idle or given")
-        times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
-        return LoadTrace(times_s, values, form.trace.end_s, form.after_end, form.trace.start)
-    trace = named.trace(form.trace, form.after_end)
-    column = trace_column(named.path(form.trace))
-    if form.rule is not None and (column == "available") != (form.rule == "given"):
-        allowed = "given" if column == "available" else "fair or idle"
-        raise ScenarioError(f"{form.trace}: column {column!r} with the rule {form.rule!r} found, {allowed} allowed")
-    return trace

@@ -5,14 +5,15 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 from simulator.base import files, units
-from simulator.programs.applications import PARAMETERS
-from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
-from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
-from simulator.scenario_file.domain_forms import (
+from simulator.base.document import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN
+from simulator.base.form import Form
+from simulator.base.names import MAX_NAMES
+from simulator.platform.domains import (
     DOMAIN_FORMS,
     CacheDemandForm,
     DomainForm,
@@ -21,8 +22,14 @@ from simulator.scenario_file.domain_forms import (
     LoadDemandsForm,
     MemoryDemandForm,
 )
+from simulator.platform.loads import LoadForm, TraceForm
+from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm
+from simulator.platform.networks.network import NetworkForm
+from simulator.platform.networks.topologies import TOPOLOGIES
+from simulator.programs.applications import PARAMETERS
+from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
+from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
 from simulator.scenario_file.extending import MOST_FILES
-from simulator.scenario_file.form import Form
 from simulator.scenario_file.forms import (
     ApplicationForm,
     ConfigurationForm,
@@ -31,40 +38,17 @@ from simulator.scenario_file.forms import (
     SegApplicationForm,
     SimgridForm,
 )
-from simulator.scenario_file.names import MAX_NAMES
-from simulator.scenario_file.network_forms import (
-    BusForm,
-    CurvesForm,
-    FileForm,
-    KnotsForm,
-    LineForm,
-    LinesForm,
-    ListedForm,
-    MeshForm,
-    PacketisedForm,
-    PacketsForm,
-    RouteForm,
-    StarForm,
-    SwitchForm,
-    TorusForm,
-    TreeForm,
-    UniformForm,
-)
-from simulator.scenario_file.node_forms import (
+from simulator.scenario_file.memory import (
     LevelForm,
     LevelsModelForm,
-    LoadForm,
     MemoryUseForm,
-    NodeForm,
-    PEForm,
     PredictionForm,
-    ResourcePEForm,
     SwapForm,
-    TraceForm,
 )
+from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.schemas import KINDS, file_schema
-from simulator.scenario_file.segs.forms import (
+from simulator.scenario_file.segs import (
     ArmForm,
     BranchForm,
     CallForm,
@@ -75,12 +59,9 @@ from simulator.scenario_file.segs.forms import (
     SegForm,
     SequenceForm,
 )
-from simulator.scenario_file.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN
 
 Row = tuple[str, ...]
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_NETWORKS = (UniformForm, StarForm, BusForm, TreeForm, TorusForm, MeshForm, ListedForm)
-_LINKS = (LineForm, KnotsForm, PacketsForm, FileForm, LinesForm, PacketisedForm, CurvesForm)
 _GRAPH_NODES = (ProcessForm, LoopForm, BranchForm, SequenceForm, CallForm)
 
 
@@ -100,7 +81,7 @@ def table_names() -> list[str]:
     return list(_TABLES)
 
 
-def _fields(*parts: tuple[str, type[Form], Sequence[str]]) -> str:
+def _fields(*parts: tuple[str, type[Form], Collection[str]]) -> str:
     """The fields of forms: a prefix, the form, and which of its fields are left out."""
     rows = [
         (f"`{prefix}{field.alias or name}`", " ".join((field.description or "").split()), _default(form, name))
@@ -136,7 +117,8 @@ def _names(form: type[Form], *, without: Sequence[str] = ()) -> str:
 def _links() -> str:
     """Kinds of links."""
     rows = [
-        (_names(form, without=["shared", "doubt", "source"]), " ".join((form.__doc__ or "").split())) for form in _LINKS
+        (_names(form, without=list(AnyLinkForm.model_fields)), " ".join((form.__doc__ or "").split()))
+        for form in LINK_KINDS
     ]
     return _table(("fields of a link", "message time"), rows)
 
@@ -161,14 +143,34 @@ def _limits() -> str:
 
 
 def _topologies() -> str:
-    common = ("topology", "contention", "eager", "loopback")
     rows = []
-    for form in _NETWORKS:
-        field = form.model_fields["topology"]
-        (name,) = field.annotation.__args__  # type: ignore[union-attr]
-        routes = " ".join((field.description or "").split())
-        rows.append((f"`{name}`", _names(form, without=common), routes[0].lower() + routes[1:].rstrip(".")))
+    for form in TOPOLOGIES:
+        routes = " ".join((form.model_fields["topology"].description or "").split())
+        names = _names(form, without=["topology", *NetworkForm.model_fields])
+        rows.append((f"`{form.kind_name()}`", names, routes[0].lower() + routes[1:].rstrip(".")))
     return _table(("topology", "fields", "routes"), rows)
+
+
+def _topology_fields() -> Iterator[tuple[str, type[Form], Collection[str]]]:
+    """The fields of topologies, each name once, and those of the entries of their lists; no link that is needed."""
+    said = {"topology", *NetworkForm.model_fields}
+    for form in TOPOLOGIES:
+        fields = form.model_fields
+        lists = {name: entry for name, field in fields.items() if (entry := _entry_of(field.annotation))}
+        left_out = {*said, *lists, *(name for name in ("link",) if name in fields and fields[name].is_required())}
+        yield "", form, left_out
+        for name, entry in lists.items():
+            yield f"{name}[].", entry, ()
+        said |= set(fields) - left_out
+
+
+def _entry_of(annotation: Any) -> type[Form] | None:
+    """The form of a list's entries; None of what is no such list."""
+    for part in (annotation, *get_args(annotation)):
+        entry = get_args(part)[0] if get_origin(part) is list else None
+        if isinstance(entry, type) and issubclass(entry, Form):
+            return entry
+    return None
 
 
 def _parameters() -> str:
@@ -219,7 +221,11 @@ _TABLES: dict[str, Callable[[], str]] = {
     "levels": lambda: _fields(("levels[].", LevelForm, ()), ("levels.", LevelsModelForm, ()), ("swap.", SwapForm, ())),
     "domains": lambda: _fields(
         ("domains[].", DomainForm, ()),
-        *((f"domains[kind: {kind}].", form, ("kind", *DomainForm.model_fields)) for kind, form in DOMAIN_FORMS.items()),
+        *(
+            (f"domains[kind: {kind}].", form, ("kind", *DomainForm.model_fields))
+            for form in DOMAIN_FORMS
+            for kind in get_args(form.model_fields["kind"].annotation)
+        ),
         ("domains.", DomainsModelForm, ()),
         ("uses.KERNEL.", KernelUsesForm, ("memory",)),
         ("uses.KERNEL.memory.", MemoryDemandForm, ()),
@@ -230,16 +236,9 @@ _TABLES: dict[str, Callable[[], str]] = {
         ("application.memory.", MemoryUseForm, ()), (f"{_PES}speeds.KERNEL.predicted.", PredictionForm, ())
     ),
     "links": _links,
-    "network": lambda: _fields(("", UniformForm, ("topology", "link"))),
+    "network": lambda: _fields(("", NetworkForm, ())),
     "topologies": _topologies,
-    "switches": lambda: _fields(
-        ("switches[].", SwitchForm, ()),
-        ("", TreeForm, ("topology", "contention", "eager", "loopback", "switches")),
-        ("", StarForm, ("topology", "contention", "eager", "loopback", "link")),
-        ("", TorusForm, ("topology", "contention", "eager", "loopback", "link")),
-        ("", ListedForm, ("topology", "contention", "eager", "loopback", "routes")),
-        ("routes[].", RouteForm, ()),
-    ),
+    "switches": lambda: _fields(*_topology_fields()),
     "simgrid": lambda: _fields(("", SimgridForm, ())),
     "configurations": lambda: _fields(("", ConfigurationForm, ())),
     "application": lambda: _fields(("", ApplicationForm, ())),

@@ -25,9 +25,8 @@ from simulator.programs.applications.modelled import Modelled
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
+from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.program import Program
-from simulator.programs.templates.making import with_parameters
-from simulator.programs.templates.work import SegWork
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -165,17 +164,19 @@ class Scenario:
     def __post_init__(self) -> None:
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
-            raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
+            raise ScenarioError(f"two configurations are called {name}; give each its own name")
         if self.truths is not None and not 1 <= self.truths <= MOST_REPLICATIONS:
             raise ScenarioError(f"truths: {self.truths} cannot be drawn; give 1 to {MOST_REPLICATIONS}")
         if not (1 <= self.replications <= MOST_REPLICATIONS and 0 <= self.seed < 2**63):
-            found = f"replications, seed: {self.replications}, {self.seed} found"
-            raise ScenarioError(f"{found}, 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1 allowed")
+            found = f"replications is {self.replications} and seed {self.seed}"
+            raise ScenarioError(f"{found}; give 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1")
         for configuration in self.configurations:
             for pe in configuration.placement:
                 if not 0 <= pe < len(self.platform.pes):
                     count = len(self.platform.pes)
-                    raise ScenarioError(f"configuration {configuration.name}: PE {pe} found, 0 to {count - 1} allowed")
+                    raise ScenarioError(
+                        f"configuration {configuration.name}: there is no PE {pe}; give 0 to {count - 1}"
+                    )
 
     def __repr__(self) -> str:
         what = f"{self.application.name} on {len(self.platform.pes)} PEs, {len(self.configurations)} configurations"
@@ -315,8 +316,8 @@ class Scenario:
         for place in configuration.placement:
             pe = self.platform.pes[place]
             if pe.resource is None:
-                allowed = f"a resource model allowed with application {self.application.name}"
-                raise ScenarioError(f"platform: PE {pe.name}: resource: none found, {allowed}")
+                why = f"application {self.application.name} needs it"
+                raise ScenarioError(f"platform: PE {pe.name}: resource is missing and {why}; add it")
             found.append(pe.resource)
         return found
 
@@ -370,7 +371,9 @@ class Scenario:
                 footprints[configuration.divided] = np.array(needed, dtype=np.int64)
             held = held_bytes(self.platform, configuration, footprints[configuration.divided])
             for number in np.flatnonzero(held > limits).tolist():
-                found = f"{units.show_size(held[number])} needed, {units.show_size(limits[number])} of memory"
+                found = (
+                    f"its processes need {units.show_size(held[number])} and it has {units.show_size(limits[number])}"
+                )
                 lines.append(f"configuration {configuration.name}: node {nodes[number].name} pages: {found}")
                 paging.add(number)
         if len(lines) > MOST_PAGING_LINES:
@@ -420,7 +423,7 @@ class Scenario:
         return float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
 
     def with_parameters(self, parameters: Parameters) -> "Scenario":
-        """The same with other parameters of the application; speeds that follow from a graph are derived anew.
+        """The same with other parameters of the application; speeds that follow from a graph are derived again.
 
         Raises
         ------

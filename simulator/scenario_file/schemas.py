@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from simulator.scenario_file.form import Form
+from simulator.base.form import Form
 from simulator.scenario_file.forms import PlatformFileForm, ScenarioForm
-from simulator.scenario_file.segs.forms import SegForm
+from simulator.scenario_file.segs import SegForm
 
 Schema = dict[str, Any]
 KINDS: dict[str, tuple[type[Form], str]] = {

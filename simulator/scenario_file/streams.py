@@ -1,20 +1,238 @@
-"""Reading a stream of jobs from a file of any kind that is known, by what stands in it."""
+"""Streams of jobs from files: logs of batch systems, workloads, lists and tables of jobs of our own applications."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError
+from simulator.base.document import document_of
+from simulator.base.errors import ScenarioError, meant
+from simulator.base.faults import Faults, validated
+from simulator.base.form import Duration, Form, Latency, Name, Parameter
+from simulator.base.tables import Table, parse_table
+from simulator.base.units import to_number, to_whole
+from simulator.programs.applications import PARAMETERS, make_work
+from simulator.programs.configuration import MOST_PROCESSES
 from simulator.programs.streams.batsim import parse_batsim
-from simulator.programs.streams.cleaning import clean
+from simulator.programs.streams.cleaning import MOST_FAULTS, MOST_SECONDS, clean, stream_name, tell
 from simulator.programs.streams.sacct import NEEDED, parse_sacct
-from simulator.programs.streams.stream import Stream
+from simulator.programs.streams.stream import MISSING, JobApplication, Stream, make_stream
 from simulator.programs.streams.swf import read_swf
-from simulator.scenario_file.job_list import parse_job_list, parse_job_table
 
-__all__ = ["read_stream"]
+__all__ = ["COLUMNS", "parse_job_list", "parse_job_table", "read_stream"]
+
+MOST_JOBS: Final = 1_000_000
+"""Most jobs of one list."""
+COLUMNS: Final = ("application", "processes", "least", "most", "submitted_s", "limit_s", "user")
+"""Columns of a table of jobs; any other is a parameter of the applications, empty for those that have none such."""
+
+
+class ProcessesForm(Form):
+    """How many processes a moldable job may have: whoever places it chooses."""
+
+    least: int = Field(ge=1, le=MOST_PROCESSES)
+    """The fewest."""
+    most: int = Field(ge=1, le=MOST_PROCESSES)
+    """The most, which it asks for where nobody chooses."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "ProcessesForm":
+        if self.least > self.most:
+            raise ValueError(f"the fewest processes, {self.least}, are more than the most, {self.most}; swap them")
+        return self
+
+
+class JobForm(Form):
+    """A job, or several of one kind."""
+
+    application: str
+    """One of the applications, such as `matmul`."""
+    parameters: dict[str, Parameter]
+    """The problem, such as `{n: 4000}`."""
+    processes: Annotated[
+        Annotated[Annotated[int, Field(ge=1, le=MOST_PROCESSES)], Tag("<number>")]
+        | Annotated[ProcessesForm, Tag("<moldable>")],
+        Discriminator(lambda value: "<moldable>" if isinstance(value, dict) else "<number>"),
+    ]
+    """How many, each on a PE of its own; or `{least, most}`."""
+    submitted: Latency = Field(default=0.0, json_schema_extra={"default": "0s"})
+    """When, from the start of the stream."""
+    limit: Duration | None = None
+    """After which the job is killed; none if not stated."""
+    user: Name | None = None
+    """Whose job it is."""
+    count: int = Field(default=1, ge=1, le=MOST_JOBS)
+    """How many such jobs are submitted."""
+    every: Latency = Field(default=0.0, json_schema_extra={"default": "0s"})
+    """The time from one of them to the next."""
+
+
+class JobListForm(Form):
+    """Jobs of our own applications."""
+
+    format: Literal[1]
+    """Always `1`, in every file."""
+    jobs: list[JobForm] = Field(min_length=1)
+    """In any order."""
+
+
+def parse_job_list(text: str, path: Path) -> Stream:
+    """The stream of a list of jobs in YAML, or TOML if the file's name says so.
+
+    Raises
+    ------
+    ScenarioError
+        With one line per fault, each naming file, line, column and field.
+    """
+    document = document_of(text, path)
+    form, jobs = validated(JobListForm, document), _Jobs()
+    faults = Faults(document)
+    for number, job in enumerate(form.jobs):
+        with faults.at("jobs", number):
+            least, most = _sizes(job.processes)
+            times = job.submitted + job.every * np.arange(job.count)
+            jobs.add(jobs.application(job.application, job.parameters), (least, most), times, job.limit, job.user)
+    faults.tell()
+    return jobs.stream(path)
+
+
+def parse_job_table(text: str, path: Path) -> Stream:
+    """The stream of a table of jobs in CSV: the `COLUMNS` that are needed, and one for each parameter.
+
+    Raises
+    ------
+    ScenarioError
+        For a table without applications or processes, and for cells that do not fit: one line each.
+    """
+    table, jobs, faults = parse_table(text, place=str(path)), _Jobs(), list[str]()
+    if "application" not in table.names or not (
+        {"processes"} <= set(table.names) or {"least", "most"} <= set(table.names)
+    ):
+        raise ScenarioError(f"{path}: jobs need a column application, and processes or least and most; add them")
+    for label, row in zip(table.labels(), _rows(table), strict=True):
+        try:
+            given = {name: _value(cell) for name, cell in row.items() if name not in COLUMNS and cell}
+            limit = _seconds(row, "limit_s") if row.get("limit_s") else None
+            times = np.array([_seconds(row, "submitted_s") if row.get("submitted_s") else 0.0])
+            jobs.add(jobs.application(row["application"], given), _cells(row), times, limit, row.get("user") or None)
+        except ScenarioError as fault:
+            faults += [f"{label}: {line}" for line in fault.lines]
+            if len(faults) > MOST_FAULTS:
+                break
+    tell(str(path), faults)
+    return jobs.stream(path)
+
+
+@dataclass
+class _Jobs:
+    """Jobs as they are read."""
+
+    applications: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    kinds: list[JobApplication] = field(default_factory=list)
+    users: dict[str, int] = field(default_factory=dict)
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+
+    def application(self, name: str, parameters: Mapping[str, Any]) -> int:
+        """The number of an application with its parameters, which are looked at once.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such application, or the parameters do not fit it.
+        """
+        key = (name, *sorted((given, type(value).__name__, value) for given, value in parameters.items()))
+        if name not in PARAMETERS:
+            known = f"take {', '.join(sorted(PARAMETERS))}{meant(name, PARAMETERS)}"
+            raise ScenarioError(f"application: {name[:40]!r} is none whose costs are counted; {known}")
+        if key not in self.applications:
+            try:
+                make_work(name, dict(parameters))
+            except ScenarioError as error:
+                raise ScenarioError([line.removeprefix("application: ") for line in error.lines]) from None
+            self.applications[key] = len(self.kinds)
+            self.kinds.append(JobApplication(name, dict(parameters)))
+        return self.applications[key]
+
+    def add(
+        self, application: int, sizes: tuple[int, int], times_s: Any, limit_s: float | None, user: str | None
+    ) -> None:
+        """Take in one job for each of some times of submission.
+
+        Raises
+        ------
+        ScenarioError
+            If there are too many, or too late.
+        """
+        if len(self.rows) + times_s.size > MOST_JOBS:
+            raise ScenarioError(f"count: these are more than {MOST_JOBS} jobs in all; write fewer")
+        if times_s[-1] > MOST_SECONDS or (limit_s or 0) > MOST_SECONDS:
+            raise ScenarioError(f"submitted: no time may be beyond {MOST_SECONDS:.0f} s; write an earlier one")
+        number = MISSING if user is None else self.users.setdefault(user, len(self.users))
+        limit = np.nan if limit_s is None else limit_s
+        self.rows += [(float(time), *sizes, limit, number, application) for time in times_s]
+
+    def stream(self, path: Path) -> Stream:
+        """All of them; a moldable job asks for the most processes that it may have."""
+        submit, least, most, limit, user, application = np.array(self.rows).T
+        return make_stream(
+            stream_name(path),
+            submit_s=submit,
+            processors=most,
+            limit_s=limit,
+            least=least.astype(np.int64),
+            most=most.astype(np.int64),
+            user=user.astype(np.int64),
+            application=application.astype(np.int64),
+            applications=tuple(self.kinds),
+            names={"user": tuple(self.users)} if self.users else {},
+        )
+
+
+def _sizes(processes: int | ProcessesForm) -> tuple[int, int]:
+    return (processes, processes) if isinstance(processes, int) else (processes.least, processes.most)
+
+
+def _rows(table: Table) -> list[dict[str, str]]:
+    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
+
+
+def _value(cell: str) -> float | str:
+    """A parameter: a whole number, a number or a text."""
+    if (whole := to_whole(cell)) is not None:
+        return whole
+    number = to_number(cell)
+    return cell if number is None or not np.isfinite(number) else number
+
+
+def _cells(row: Mapping[str, str]) -> tuple[int, int]:
+    """Fewest and most processes of a row."""
+    if row.get("processes") and (row.get("least") or row.get("most")):
+        raise ScenarioError("processes: the job has least and most too; give a number, or the fewest and the most")
+    names = ("processes", "processes") if row.get("processes") else ("least", "most")
+    least, most = (_whole(row, name) for name in names)
+    if least > most:
+        raise ScenarioError(f"least: {least} processes are more than the most, {most}; swap them")
+    return least, most
+
+
+def _whole(row: Mapping[str, str], name: str) -> int:
+    found = to_whole(row.get(name, ""))
+    if found is None or not 1 <= found <= MOST_PROCESSES:
+        raise ScenarioError(f"{name}: {row.get(name, '')!r} is no number of processes; write 1 to {MOST_PROCESSES}")
+    return found
+
+
+def _seconds(row: Mapping[str, str], name: str) -> float:
+    found, least = to_number(row[name]), "above 0" if name == "limit_s" else "from 0 on"
+    if found is None or not 0 <= found <= MOST_SECONDS or (name == "limit_s" and not found):
+        raise ScenarioError(f"{name}: {row[name]!r} is no time {least}; write seconds")
+    return found
+
 
 _HEAD_BYTES: Final = 2**16
 _MOST_BYTES: Final = 2**30

@@ -14,7 +14,7 @@ import numpy as np
 from advisor.advise.allocate import branch_and_bound, exhaustive, ranked, structured
 from advisor.advise.candidates import threshold_candidates
 from advisor.advise.partition.by_times import by_times
-from advisor.advise.partition.whole import whole_units
+from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import EqualWork, Kind, Problem
 from advisor.advise.ranking import rank
 from simulator import ties

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from advisor.advise.explanation.simulations import Floats, Seen, Simulations, pes_of
 from advisor.advise.joint import over_all
 from advisor.advise.partition import even_split
-from advisor.advise.partition.whole import whole_units
+from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
 from advisor.advise.simulated import crowds, kinds_of, process_times, runs_as
 from advisor.advise.strategies import EQUAL_WORK

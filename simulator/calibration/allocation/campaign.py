@@ -166,7 +166,7 @@ class RunTable:
         head = [files.plain_cell(cell) for cell in next(csv.reader([text.splitlines()[0]]))]
         if head != self._columns:
             raise ScenarioError(
-                f"{self._path}: columns {', '.join(head)} found, {', '.join(self._columns)} or a new file allowed"
+                f"{self._path} has columns {', '.join(head)}; name a file with {', '.join(self._columns)}, or a new one"
             )
         if len(text.strip().splitlines()) == 1:
             return

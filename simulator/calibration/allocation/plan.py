@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
 
@@ -89,7 +89,9 @@ def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mappi
     speeds = [_speed(pes[0], kernel, size) for pes in groups.values()]
     names = _names(list(groups.values()))
     if unknown := [name for name in most if name not in names]:
-        raise ScenarioError(f"--most: kind {unknown[0]!r} found, {', '.join(names)} allowed")
+        raise ScenarioError(
+            f"--most: {unknown[0]!r} is no kind of PEs; name one of {', '.join(names)}{meant(unknown[0], names)}"
+        )
     shares = [
         None if speed is None else speed / (1 + _competitors(pes[0]))
         for speed, pes in zip(speeds, groups.values(), strict=True)
@@ -323,9 +325,9 @@ class PlannedRun:
 
     def __post_init__(self) -> None:
         if not (self.size > 0 and self.repetitions > 0 and self.expected_s > 0 and self.processes > 0):
-            raise ScenarioError("a run without size, processes, repetitions or cost found, all above 0 allowed")
+            raise ScenarioError("a run has no size, processes, repetitions or cost; give all above 0")
         if any((pes > 0) != (procs > 0) or min(pes, procs) < 0 for pes, procs in self.allocation):
-            raise ScenarioError("PEs without processes found, both or neither allowed")
+            raise ScenarioError("a kind has PEs without processes, or processes without PEs; give both or neither")
 
     @property
     def processes(self) -> int:
@@ -431,7 +433,7 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict) or (document.get("kind"), document.get("format")) != (KIND, FORMAT):
-        raise ScenarioError(f"{path}: no allocation plan found, a file of `allocate plan -o` allowed")
+        raise ScenarioError(f"{path}: this is no allocation plan; name a file of `allocate plan -o`")
     try:
         kinds = tuple(PEKind.from_dict(kind) for kind in document["kinds"])
         guess = CostGuess(kinds, parse(document["work"]), float(document["latency_s"]), float(document["byte_s"]))
@@ -450,9 +452,9 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     except ApportionError:
         raise
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: a damaged plan found ({error}), the file as written allowed") from error
+        raise ScenarioError(f"{path}: this plan is damaged ({error}); name the file as it was written") from error
     if not (runs and kinds and plan.budget_s > 0 and plan.full_s > 0):
-        raise ScenarioError(f"{path}: a plan without runs, kinds or budget found, at least one of each allowed")
+        raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `allocate plan`")
     return plan
 
 
@@ -461,14 +463,14 @@ def _run(path: Path, number: int, row: Mapping[str, Any], kinds: Sequence[PEKind
     said = row["allocation"]
     if unknown := sorted(set(said) - {kind.name for kind in kinds}):
         allowed = ", ".join(kind.name for kind in kinds)
-        raise ScenarioError(f"{path}: run {number}: kind {unknown[0]!r} found, {allowed} allowed")
+        raise ScenarioError(f"{path}: run {number}: {unknown[0]!r} is no kind of PEs; name one of {allowed}")
     cells = [said.get(kind.name, {"pes": 0, "procs": 0}) for kind in kinds]
     allocation = tuple((int(cell["pes"]), int(cell["procs"])) for cell in cells)
     for kind, (pes, procs) in zip(kinds, allocation, strict=True):
         if pes > len(kind.pes):
-            raise ScenarioError(f"{path}: run {number}: {kind.name}: {pes} PEs found, at most {len(kind.pes)} allowed")
+            raise ScenarioError(f"{path}: run {number}: {kind.name} has {pes} PEs; give at most {len(kind.pes)}")
         if procs > np.iinfo(np.int32).max:
-            raise ScenarioError(f"{path}: run {number}: {kind.name}: {procs} processes found, fewer allowed")
+            raise ScenarioError(f"{path}: run {number}: {kind.name} has {procs} processes; give fewer")
     try:
         return PlannedRun(
             float(row["size"]),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.base import files
-from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 from simulator.calibration.bench.group import mpi_fault, mpiexec
@@ -113,7 +113,7 @@ def _number(pattern: "re.Pattern[str]", output: str) -> float:
 def _seconds(text: str | None) -> float:
     value = to_number(text or "")
     if value is None or not 0 <= value < 1e9:
-        raise CalibrationError(f"{text!r} found for a time, seconds allowed")
+        raise CalibrationError(f"{text!r} is no time in seconds")
     return value
 
 
@@ -127,23 +127,23 @@ def make_reader(time: str | None, phases: str | None) -> OutputReader:
     """
     found = _compiled("--time", NAMED_TIMES.get(time, time)) if time else None
     if found is not None and not (found.groups == 1 or "time_s" in found.groupindex):
-        raise ScenarioError(f"--time: {found.groups} groups found, one, or one named time_s, allowed")
+        raise ScenarioError(f"--time has {found.groups} groups; give one, or one named time_s")
     if phases == "hpl":
         return OutputReader(found, None, hpl_phases=True)
     parts = _compiled("--phases", NAMED_PHASES.get(phases, phases)) if phases else None
     if parts is not None and not {"kind", "comp_s", "comm_s"} <= set(parts.groupindex):
         told = ", ".join(parts.groupindex) or "none"
-        raise ScenarioError(f"--phases: groups {told} found, kind, comp_s and comm_s needed")
+        raise ScenarioError(f"--phases has the groups {told}; name groups kind, comp_s and comm_s")
     return OutputReader(found, parts)
 
 
 def _compiled(option: str, text: str) -> "re.Pattern[str]":
     if len(text) > MOST_CHARACTERS:
-        raise ScenarioError(f"{option}: {len(text)} characters found, at most {MOST_CHARACTERS} allowed")
+        raise ScenarioError(f"{option} has {len(text)} characters; give at most {MOST_CHARACTERS}")
     try:
         return re.compile(text, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
-        raise ScenarioError(f"{option}: {text!r} found ({error}), a regular expression allowed") from error
+        raise ScenarioError(f"{option}: {text!r} is no regular expression ({error})") from error
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def _bounded() -> Iterator[None]:
         return
 
     def late(_signal: int, _frame: object) -> None:
-        raise CalibrationError(f"its time pattern searched for more than {_PATIENCE_S:g} s, a simpler one needed")
+        raise CalibrationError(f"its time pattern searched for more than {_PATIENCE_S:g} s; give a simpler one")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
@@ -183,7 +183,7 @@ def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
         If MPI is not installed, or the way of waiting is unknown.
     """
     if wait not in WAITS:
-        raise ScenarioError(f"--wait: {wait!r} found, {' or '.join(WAITS)} allowed")
+        raise ScenarioError(f"--wait is {wait!r}; name {' or '.join(WAITS)}")
     if fault := mpi_fault():
         raise ScenarioError(f"--program lu: {fault}")
     where = () if local else ("-f", "{hostfile}")
@@ -331,27 +331,27 @@ def parse_program(
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ScenarioError(f"--command: {error}, words with matching quotes allowed") from error
+        raise ScenarioError(f"--command: {str(error).lower()}; match the quotes") from error
     if not words:
-        raise ScenarioError("--command: an empty line found, a program allowed")
+        raise ScenarioError("--command is empty; name a program")
     texts = {path.name: files.read_text(path, limit_bytes=_LARGEST_TEMPLATE_BYTES) for path in templates}
     if len(texts) < len(templates):
-        raise ScenarioError("--before: two files of one name found, each name once allowed")
+        raise ScenarioError("--before: two files have one name; give each another one")
     faults = [
-        f"--command: {{{name}}} found, {', '.join(PLACES)} allowed"
+        f"--command: {{{name}}} is no place; write one of {', '.join(PLACES)}{meant(name, PLACES)}"
         for word in words
         for name in _PLACE.findall(word)
         if name not in PLACES
     ]
-    faults += ["--command: {pin} inside a word found, a word of its own allowed"] * any(
+    faults += ["--command: {pin} stands inside a word; make it a word of its own"] * any(
         "{pin}" in word and word != "{pin}" for word in words
     )
     said = {name for text in (*words, *texts.values()) for name in _PLACE.findall(text)}
     for name, what in (("N", "the problem size"), ("P", "the number of processes")):
         if name not in said:
-            faults.append(f"--command: no {{{name}}} found, {what} in the command or in a file of --before needed")
+            faults.append(f"--command has no {{{name}}}; write {what} into it or into a file of --before")
     if local and not said & {"pin", "cpus"}:
-        faults.append("--command: --local without {pin} found, {pin} before the program, or {cpus}, needed")
+        faults.append("--command: --local pins processes; write {pin} before the program, or {cpus}")
     if faults:
         raise ScenarioError(faults)
     _check_program(words[0])
@@ -366,5 +366,5 @@ def _check_program(word: str) -> None:
     import shutil
 
     if "{" not in word and shutil.which(word) is None:
-        what = "a file that cannot be run" if os.sep in word and Path(word).exists() else "no such program"
-        raise ScenarioError(f"--command: {word}: {what} found, a program on the path or by its own allowed")
+        what = "is a file that cannot be run" if os.sep in word and Path(word).exists() else "is no program"
+        raise ScenarioError(f"--command: {word} {what}; name one on the path or by its own path")

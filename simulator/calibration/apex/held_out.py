@@ -127,7 +127,7 @@ def fit_held_out(
     count = len(points)
     share = round(HELD_OUT_SHARE * count)
     if not share:
-        raise ScenarioError(f"cells: {count} found, 5 or more allowed: one in five is held out")
+        raise ScenarioError(f"cells: there are {count}; give 5 or more, since one in five is held out")
     held_out = np.zeros(count, dtype=np.bool_)
     held_out[stream(seed, "apexmap", "held out").permutation(count)[:share]] = True
     fit = fit_memory(points.take(~held_out), machine=machine, measured_here=measured_here, sweeps=sweeps)

@@ -201,9 +201,9 @@ def check_build(method: str, accuracy: float) -> None:
         If there is no such method, or the accuracy is out of bounds.
     """
     if method not in METHODS:
-        raise ScenarioError(f"method: {method!r} found, one of {', '.join(METHODS)} allowed")
+        raise ScenarioError(f"method is {method!r}; name one of {', '.join(METHODS)}")
     if not LEAST_ACCURACY <= accuracy < 1:
-        raise ScenarioError(f"accuracy: {accuracy:g} found, a share from {LEAST_ACCURACY:g} to below 1 allowed")
+        raise ScenarioError(f"accuracy is {accuracy:g}; give a share from {LEAST_ACCURACY:g} to below 1")
 
 
 def _built_adaptive(state: Adaptive) -> BuiltBand:

@@ -36,7 +36,7 @@ class CutRule:
 
     def __post_init__(self) -> None:
         if self.band is not None and not 0 < self.band < 1:
-            raise ScenarioError(f"band: {self.band:g} found, a share above 0 and below 1 allowed")
+            raise ScenarioError(f"band is {self.band:g}; give a share above 0 and below 1")
 
     @classmethod
     def under_load(
@@ -75,7 +75,7 @@ class CutRule:
             If the trace's steps differ.
         """
         if availability not in get_args(Availability):
-            raise ScenarioError(f"availability: {availability!r} found, idle or fair allowed")
+            raise ScenarioError(f"availability is {availability!r}; name idle or fair")
         if availability == "fair":
             trace = replace(trace, values=taken(trace.values))
         load = build_load_functions(trace, window=window, history=history)
@@ -158,9 +158,9 @@ class Session:
     def __post_init__(self) -> None:
         a, b = self.source.smallest, self.source.largest
         if not 0 < a < b < float("inf"):
-            raise ScenarioError(f"sizes: a = {a:g} and b = {b:g} elements found, 0 < a < b allowed")
+            raise ScenarioError(f"sizes: a is {a:g} and b is {b:g} elements; give 0 < a < b")
         if self.budget_s is not None and not 0 < self.budget_s < float("inf"):
-            raise ScenarioError(f"budget: {self.budget_s:g} s found, a finite time above 0 allowed")
+            raise ScenarioError(f"budget is {self.budget_s:g} s; give a finite time above 0")
 
     @property
     def ends_s(self) -> float:
@@ -204,7 +204,7 @@ class Session:
             foretold = self.foretell_s(size)
             if self.spent_s + foretold > self.room_s:
                 if len(self.points) < 2:
-                    self._too_small(f"{foretold:.3g} s foretold for {size:.6g} elements")
+                    self._too_small(f"{foretold:.3g} s expected for {size:.6g} elements")
                 raise BudgetSpentError
         point = self.source.measure(size)
         if point.size in self.cuts:  # snapped to a size that is there already
@@ -259,8 +259,8 @@ class Session:
 
     def _too_small(self, why: str) -> None:
         raise CalibrationError(
-            f"budget: {self.budget_s:g} s found, too small for two points ({why}); "
-            f"{len(self.points)} measured, a larger budget or a smaller largest size allowed"
+            f"budget: {self.budget_s:g} s is too short for two points ({why}; {len(self.points)} measured); "
+            "give more, or a smaller largest size"
         )
 
 

@@ -66,12 +66,12 @@ class ReplaySource:
 
     def __post_init__(self) -> None:
         if self.repeats and len(self.repeats) != self.sizes.size:
-            raise ScenarioError("recorded sizes: repetitions of every size, or of none, are needed")
+            raise ScenarioError("recorded sizes: some sizes have repetitions; give them for every size or for none")
         columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s)
         if any(c.ndim != 1 or c.shape != self.sizes.shape for c in columns) or self.sizes.size < 2:
-            raise ScenarioError("recorded sizes: columns of equal length, at least two rows, allowed")
+            raise ScenarioError("recorded sizes: give columns of equal length with two rows or more")
         if not all(np.all(np.isfinite(c)) and np.all(c > 0) for c in columns) or np.any(np.diff(self.sizes) <= 0):
-            raise ScenarioError("recorded sizes: finite numbers above 0, sizes ascending, allowed")
+            raise ScenarioError("recorded sizes: give finite numbers above 0 and sizes that ascend")
 
     @property
     def smallest(self) -> float:
@@ -126,7 +126,7 @@ class ReplaySource:
 
     def _recorded(self, size: float) -> Measurement:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
-            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+            raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         if self.repeats:
             place = ties.first_least(np.abs(np.log(self.sizes / size)))
             cpu, wall = self.repeats[place]
@@ -158,7 +158,7 @@ class ReplaySource:
         if largest >= self.largest:
             return self
         if largest <= self.smallest:
-            raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
+            raise ScenarioError(f"b is {largest:g} elements; give more than a, which is {self.smallest:g}")
         if self.repeats:
             count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
             sizes, volumes = self.sizes[:count], self.volumes[:count]
@@ -215,12 +215,12 @@ def recorded_sizes(table: Table) -> ReplaySource:
     missing = [name for name in COLUMNS if name not in table.names]
     if missing:
         raise ScenarioError(
-            [f"{table.place}: column {name!r} missing, {', '.join(table.names)} found" for name in missing]
+            [f"{table.place}: column {name!r} is missing; the columns are {', '.join(table.names)}" for name in missing]
         )
     names = [*COLUMNS, *(["wall_s"] if "wall_s" in table.names else [])]
     columns = {name: table.numbers(name) for name in names}
     faults = [
-        f"{table.place}:{table.lines[i]}: {name}: {column[i]:g} found, a number above 0 allowed"
+        f"{table.place}:{table.lines[i]}: {name} is {column[i]:g}; give a number above 0"
         for name, column in columns.items()
         for i in np.flatnonzero(column <= 0)
     ]
@@ -233,12 +233,12 @@ def recorded_sizes(table: Table) -> ReplaySource:
     ]
     sizes = columns["size_elements"]
     faults += [
-        f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} after {sizes[i]:g} found, "
-        "sizes that do not descend allowed"
+        f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} comes after {sizes[i]:g}; "
+        "sort the rows by size"
         for i in np.flatnonzero(np.diff(sizes) < 0)
     ]
     if np.unique(sizes).size < 2:
-        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one size found, at least two sizes allowed")
+        faults.append(f"{table.place}:{table.lines[0]}: size_elements: all rows have one size; give two sizes or more")
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
     return recorded(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
@@ -285,7 +285,7 @@ def _points(path: Path) -> ReplaySource:
         ]
         columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: a point is damaged ({error}); measure it anew") from error
+        raise ScenarioError(f"{path}: a point is damaged ({error}); measure it again") from error
     if np.unique(columns[0]).size < 2:
-        raise ScenarioError(f"{path}: {len(points)} finished points in it; two sizes or more are needed")
+        raise ScenarioError(f"{path}: {len(points)} finished points in it; measure two sizes or more")
     return replace(recorded(*columns), subject=subject)

@@ -166,6 +166,6 @@ def failure(answer: Mapping[str, Any], *, limit_s: float, memory_bytes: float | 
     status = answer["status"]
     if not status:
         return None
-    ended = f"ended by signal {-status}" if status < 0 else f"exit status {status} found, 0 allowed"
+    ended = f"ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
     reached = memory_bytes is not None and answer["peak_bytes"] >= 0.9 * memory_bytes
     return f"{ended}: {answer['said'] or ('out of memory' if reached else 'no message')}"

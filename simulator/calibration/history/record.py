@@ -93,14 +93,14 @@ def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
         if mark:
             name = head.strip()
             if not name.isidentifier() or name in found:
-                raise ScenarioError(f"grid: name {name!r} found, each parameter's name once allowed")
+                raise ScenarioError(f"grid: {name!r} is no name, or comes twice; name each parameter once")
             found[name] = []
         elif not name:
-            raise ScenarioError(f"grid: {part!r} found, NAME=VALUE:VALUE:... allowed")
+            raise ScenarioError(f"grid: {part!r} has no name; write NAME=VALUE:VALUE:...")
         for cell in (rest if mark else part).split(":"):
             value = to_number(cell.strip())
             if value is None or not math.isfinite(value):
-                raise ScenarioError(f"grid: {name}: {cell!r} found, a number allowed")
+                raise ScenarioError(f"grid: {name}: {cell!r} is no number; give a finite one")
             found[name].append(value)
     return {key: tuple(values) for key, values in found.items()}
 
@@ -131,14 +131,19 @@ def make_plan(
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise ScenarioError(f"command: {error}, words with matching quotes allowed") from error
+        raise ScenarioError(f"command: {str(error).lower()}; match the quotes") from error
     used = {name for word in words for name in _PLACE.findall(word)}
-    faults = [] if words else ["command: an empty line found, a program allowed"]
+    faults = [] if words else ["command is empty; name a program"]
     faults += [
-        f"command: {{{name}}} found, {', '.join(grid) or 'none'} in the grid" for name in sorted(used - set(grid))
+        f"command: {{{name}}} is not in the grid, which has {', '.join(grid) or 'nothing'}"
+        for name in sorted(used - set(grid))
     ]
-    faults += [f"grid: {name} found, but the command has no {{{name}}}" for name in grid if name not in used]
-    faults += [] if repetitions > 0 else [f"repetitions: {repetitions} found, 1 or more allowed"]
+    faults += [
+        f"grid: {name} has no place in the command; write {{{name}}} there, or leave it out"
+        for name in grid
+        if name not in used
+    ]
+    faults += [] if repetitions > 0 else [f"repetitions is {repetitions}; give 1 or more"]
     budget_s = units.parse_duration(budget, field="budget")
     if faults:
         raise ScenarioError(faults)
@@ -200,7 +205,7 @@ def _run_once(plan: RunPlan, point: Point, limit_s: float) -> dict[str, float] |
     elapsed = time.perf_counter() - begin
     if child.returncode:
         last = (err.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        raise CalibrationError(f"command: {shlex.join(words)}: exit status {child.returncode} found, 0 allowed: {last}")
+        raise CalibrationError(f"command: {shlex.join(words)}: ended with exit status {child.returncode}: {last}")
     return {TOTAL: elapsed} | _parts(out)
 
 
@@ -286,13 +291,13 @@ def make_application_plan(
         On any system but Linux.
     """
     if application not in APPLICATIONS:
-        raise ScenarioError(f"app: {application!r} found, one of {', '.join(APPLICATIONS)} allowed")
+        raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")
     require_linux()
     find_kernel(kernel)
     machine = this_machine()
     faults = _grid_faults(application, grid, machine)
     if repetitions < 1:
-        faults.append(f"repetitions: {repetitions} found, 1 or more allowed")
+        faults.append(f"repetitions is {repetitions}; give 1 or more")
     budget_s = units.parse_duration(budget, field="budget")
     if faults:
         raise ScenarioError(faults)
@@ -302,9 +307,9 @@ def make_application_plan(
 
 def _grid_faults(application: str, grid: Mapping[str, Sequence[float]], machine: Machine) -> list[str]:
     if set(grid) != {SIZE, PROCESSES}:
-        return [f"grid: {', '.join(grid) or 'none'} found, {SIZE} and {PROCESSES} allowed with {application}"]
+        return [f"grid has {', '.join(grid) or 'nothing'}; give {SIZE} and {PROCESSES} with {application}"]
     whole = [
-        f"grid: {name}: {value:g} found, an integer of at least 1 allowed"
+        f"grid: {name} is {value:g}; give a whole number of 1 or more"
         for name, values in grid.items()
         for value in values
         if value < 1 or value != int(value)
@@ -313,17 +318,17 @@ def _grid_faults(application: str, grid: Mapping[str, Sequence[float]], machine:
         return whole
     most = machine.pe_count
     faults = [
-        f"grid: {PROCESSES}: {value:g} found, 1 to {most} allowed: this machine has {most} PEs"
+        f"grid: {PROCESSES} is {value:g}; give 1 to {most}, since this machine has {most} PEs"
         for value in grid[PROCESSES]
         if value > most
     ]
     least, largest, processes = min(grid[SIZE]), max(grid[SIZE]), max(grid[PROCESSES])
     if processes > least and not faults:
-        faults.append(f"grid: {SIZE}: {least:g} found, at least {processes:g} allowed: a row for each process")
+        faults.append(f"grid: {SIZE} is {least:g}; give {processes:g} or more, a row for each process")
     # The master holds A, B and C, every other rank B, and all together the rows of A and C once more.
     fits = math.isqrt(int(machine.memory_available_bytes / (matmul.WORD_BYTES * (processes + 4))))
     if largest > fits:
-        faults.append(f"grid: {SIZE}: {largest:g} found, at most {fits} allowed: more does not fit into memory")
+        faults.append(f"grid: {SIZE} is {largest:g}; give at most {fits}, since more does not fit into memory")
     return faults
 
 

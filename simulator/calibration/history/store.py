@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.base import files
-from simulator.base.errors import ApportionError, ScenarioError
+from simulator.base.errors import ApportionError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, read_table
@@ -55,24 +55,24 @@ class RunRecord:
 
     def check(self, place: str) -> list[str]:
         """Faults of the record, one line each."""
-        faults = [] if self.application else [f"{place}: application: an empty name found, a name allowed"]
+        faults = [] if self.application else [f"{place}: application has no name; give one"]
         faults += (
             [] if not self.made or _has_zone(self.made) else [f"{place}: made: {self.made!r} is no time with a zone"]
         )
         if not self.times_s:
-            faults.append(f"{place}: times: none found, at least one allowed")
+            faults.append(f"{place}: no time is given; give one or more")
         faults += [
-            f"{place}: {name}: {value:g} found, a finite number allowed"
+            f"{place}: {name} is {value:g}; give a finite number"
             for name, value in self.parameters.items()
             if not math.isfinite(value)
         ]
         faults += [
-            f"{place}: {name}: {value:g} s found, a finite time of 0 s or more allowed"
+            f"{place}: {name} is {value:g} s; give a finite time of 0 s or more"
             for name, value in self.times_s.items()
             if not (math.isfinite(value) and value >= 0)
         ]
         both = sorted(set(self.parameters) & set(self.times_s))
-        return faults + [f"{place}: {name}: found as a parameter and as a time, one of them allowed" for name in both]
+        return faults + [f"{place}: {name} is a parameter and a time; give it one meaning" for name in both]
 
 
 def _has_zone(text: str) -> bool:
@@ -129,7 +129,7 @@ def list_runs(path: str | Path, *, application: str | None = None, version: str 
     """
     path = Path(path)
     if not path.exists():
-        raise ScenarioError(f"{path}: no such file, a run history allowed")
+        raise ScenarioError(f"{path}: no such file; name a run history")
     query = "SELECT id, application, version, machine, made FROM runs WHERE 1"
     wanted = [("application", application), ("version", version)]
     given = [(name, value) for name, value in wanted if value is not None]
@@ -191,7 +191,7 @@ def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
                 database.execute("COMMIT")
     except sqlite3.Error as error:
         raise ApportionError(
-            f"{path}: {error}, a run history that can be {'written' if write else 'read'} allowed"
+            f"{path}: {error}; name a run history that can be {'written' if write else 'read'}"
         ) from error
 
 
@@ -203,7 +203,7 @@ def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) ->
         _check_schema(database, path)
         return
     if tables or not write:
-        raise ScenarioError(f"{path}: a database of another program found, a run history allowed")
+        raise ScenarioError(f"{path}: this is a database of another program; name a run history")
     database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     for statement in _SCHEMA.split(";"):
         if statement.strip():
@@ -280,14 +280,17 @@ def fit_table(
 def _runs_table(path: Path, application: str | None, version: str | None) -> Table:
     if not is_history(path):
         if application is not None or version is not None:
-            raise ScenarioError(f"{path}: a CSV file found, a run history allowed where an application is named")
+            raise ScenarioError(
+                f"{path}: this is a CSV file, which names no applications; name a run history, or no application"
+            )
         return read_table(path)
     records = list_runs(path, application=application, version=version)
     known = sorted({record.application for record in list_runs(path)})
     if not records:
-        raise ScenarioError(f"{path}: no run of {application!r} found, {', '.join(known) or 'none'} recorded")
+        others = f"it has runs of {', '.join(known) or 'nothing'}{meant(application, known)}"
+        raise ScenarioError(f"{path} holds no run of {application!r}; {others}")
     if application is None and len(known) > 1:
-        raise ScenarioError(f"{path}: runs of {', '.join(known)} found, one application allowed: name it")
+        raise ScenarioError(f"{path} holds runs of {', '.join(known)}; name the application that is meant")
     return _as_table(path, records)
 
 
@@ -310,20 +313,20 @@ def _formulas(texts: Sequence[str], responses: Sequence[str], table: Table) -> d
         if not mark:
             common.append(text)
         elif column.strip() in own:
-            raise ScenarioError(f"formula: two for {column.strip()} found, one allowed")
+            raise ScenarioError(f"formula: {column.strip()} has two; give one")
         else:
             own[column.strip()] = expression
     if len(common) > 1:
-        raise ScenarioError(f"formula: {len(common)} without a column found, one allowed: write COLUMN=FORMULA")
+        raise ScenarioError(f"formula: {len(common)} name no column, and one may; write COLUMN=FORMULA")
     wanted = list(dict.fromkeys([*responses, *own]))
     if common and not wanted:
         wanted = [_usual_response(common[0], table)]
     missing = [name for name in wanted if name not in own and not common]
     unknown = [name for name in wanted if name not in table.names]
     if unknown or missing or not wanted:
-        found = f"no formula for {', '.join(missing) or 'any response'}"
-        found = f"{', '.join(unknown)} no such column" if unknown else found
-        raise ScenarioError(f"{table.place}: {found} found, columns are {', '.join(table.names)}")
+        wrong = f"there is no formula for {', '.join(missing) or 'any response'}"
+        wrong = f"there is no column {', '.join(unknown)}" if unknown else wrong
+        raise ScenarioError(f"{table.place}: {wrong}; the columns are {', '.join(table.names)}")
     allowed = [name for name in table.names if name not in wanted]
     return {
         name: parse(own[name] if name in own else common[0], names=allowed, place=f"{table.place}: formula of {name}")
@@ -339,7 +342,7 @@ def _usual_response(text: str, table: Table) -> str:
     rest = [name for name in table.names if name not in used]
     if len(rest) != 1:
         raise ScenarioError(
-            f"{table.place}: no column {' or '.join(USUAL_RESPONSES)} found, "
-            f"one of {', '.join(rest) or 'none'} allowed: name the response"
+            f"{table.place}: there is no column {' or '.join(USUAL_RESPONSES)}; "
+            f"name the response, one of {', '.join(rest) or 'none'}"
         )
     return rest[0]

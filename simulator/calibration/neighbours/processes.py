@@ -1,4 +1,4 @@
-"""Real processes on PEs that run computations alone, and others that run beside them from their begin to their end."""
+"""Real processes on PEs that run computations alone, and others on other PEs from their begin to their end."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from simulator.calibration.neighbours.plan import Item
 from simulator.calibration.speed.subjects import CommandRunner, CommandSubject
 
 _SETTLE_S = 0.03
-"""What neighbours are given to fill caches and queues before anything is measured beside them."""
+"""What neighbours are given to fill caches and queues before anything is measured."""
 _LIMIT_S = 300.0
 
 

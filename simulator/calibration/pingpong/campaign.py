@@ -28,9 +28,9 @@ LEAST_SAMPLES = 3
 """Fewest samples behind a median."""
 MOST_SAMPLES = 40
 ASKING_S = 0.01
-"""What a sample costs beside its messages: commands, answers, keeping it."""
+"""What a sample costs besides its messages: commands, answers, keeping it."""
 MARGIN = 1.3
-"""What is foretold is exceeded by so much on a busy machine."""
+"""What is predicted is exceeded by so much on a busy machine."""
 EVERY_OTHER = 3
 """Once each pattern has its least samples, the first has so many more for each of the others': it is what is fitted."""
 BUSY_LOAD = 0.5
@@ -48,7 +48,7 @@ def message_sizes(max_bytes: int) -> tuple[int, ...]:
         If it is not in 1 byte to 1 GiB.
     """
     if not 1 <= max_bytes <= MAX_BYTES:
-        raise ScenarioError(f"largest message: {max_bytes} bytes found, 1 to {MAX_BYTES} allowed")
+        raise ScenarioError(f"largest message is {max_bytes} bytes; give 1 to {MAX_BYTES}")
     powers = [2**power for power in range(max_bytes.bit_length())]
     return tuple(size for size in sorted({*powers, *(3 * power // 2 for power in powers[1:])}) if size <= max_bytes)
 
@@ -137,7 +137,7 @@ def open_store(
             for name in plan.patterns_at(int(entry["size_bytes"]))
         }
         if not all(np.isfinite(value) and value > 0 for value in itertools.chain(*found.values())):
-            raise ValueError(f"size {entry['size_bytes']}: times above 0 allowed")
+            raise ValueError(f"size {entry['size_bytes']}: give times above 0")
         return SizePoint(int(entry["size_bytes"]), found)
 
     return PointStore(path, read=read, subject=dict(subject) | {"patterns": list(plan.patterns)}, machine=machine)
@@ -164,7 +164,7 @@ def measure_sizes(
     ScenarioError
         If a firm budget does not suffice for three samples of each, with what would.
     CalibrationError
-        If it takes far longer than foretold.
+        If it takes far longer than predicted.
     """
     budget = Budget(plan.budget_s)
     points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}

@@ -28,7 +28,7 @@ SILENCE_S = 60.0
 _SMALL_BYTES = 4096
 """Fits every buffer of the system: sent before the other's is received, it blocks neither."""
 MAX_LINE_BYTES = 1024
-"""Of what two hosts say to each other beside payloads."""
+"""Of what two hosts say to each other besides payloads."""
 SAMPLE_LIMIT_S = 60.0
 COMMAND_S = math.ceil(SAMPLE_LIMIT_S + SILENCE_S)
 """How long a host may take for one sample, waiting for the next command included."""

@@ -81,7 +81,7 @@ def parse_address(text: str, *, field: str, least_port: int = 1) -> Address:
     bare = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
     number = int(port) if port.isascii() and port.isdigit() else -1
     if not bare or not least_port <= number <= 65535 or (":" in host and not host.startswith("[")):
-        raise PeerError(f"{field}: {text!r} found, HOST:PORT such as node2:4711 or [::1]:4711 allowed")
+        raise PeerError(f"{field} is {text!r}; give HOST:PORT, such as node2:4711 or [::1]:4711")
     return Address(bare, number)
 
 
@@ -322,7 +322,7 @@ def listener_over_ssh(host: str, command: Sequence[str]) -> Iterator[tuple[int, 
         If ssh is not there, does not get in, or the listener says nothing in time.
     """
     if host.startswith("-"):
-        raise PeerError(f"--hosts: {host!r} found, a host name allowed")
+        raise PeerError(f"--hosts: {host!r} is no name of a host")
     remote = [*command, "calibrate", "network", "--between", "tcp", "--listen", "0.0.0.0:0", "--json"]
     options = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={ANSWER_S:.0f}", "-T"]
     try:
@@ -333,7 +333,7 @@ def listener_over_ssh(host: str, command: Sequence[str]) -> Iterator[tuple[int, 
             stderr=subprocess.PIPE,
         )
     except OSError as error:
-        raise PeerError(f"--hosts: ssh: {_reason(error)}, ssh or --listen and --connect allowed") from error
+        raise PeerError(f"--hosts: ssh: {_reason(error)}; install ssh, or use --listen and --connect") from error
     try:
         yield _announced(host, child)
         with contextlib.suppress(subprocess.TimeoutExpired):

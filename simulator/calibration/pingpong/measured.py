@@ -66,14 +66,14 @@ class LinkPlan:
 
     def __post_init__(self) -> None:
         if self.between not in MEDIA:
-            raise ScenarioError(f"--between: {self.between!r} found, {', '.join(MEDIA)} allowed")
+            raise ScenarioError(f"--between is {self.between!r}; name one of {', '.join(MEDIA)}")
         media = MEDIA[self.between]
         if self.medium is not None and self.medium not in media:
-            about = f"{', '.join(media)} allowed with --between {self.between}"
-            raise ScenarioError(f"--medium: {self.medium!r} found, {about}")
+            known = f"{' or '.join(media)} with --between {self.between}"
+            raise ScenarioError(f"--medium is {self.medium!r}; name {known}")
         if not LEAST_MAX_BYTES <= self.max_bytes <= MAX_BYTES_EVER:
-            allowed = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)} allowed"
-            raise ScenarioError(f"--max-bytes: {self.max_bytes} B found, {allowed}")
+            bounds = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)}"
+            raise ScenarioError(f"--max-bytes is {self.max_bytes} B; give {bounds}")
 
     @property
     def chosen_medium(self) -> str:
@@ -168,7 +168,7 @@ def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progr
 
 
 def _cost(plan: LinkPlan, pairs: Pairs, cpus: Sequence[tuple[int, int]]) -> MessageCost:
-    """Of the first pair; computations run beside both ends where both are here."""
+    """Of the first pair; computations compete with both ends where both are here."""
     here = cpus[0] if plan.address is None else ()
     found = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=here)
     # Between hosts one copy is made here, the other there.
@@ -199,9 +199,7 @@ def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
         cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
         return [(cpu, cpu) for cpu in (cpus * 2)[:2]]
     if machine.pe_count < 2:
-        raise ScenarioError(
-            "this machine: 1 PE found, 2 needed for messages between PEs; --hosts measures between hosts"
-        )
+        raise ScenarioError("this machine has 1 PE, and messages between PEs need 2; --hosts measures between hosts")
     return pair_places(machine)
 
 

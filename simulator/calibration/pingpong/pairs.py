@@ -263,7 +263,7 @@ def measure_chain(
     return ChainMeasurement(packet_bytes, cpus, points, tuple(warnings))
 
 
-# What a message costs in CPU at its ends: ping-pongs by the system's accounting, alone and beside a computation.
+# What a message costs in CPU at its ends: ping-pongs by the accounting of the system, alone and against computations.
 
 
 _COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
@@ -271,7 +271,7 @@ _COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
 _WANTED_S = 0.02
 """About how long the ping-pongs of a sample take alone."""
 _BESIDE_ROUNDS = 10
-"""Ping-pongs of a sample beside computations: each may wait for a time slice."""
+"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
 _COST_SAMPLES = 3
 _MOST_ROUNDS = 2000
 _BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)

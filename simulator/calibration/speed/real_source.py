@@ -20,9 +20,8 @@ from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import PointStore
 from simulator.calibration.bench.measurement import PRECISION, Measurement
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import panel_kernel
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
-from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.kernels.table import panel_kernel, sized_kernel
 from simulator.calibration.speed.sampling import Effort, Ends, Room, find_ends, sample_point, visit
 from simulator.calibration.speed.subjects import (
     KernelSubject,
@@ -272,7 +271,7 @@ class RealSource:
             If a run fails.
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
-            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+            raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         n = self.n_of(size)
         if n not in self._store.points:
             self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
@@ -433,8 +432,8 @@ class RealSource:
         smallest_n = _smallest_n(self._subject, machine)
         if self._room.max_size is not None and self._room.max_size <= self._subject.size(smallest_n):
             raise ScenarioError(
-                f"--max-size: {self._room.max_size:g} found, above the smallest size, "
-                f"{self._subject.size(smallest_n):g} elements, allowed"
+                f"--max-size is {self._room.max_size:g}; give more than the smallest size, "
+                f"{self._subject.size(smallest_n):g} elements"
             )
         found = find_ends(
             self._child.running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort
@@ -472,7 +471,7 @@ class RealSource:
             return None
         where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
         if math.isinf(half):
-            return f"{where}: {count} samples within the time cap, at least 6 needed; raise the time cap per point"
+            return f"{where}: {count} samples within the time cap, and at least 6 tell; raise the time cap per point"
         switches = sum(sample.involuntary_switches for sample in point.samples)
         remedy = "raise the time cap per point" if point.ended_by == "time cap" else "measure again when it is quiet"
         return (
@@ -493,7 +492,7 @@ def _smallest_n(subject: Subject, machine: Machine) -> int:
 def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, memory_share: float) -> None:
     """Refuse options out of range."""
     allowed = [number for core in machine.cores for number in (core.cpu, *core.siblings)]
-    faults = [] if cpu in allowed else [f"cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"]
+    faults = [] if cpu in allowed else [f"cpu is {cpu}; name one of {', '.join(map(str, allowed))}"]
     numbers: list[tuple[str, Any, float]] = [
         ("time cap", effort.time_cap_s, math.inf),
         ("precision", effort.precision, 1.0),
@@ -503,6 +502,6 @@ def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, m
     for name, value, most in numbers:
         if not 0 < value <= most or math.isinf(value):
             limit = "" if math.isinf(most) else f" and at most {most:g}"
-            faults.append(f"{name}: {value:g} found, a number above 0{limit} allowed")
+            faults.append(f"{name} is {value:g}; give a number above 0{limit}")
     if faults:
         raise ScenarioError(faults)

@@ -112,7 +112,7 @@ def visit(
         visits = (*known.visits[:-1], known.visits[-1] + 1) if prepared else (*known.visits, 1)
         point = replace(known, samples=(*known.samples, sample), visits=visits)
     if point.samples[-1].cpu_s <= 0:
-        raise CalibrationError(f"{subject.label}: n = {n}: no CPU time seen, runs of a microsecond or more needed")
+        raise CalibrationError(f"{subject.label}: n = {n}: no CPU time was seen; measure runs of a microsecond or more")
     point = replace(point, cost_s=(known.cost_s if known else 0.0) + time.monotonic() - begin)
     return replace(point, ended_by=_ended_by(point, effort))
 
@@ -228,8 +228,8 @@ def find_ends(runner: Runner, subject: Subject, *, smallest_n: int, room: Room, 
             reason = f"time cap: the largest whose predicted run fits {effort.time_cap_s:g} s"
     if largest <= smallest_n or subject.size(largest) <= subject.size(smallest_n):
         raise ScenarioError(
-            f"{subject.label}: largest size {subject.size(max(1, largest)):g} ({reason}) found, "
-            f"above the smallest, {subject.size(smallest_n):g}, allowed"
+            f"{subject.label}: the largest size is {subject.size(max(1, largest)):g} ({reason}); "
+            f"it must be above the smallest, {subject.size(smallest_n):g}"
         )
     return Ends(smallest_n, largest, by_memory, reason, time.monotonic() - begin)
 

@@ -121,8 +121,8 @@ def measure(
     cpus = here if cpus is None else list(cpus)
     unknown = [cpu for cpu in cpus if cpu not in here]
     if unknown or not cpus or not orders or min(orders) < 1:
-        found = f"cpus {cpus}, orders {list(orders)}"
-        raise ScenarioError(f"measure: {found} found, cpus of {here} and orders of at least 1 allowed")
+        wrong = f"cpus are {cpus} and orders {list(orders)}"
+        raise ScenarioError(f"measure: {wrong}; name some of the cpus {here} and orders of 1 or more")
     wanted = [Point(kernel, n, n) for n in sorted(set(orders))]
     with Ranks(cpus) as ranks:
         measured = measure_speeds(
@@ -240,7 +240,7 @@ def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
     """The band through the cuts of one PE, as they were measured."""
     names = list(dict.fromkeys(one.pe for one in measured.points))
     if (pe is None and len(names) > 1) or (pe is not None and pe not in names):
-        raise ScenarioError(f"pe: {pe!r} found, one of {', '.join(names)} allowed")
+        raise ScenarioError(f"pe is {pe!r}; name one of {', '.join(names)}")
     own = sorted((one for one in measured.points if pe in (None, one.pe)), key=lambda one: one.size)
     cuts = tuple(one.cut() for one in own)
     points = [replace(one, cost_s=float(sum(sample.wall_s for sample in one.samples))) for one in own]

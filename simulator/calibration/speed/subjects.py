@@ -16,8 +16,8 @@ from simulator.base.formula import Formula, parse
 from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import MARK
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
+from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -152,16 +152,18 @@ def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise ScenarioError(f"command: {str(error).lower()}, words with matching quotes allowed") from error
+        raise ScenarioError(f"command: {str(error).lower()}; match the quotes") from error
     if not words:
-        raise ScenarioError("command: an empty line found, a program with {n} in its arguments allowed")
+        raise ScenarioError("command is empty; name a program with {n} in its arguments")
     places = {name for word in words for name in _PLACE.findall(word)}
     if places != {"n"}:
         found = ", ".join(f"{{{name}}}" for name in sorted(places)) or "no place"
-        raise ScenarioError(f"command: {found} found, {{n}} and no other allowed")
+        raise ScenarioError(f"command has {found}; write {{n}} where its parameter goes, and no other")
     program = _PLACE.sub("1", words[0])
     if shutil.which(program) is None:
-        raise ScenarioError(f"command: {program} not found, a program that can be run allowed")
+        raise ScenarioError(
+            f"command: {program} is no program that can be run; name one on the path or by its own path"
+        )
     formulas = (parse(size, names=("n",), place="size"), parse(volume, names=("n",), place="volume"))
     subject = CommandSubject(words, *formulas)
     _check_growth(subject)
@@ -201,12 +203,12 @@ def _check_growth(subject: CommandSubject) -> None:
             break  # beyond the range of numbers: no n so large is ever run
         for name, value in (("size", size), ("volume", volume)):
             if value <= 0:
-                raise ScenarioError(f"{name}: {value:g} at n = {n} found, above 0 for every n allowed")
+                raise ScenarioError(f"{name} is {value:g} at n = {n}; give a formula that is above 0 for every n")
         if sizes and size < sizes[-1]:
-            raise ScenarioError(f"size: {sizes[-1]:g} falls to {size:g} at n = {n}, a size that grows with n allowed")
+            raise ScenarioError(f"size falls from {sizes[-1]:g} to {size:g} at n = {n}; give a size that grows with n")
         sizes.append(size)
     if np.ptp(sizes) == 0:
-        raise ScenarioError(f"size: {sizes[0]:g} for every n found, a size that grows with n allowed")
+        raise ScenarioError(f"size is {sizes[0]:g} for every n; give a size that grows with n")
 
 
 # Real processes that run what is measured: a kernel in a child of ours, or a command line that a child starts.
@@ -278,7 +280,7 @@ class _Child:
         """An error that says at which n."""
         if _NO_MEMORY.search(what):
             limit = units.show_size(self._memory_bytes)
-            what = f"exceeds the {limit} of memory allowed ({what}); a smaller --max-size needed"
+            what = f"exceeds the {limit} of memory that it may take ({what}); give a smaller --max-size"
         return CalibrationError(f"{self._label}: n = {self._n}: {what}")
 
     def close(self) -> None:

@@ -111,7 +111,7 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
 
 
 def _fitted(names: tuple[str, ...], y: _Column, points: _Points) -> Fitted | None:
-    """Least squares of relative misses, None where a formula is not finite or the points do not tell."""
+    """Least squares of relative misses, None where a formula is not finite or the points do not determine one."""
     matrix = _matrix(names, points)
     if matrix is None:
         return None

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
+from simulator.calibration.kernels.matmul import loops
 from simulator.calibration.kernels.merge_sort import Numbers, fill_numbers, merge_sort
-from simulator.calibration.kernels.naive_matmul import loops
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.kernels.table import study_kernel
-from simulator.programs.templates.work import Asked
+from simulator.calibration.kernels.sized import compiled
+from simulator.characterisation.kernels import study_kernel
+from simulator.programs.graphs.work import Asked
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,8 @@ def parallel_kernel(name: str) -> ParallelKernel:
         If it has none, with those that have one.
     """
     if name not in PARALLEL_KERNELS:
-        allowed = f"kernels with a template allowed: {', '.join(PARALLEL_KERNELS)}"
-        raise ScenarioError(f"--parallel: {name!r} found, {allowed}")
+        raise ScenarioError(
+            f"--parallel: {name!r} is no kernel with a template; name {', '.join(PARALLEL_KERNELS)}"
+            f"{meant(name, PARALLEL_KERNELS)}"
+        )
     return PARALLEL_KERNELS[name]

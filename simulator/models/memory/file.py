@@ -176,7 +176,8 @@ def _where(table: Table, wanted: Sequence[str]) -> tuple[tuple[Floats, Floats, F
     m, alpha, run = (table.numbers(name) for name in AXES)
     faults = cell_faults(table, "M_words", m, m < 1, "give 1 or more")
     faults += cell_faults(table, "alpha", alpha, ~((alpha > 0) & (alpha <= 1)), "give a number above 0 and up to 1")
-    faults += cell_faults(table, "L", run, ~((run >= 1) & (run <= np.maximum(m, 1))), "give 1 up to M_words")
+    for row in np.flatnonzero((run < 1) | (run > np.maximum(m, 1))):
+        faults.append(f"{table.place}:{table.lines[row]}: L is {run[row]:g}; give 1 up to the M_words, {m[row]:g}")
     return (m, alpha, run), faults
 
 

@@ -34,7 +34,7 @@ class MemoryLevel:
         given = {"capacity": self.capacity_bytes, "latency": self.latency_s, "gap": self.gap_s}
         for field, value in given.items():
             if not value >= 0 or (field != "capacity" and math.isinf(value)):
-                raise ScenarioError(f"platform: level {self.name}: {field}: {value:g} found, at least 0 allowed")
+                raise ScenarioError(f"platform: level {self.name}: {field}: {value:g} is not a number of at least 0")
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,17 @@ class MemoryUse:
 
     def __post_init__(self) -> None:
         if not (self.accesses_per_unit >= 0 and 0 < self.alpha <= 1 and self.run_words >= 1):
-            found = f"{self.accesses_per_unit:g}, {self.alpha:g}, {self.run_words:g}"
-            allowed = "accesses of at least 0, alpha above 0 and up to 1, runs of at least 1 word allowed"
-            raise ScenarioError(f"application: memory: {found} found, {allowed}")
+            said = f"accesses {self.accesses_per_unit:g}, alpha {self.alpha:g}, runs {self.run_words:g}"
+            wanted = "accesses of at least 0, alpha above 0 and up to 1, runs of at least 1 word"
+            raise ScenarioError(f"application: memory: {said}; give {wanted}")
         if not 0 < self.footprint_share <= 1:
-            found = f"application: memory: footprint_share: {self.footprint_share:g} found"
-            raise ScenarioError(f"{found}, above 0 and up to 1 allowed")
+            share = self.footprint_share
+            raise ScenarioError(f"application: memory: footprint_share: {share:g} is not above 0 and up to 1")
         if not 0 <= 2 * self.written_per_unit <= self.accesses_per_unit:
-            found = f"application: memory: written_per_unit: {self.written_per_unit:g} found"
-            raise ScenarioError(f"{found}, 0 up to half the {self.accesses_per_unit:g} accesses_per_unit allowed")
+            most = f"half the {self.accesses_per_unit:g} accesses_per_unit"
+            raise ScenarioError(
+                f"application: memory: written_per_unit: {self.written_per_unit:g} is not 0 up to {most}"
+            )
 
     @property
     def swept(self) -> bool:
@@ -146,8 +148,8 @@ class SwapTimes:
 
     def __post_init__(self) -> None:
         if not (0 <= self.latency_s < math.inf and 0 <= self.gap_s < math.inf):
-            found = f"platform: swap: latency {self.latency_s:g}, gap {self.gap_s:g} found"
-            raise ScenarioError(f"{found}, at least 0 allowed")
+            said = f"latency {self.latency_s:g} s, gap {self.gap_s:g} s"
+            raise ScenarioError(f"platform: swap: {said}; give finite times of at least 0")
 
 
 ASSUMED = SwapTimes(ASSUMED_LATENCY_S, WORD_BYTES / ASSUMED_BYTES_PER_S)

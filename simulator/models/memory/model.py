@@ -144,7 +144,7 @@ class MemoryModel(Record):
             for x in np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, float)) for x in (m_words, alpha, run_words)))
         )
         if not (np.all(run >= 1) and np.all(run <= m) and np.all((a > 0) & (a <= 1)) and np.all(np.isfinite(m))):
-            raise ScenarioError("target: 1 <= L <= M and 0 < alpha <= 1 allowed")
+            raise ScenarioError("target: give 1 <= L <= M and 0 < alpha <= 1")
         points = MemoryTimes(m, a, run, np.ones(m.size))
         physical = self._constants().times_s(points)
         shift, deviation = np.zeros(m.size), np.full(m.size, self.spread)

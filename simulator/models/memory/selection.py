@@ -37,27 +37,27 @@ def faults_of(form: Form, constants: Constants) -> tuple[str, ...]:
     """What is not physical about a fit, one line each; none where all is well."""
     kinds = {"latency": constants.latency_s} | ({"gap": constants.gap_s} if form.runs else {})
     found = [
-        f"{kind} of level {level + 1}: {value:.3g} s found, {'above' if kind == 'latency' else 'from'} 0 is physical"
+        f"{kind} of level {level + 1} is {value:.3g} s; physical is {'above 0' if kind == 'latency' else '0 or more'}"
         for kind, values in kinds.items()
         for level, value in enumerate(values)
         if value < 0 or (kind == "latency" and value == 0)
     ]
     found += [
-        f"{kind} of level {level + 2}: {values[level + 1]:.3g} s found, at least the {values[level]:.3g} s of level "
-        f"{level + 1} is physical"
+        f"{kind} of level {level + 2} is {values[level + 1]:.3g} s; physical is at least the {values[level]:.3g} s of "
+        f"level {level + 1}"
         for kind, values in kinds.items()
         for level in range(form.levels - 1)
         if values[level + 1] < values[level] * (1 - 1e-9)
     ]
     capacities = constants.capacities_words
     found += [
-        f"capacity of level {level + 2}: {capacities[level + 1]:.4g} words found, more than the "
-        f"{capacities[level]:.4g} of level {level + 1} is physical"
+        f"capacity of level {level + 2} is {capacities[level + 1]:.4g} words; physical is more than the "
+        f"{capacities[level]:.4g} of level {level + 1}"
         for level in range(form.levels - 2)
         if capacities[level + 1] < capacities[level] * SAME_CAPACITY
     ]
     found += [
-        f"levels {level + 1} and {level + 2}: the same latency and gap found, two levels differ"
+        f"levels {level + 1} and {level + 2} have the same latency and gap; two levels differ"
         for level in range(form.levels - 1)
         if all(np.isclose(values[level], values[level + 1], rtol=SAME_TIME, atol=0) for values in kinds.values())
     ]
@@ -160,7 +160,7 @@ def _selected(points: MemoryTimes) -> Selection:
     if not forms:
         found = int(distinct.max()) + 1
         raise ScenarioError(
-            f"rows: {found} distinct (M_words, alpha, L) found, at least {FORMS[0].points_needed} allowed: "
+            f"rows: {found} distinct (M_words, alpha, L) are too few; measure at least {FORMS[0].points_needed}: "
             f"{', '.join(f'{form.name} needs {form.points_needed}' for form in FORMS)}"
         )
     folds = _folds(distinct)
@@ -181,11 +181,11 @@ def _lacking(form: Form, points: MemoryTimes, distinct: NDArray[np.intp]) -> str
     """Why a form cannot be fitted; empty if it can."""
     found = int(distinct.max()) + 1
     if found < form.points_needed:
-        return f"{found} distinct points found, at least {form.points_needed} needed"
+        return f"{found} distinct points; at least {form.points_needed} are needed"
     if form.runs and np.unique(points.run_words).size < 2:
-        return "one L found, at least 2 needed to tell latency from gap"
+        return "one L; at least 2 are needed to separate latency and gap"
     if form.levels > 1 and np.unique(points.m_words).size < 2:
-        return "one M_words found, at least 2 needed to see a level end"
+        return "one M_words; at least 2 are needed to see a level end"
     return ""
 
 
@@ -278,7 +278,7 @@ def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bo
 
 
 def _corrected(plain: Candidate, points: MemoryTimes, folds: NDArray[np.intp]) -> tuple[Candidate, Floats, Floats]:
-    """The form with a correction on top, its times of held-out points, and their foretold standard deviations."""
+    """The form with a correction on top, its times of held-out points, and their predicted standard deviations."""
     whole = fit_correction(points, _above_zero(plain.fitted_s, points))
     held_out_s, deviations = np.empty(len(points)), np.empty(len(points))
     for fold in range(int(folds.max()) + 1):
@@ -357,9 +357,9 @@ def _warnings(
 ) -> tuple[str, ...]:
     found = [f"{lacking.form.name}: not fitted: {lacking.reason}" for lacking in not_fitted]
     if chosen.form.levels == 1 and np.unique(points.m_words).size > 1:
-        found.append("all sizes lie in one level as far as their times tell: no form of more levels is supported")
+        found.append("all sizes lie in one level as far as their times show: no form of more levels is supported")
     if not chosen.physical:
-        found.append("no physical fit was found; the model cannot be trusted beyond its points")
+        found.append("no fit is physical; do not trust the model beyond its points")
     free = [c for c in candidates if c.name.endswith(FREE) and _better(c, chosen, points)]
     found += [f"{c.name}: better on held-out points, but not physical, so not chosen" for c in free]
     least, most = float(points.m_words.min()), float(points.m_words.max())
@@ -367,7 +367,7 @@ def _warnings(
         zip(chosen.constants.capacities_words, chosen.errors.capacities_words, strict=True), 1
     ):
         if not least <= capacity <= most:
-            found.append(f"capacity of level {level}: {capacity:.4g} words found, outside the sizes measured")
+            found.append(f"capacity of level {level} is {capacity:.4g} words, outside the sizes measured")
         if not error <= 0.5 * capacity:
             found.append(
                 f"capacity of level {level}: not determined by these points (standard error {error:.3g} words)"

@@ -3,7 +3,7 @@
 from simulator.models.network.choice import CRITERION, JudgedForm, NetworkFit, fit_network
 from simulator.models.network.kinds import FITS, FORMS, KINDS
 from simulator.models.network.kinds.curves import KnotsModel
-from simulator.models.network.kinds.kind import Fitted, Kind, MessageModel, Parameter, drawn_model, scaled_model
+from simulator.models.network.kinds.kind import Fitted, Kind, MessageModel, Parameter
 from simulator.models.network.kinds.knots import LinkModel, fit_link
 from simulator.models.network.kinds.lines import PiecewiseModel
 from simulator.models.network.kinds.packetised import PacketisedModel
@@ -34,9 +34,7 @@ __all__ = [
     "PacketisedModel",
     "Parameter",
     "PiecewiseModel",
-    "drawn_model",
     "fit_link",
     "fit_network",
     "make_points",
-    "scaled_model",
 ]

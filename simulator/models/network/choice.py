@@ -27,19 +27,19 @@ NEARLY = 0.1
 PAIRED = 2.0
 """And by so many standard errors of the paired difference."""
 SPIKE, POOR = 0.25, 0.2
-"""Trust below which a point is told as a spike, and held-out error above which the fit is told to be poor."""
+"""Trust below which a point is called a spike, and held-out error above which the fit is called poor."""
 CRITERION = (
     f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms "
-    f"fitted anew); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors of "
-    "the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots of "
-    f"a curve too); errors below {LEAST_ERROR:g} are equal, and the simplest form wins; forms that are not physical, "
-    "and piecewise with one line (which is hockney), are not taken"
+    f"fitted again); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors "
+    "of the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots "
+    f"of a curve too); errors below {LEAST_ERROR:g} are equal, and the simplest form wins; forms that are not "
+    "physical, and piecewise with one line (which is hockney), are not taken"
 )
 
 
 @dataclass(frozen=True)
 class JudgedForm:
-    """One form with its fit, or why there is none, and how well it foretold points that it was not fitted to."""
+    """One form with its fit, or why there is none, and how well it predicted points that it was not fitted to."""
 
     name: str
     fitted: Fitted | None
@@ -124,8 +124,8 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
 
 def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
     """What is not known of the times of the form chosen: held-out errors without the scatter of repetitions."""
-    foretold, errors = _form_of(chosen).time_s(points.rows_size_bytes, points.rows_hops), chosen.held_out
-    signs = np.where(points.rows_time_s >= foretold, 1.0, -1.0)
+    predicted, errors = _form_of(chosen).time_s(points.rows_size_bytes, points.rows_hops), chosen.held_out
+    signs = np.where(points.rows_time_s >= predicted, 1.0, -1.0)
     logs = np.log1p(np.zeros(points.rows_time_s.size) if errors is None else errors) * signs
     counts = np.bincount(points.point_of_row, minlength=points.size_bytes.size)
     away = np.abs(np.log(points.rows_time_s / points.time_s[points.point_of_row]))
@@ -182,8 +182,8 @@ def _judged(fit: Fit, points: NetworkPoints) -> JudgedForm:
         fitted = fit.run(points)
     except TooFewPoints as few:
         return JudgedForm(fit.name, None, (str(few),))
-    foretold = fitted.model.time_s(points.rows_size_bytes, points.rows_hops)
-    away = foretold - points.rows_time_s
+    predicted = fitted.model.time_s(points.rows_size_bytes, points.rows_hops)
+    away = predicted - points.rows_time_s
     errors = np.abs(away) / points.rows_time_s
     held_out = _held_out(fit, points)
     squares = float(away @ away), float(errors @ errors)
@@ -191,7 +191,7 @@ def _judged(fit: Fit, points: NetworkPoints) -> JudgedForm:
 
 
 def _held_out(fit: Fit, points: NetworkPoints) -> Floats | None:
-    """Relative errors of rows foretold by fits without their points; None if a part cannot be fitted."""
+    """Relative errors of rows predicted by fits without their points; None if a part cannot be fitted."""
     rank = np.searchsorted(points.sizes, points.size_bytes) + np.searchsorted(points.distances, points.hops)
     folds = min(FOLDS, points.sizes.size)
 
@@ -238,12 +238,12 @@ def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
 
 
 def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:
-    told = []
+    lines = []
     spikes = int(np.count_nonzero(points.trust < SPIKE))
     if spikes:
-        told.append(
-            f"{spikes} of {points.trust.size} points lie far from what their neighbours foretell; they count less"
+        lines.append(
+            f"{spikes} of {points.trust.size} points lie far from what their neighbours predict; they count less"
         )
     if chosen.held_out is not None and np.mean(chosen.held_out) > POOR:
-        told.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
-    return tuple(told)
+        lines.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
+    return tuple(lines)

@@ -12,9 +12,9 @@ from simulator.base.errors import ScenarioError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NEIGHBOURS = 3
-"""Points on either side that foretell one."""
+"""Points on either side that predict one."""
 DOUBTED = 3.0
-"""A point so many spreads away from what its neighbours foretell counts less, with the square of the ratio."""
+"""A point so many spreads away from what its neighbours predict counts less, with the square of the ratio."""
 LEAST_SPREAD = 0.02
 FEWEST_SIZES = 4
 """Below so many sizes nothing can be held out of a line."""
@@ -36,7 +36,7 @@ class NetworkPoints:
     hops: Floats
     time_s: Floats
     trust: Floats
-    """1, or less for a spike: above or below its neighbours, and away from what those of either side foretell."""
+    """1, or less for a spike: above or below its neighbours, and away from what those of either side predict."""
     rows_size_bytes: Floats
     """As measured; (rows,)."""
     rows_hops: Floats
@@ -79,7 +79,7 @@ def make_points(size_bytes: ArrayLike, hops: ArrayLike, time_s: ArrayLike) -> Ne
     """
     size, distance, time = (np.asarray(column, dtype=np.float64) for column in (size_bytes, hops, time_s))
     if np.any(size < 0) or np.any(distance < 1) or np.any(distance % 1) or not np.all(time > 0):
-        raise ScenarioError("network: sizes of at least 0, whole hops from 1 on and times above 0 allowed")
+        raise ScenarioError("network: give sizes of at least 0, whole hops from 1 on and times above 0")
     keys, point = np.unique(np.column_stack((distance, size)), axis=0, return_inverse=True)
     point = point.reshape(-1)
     order = np.lexsort((time, point))
@@ -92,7 +92,7 @@ def make_points(size_bytes: ArrayLike, hops: ArrayLike, time_s: ArrayLike) -> Ne
 
 
 def _trust(size: Floats, hops: Floats, time: Floats) -> Floats:
-    """Spikes: what no side's neighbours foretell; a step between two protocols is foretold by one side.
+    """Spikes: what no side's neighbours foretell; a step between two protocols is predicted by one side.
 
     A point between its neighbours is none up to a factor of 1.6: so it may be where the time grows fast.
     """
@@ -107,12 +107,12 @@ def _trust(size: Floats, hops: Floats, time: Floats) -> Floats:
             right = np.arange(place + 1, min(mine.size, place + 1 + NEIGHBOURS))
             sides = [side for side in (left, right, np.concatenate((left, right))) if side.size >= NEIGHBOURS]
             if sides:
-                away[mine[place]] = min(abs(y[place] - _foretold(x[side], y[side], x[place])) for side in sides)
+                away[mine[place]] = min(abs(y[place] - _predicted(x[side], y[side], x[place])) for side in sides)
     spread = max(1.4826 * float(np.median(away)), LEAST_SPREAD) if away.size else LEAST_SPREAD
     return np.minimum(1.0, (np.maximum(DOUBTED * spread, allowed) / np.maximum(away, 1e-9)) ** 2)
 
 
-def _foretold(x: Floats, y: Floats, at: float) -> float:
+def _predicted(x: Floats, y: Floats, at: float) -> float:
     """The median of the slopes between neighbours (Theil and Sen), through the median of the points."""
     i, j = np.triu_indices(x.size, 1)
     slope = float(np.median((y[j] - y[i]) / (x[j] - x[i])))

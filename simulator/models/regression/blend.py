@@ -1,4 +1,4 @@
-"""The default method: candidate cost structures weighted by how well they foretell larger runs.
+"""The default method: candidate cost structures weighted by how well they predict larger runs.
 
 Every candidate of `candidates` is fitted to the medians of the cells: with the exponents as the formula says, with
 corrected exponents, and with both corrected exponents and residuals that are alike at neighbouring points (so that what
@@ -148,7 +148,7 @@ class Blend:
         return self.cells.run_sd**2 * (1.0 - float(np.mean(share_of_median(self.cells.runs))))
 
     def freedom_of_run(self, of_run: Floats) -> Floats:
-        """Degrees of freedom of the variance of one run (Satterthwaite): repetitions tell some of it; (members, n)."""
+        """Degrees of freedom of the variance of one run (Satterthwaite): repetitions give some; (members, n)."""
         repeated = max(float(np.sum(self.cells.runs - 1)) * EFFICIENCY, 1.0)
         rest = np.maximum(of_run - self._single, 0.0)
         return np.asarray(of_run**2 / (rest**2 / self.freedom[:, None] + self._single**2 / repeated))

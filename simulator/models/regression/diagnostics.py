@@ -180,7 +180,7 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
     for which, weight in zip(blend.extra, blend.weight, strict=True):
         extra = blend.design.extras[int(which)]
         weights[extra.kind, extra.name] = weights.get((extra.kind, extra.name), 0.0) + float(weight)
-    told = {
+    texts = {
         "none": "the formula's terms alone",
         "constant": "and a fixed overhead",
         "alone": "a fixed cost in place of the formula",
@@ -189,7 +189,7 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
         "linear": "and an overhead that grows with {}",
     }
     ranked = [list(weights.items())[place] for place in ties.in_order([-weight for weight in weights.values()])]
-    return [{"structure": told[kind].format(name), "weight": weight} for (kind, name), weight in ranked]
+    return [{"structure": texts[kind].format(name), "weight": weight} for (kind, name), weight in ranked]
 
 
 MAX_CANDIDATES = 2_000
@@ -219,7 +219,7 @@ def advise_next_run(
 
     The variance of the target given one more run is the usual Gaussian one: `v - c**2 / (w + noise)`, where c is the
     covariance of the two predictions and w the variance of the candidate's; for the default method both include how far
-    the candidate structures disagree, so that a run which tells them apart counts.
+    the candidate structures disagree, so that a run that separates them counts.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def advise_next_run(
     mean, variance, covariance, noise = np.sum([_part_moments(part.fit, columns) for part in model.parts], axis=0)
     after = np.maximum(variance[0] - covariance[1:] ** 2 / np.maximum(variance[1:] + noise[1:], 1e-300), 0.0)
     usable = np.flatnonzero(mean[1:] > 0)
-    # As shares of what is known now: below rounding of that, runs tell equally much.
+    # As shares of what is known now: below rounding of that, runs are worth the same.
     order = usable[ties.in_order(after[usable] / max(variance[0], 1e-300), mean[1:][usable], floor=ties.SAME)][:top]
     before = float(np.sqrt(variance[0]) / max(abs(mean[0]), 1e-300))
     return [

@@ -91,7 +91,7 @@ def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> Linea
     rank = int(kept.sum())
     if len(times) <= rank:
         raise ScenarioError(
-            f"runs: {len(times)} found for {rank} coefficients, at least {rank + 1} allowed: "
+            f"runs: {len(times)} are too few for {rank} coefficients; give at least {rank + 1}: "
             "without a spare run no error can be estimated"
         )
     inverse = right[kept].T / singular[kept]

@@ -78,11 +78,11 @@ def mixture_quantiles(
 
 FORMAT, WRITER = 1, "apportion fit"
 MAX_FAULTS = 20
-"""Most faults told at once."""
+"""Most faults named at once."""
 FAR = 4.0
 """Factor beyond the trained range of a parameter from which a prediction is called far outside."""
 LONGEST = 690.0
-"""Logarithm of the longest time that is told; beyond it a number would overflow."""
+"""Logarithm of the longest time that is predicted; beyond it a number would overflow."""
 LEAST = 1e-12
 """Smallest lower end of an interval, relative to the mean."""
 LEVEL = 0.9
@@ -170,10 +170,10 @@ class Predictions:
                 self.mean_s[shown], self.prediction_s[shown], self.outside_training_range[shown], strict=True
             )
         ]
-        told = list(dict.fromkeys(line for lines in self.warnings for line in lines))
+        lines = list(dict.fromkeys(line for lines in self.warnings for line in lines))
         count = self.mean_s.size
         return notebook.page(
-            f"Predictions, {self.level:.0%} intervals", notebook.table(rows, count=count), warnings=told
+            f"Predictions, {self.level:.0%} intervals", notebook.table(rows, count=count), warnings=lines
         )
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -318,19 +318,19 @@ class RuntimeModel(Record):
         missing = [name for name in self.names if name not in values]
         if missing:
             known = ", ".join(values) or "none"
-            raise ScenarioError(f"targets: {', '.join(missing)} missing, {known} found")
+            raise ScenarioError(f"targets: there is no {', '.join(missing)}; there are {known}")
         columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(values[n], dtype=np.float64)) for n in self.names))
         targets = np.column_stack(columns)
         shown = labels or [f"target {i + 1}" for i in range(len(targets))]
         faults = [
-            f"{shown[i]}: {self.names[k]}: {targets[i, k]:g} found, a finite number allowed"
+            f"{shown[i]}: {self.names[k]} is {targets[i, k]:g}; give a finite number"
             for i, k in np.argwhere(~np.isfinite(targets)).tolist()
         ]
         columns_of = dict(zip(self.names, targets.T, strict=True))
         for part in self.parts if not faults else ():
             if isinstance(part.fit, Blend):
                 faults += [
-                    f"{shown[i]}: {name}: {columns_of[name][i]:g} found, a number above 0 allowed"
+                    f"{shown[i]}: {name} is {columns_of[name][i]:g}; give a number above 0"
                     for name in part.fit.design.varying
                     for i in np.flatnonzero(columns_of[name] <= 0).tolist()
                 ]
@@ -338,8 +338,8 @@ class RuntimeModel(Record):
                 for i in np.flatnonzero(~part.fit.determined(columns_of)).tolist():
                     at = ", ".join(f"{n} = {x:g}" for n, x in zip(self.names, targets[i], strict=True))
                     faults.append(
-                        f"{shown[i]}: {at} found, a point that the runs determine allowed: terms of "
-                        f"{part.response} are collinear in the runs and not at this target; vary more parameters"
+                        f"{shown[i]}: the runs do not determine {at}: terms of {part.response} are collinear in the "
+                        "runs and not at this target; vary more parameters"
                     )
         if faults:
             more = [f"{len(faults) - MAX_FAULTS} more targets like these"] if len(faults) > MAX_FAULTS else []
@@ -428,7 +428,7 @@ def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> 
     )
     confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
     mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))
-    # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals told are.
+    # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals stated are.
     confidence = _around(mean[:, None], confidence)
     return mean, confidence, _around(confidence, prediction)
 

@@ -63,13 +63,13 @@ def read_hwloc(path: Path) -> Topology:
     """
     root = read_xml(path)
     if root.tag == "topologydiff":
-        raise root.fault("root", "the difference between two topologies found, a topology allowed")
+        raise root.fault("root", "this is the difference between two topologies; name a topology")
     if root.tag not in ("topology", "root"):
-        raise root.fault("root", f"{root.tag!r} found, a topology of hwloc allowed")
+        raise root.fault("root", f"{root.tag!r} is no topology of hwloc; name one")
     objects = list(root.all("object"))
     if len(objects) != 1 or objects[0].text("type") not in ("Machine", "System"):
         found = ", ".join(child.attributes.get("type", "?") for child in objects[:4]) or "none"
-        raise root.fault("object", f"{found} found, one Machine allowed")
+        raise root.fault("object", f"there is {found}; give one Machine")
     machine = objects[0]
     seen = _Seen(_cpu_set(machine, "allowed_cpuset"), _cpu_set(machine, "allowed_nodeset"))
     present = _walk(machine, seen)
@@ -78,17 +78,17 @@ def read_hwloc(path: Path) -> Topology:
 
 def _topology(root: Element, machine: Element, seen: _Seen, present: tuple[int, ...]) -> Topology:
     if not present:
-        raise machine.fault("PU", "none found, at least one processor allowed")
+        raise machine.fault("PU", "there is no processor; give at least one")
     if len(set(present)) < len(present):
         twice = next(cpu for cpu in present if present.count(cpu) > 1)
-        raise machine.fault("PU", f"os_index {twice} twice found, each once allowed")
+        raise machine.fault("PU", f"os_index {twice} comes twice; give each processor its own")
     kinds = _core_kinds(root)
     infos = _infos(root, machine)
     cores = _usable(seen, kinds)
     if not cores:
-        raise machine.fault("allowed_cpuset", "none of the processors found, at least one allowed")
+        raise machine.fault("allowed_cpuset", "none of the processors is in it; add at least one")
     if seen.loose:
-        seen.notes.append(f"{len(seen.loose)} processors outside any core found, each taken for a core of its own")
+        seen.notes.append(f"{len(seen.loose)} processors are in no core; each is taken for a core of its own")
     dropped = sum(not _allowed(seen.allowed, cpu) for cpu in present)
     if dropped:
         seen.notes.append(f"{dropped} of {len(present)} processors may not be used there and are left out")
@@ -97,7 +97,7 @@ def _topology(root: Element, machine: Element, seen: _Seen, present: tuple[int, 
     sizes = [unit.memory_bytes for unit in seen.numa if unit.memory_bytes is not None]
     memory = sum(sizes) or seen.whole_memory
     if not memory:
-        seen.notes.append("memory: not told")
+        seen.notes.append("memory: its size is not given")
     if any(not unit.cpus for unit in seen.numa):
         seen.notes.append(
             "memory of NUMA nodes without processors is counted with the rest, though it is of another kind"
@@ -168,11 +168,11 @@ def _add_cache(element: Element, kind: str, below: tuple[int, ...], seen: _Seen)
         told = _number(element, "depth")
         level = int(match[1]) if match else told if told is not None else 0
         if not 1 <= level <= 9:
-            raise element.fault("depth", f"{level} found, 1 to 9 allowed")
+            raise element.fault("depth", f"it is {level}; give 1 to 9")
         letter = INSTRUCTION if match and match[2] == "i" else "unified"
         named = _KINDS.get(element.text("cache_type", ""), letter)
     if not size:
-        seen.notes.append(f"the size of caches of level {level} is not told")
+        seen.notes.append(f"the size of caches of level {level} is not given")
     elif below:
         seen.caches.append(CacheUnit(level, named, size, tuple(sorted(below))))
 
@@ -190,7 +190,7 @@ def _usable(seen: _Seen, kinds: list[tuple[CpuSet, str]]) -> tuple[Core, ...]:
 
 
 def _core_kinds(root: Element) -> list[tuple[CpuSet, str]]:
-    """Kinds of cores, if there are several: P and E where Intel's names are told, else numbered as in the file."""
+    """Kinds of cores, if there are several: P and E where Intel's names are given, else numbered as in the file."""
     entries = list(root.all("cpukind"))
     if len(entries) < 2:
         return []
@@ -199,7 +199,7 @@ def _core_kinds(root: Element) -> list[tuple[CpuSet, str]]:
         told = {info.text("name"): info.text("value", "") for info in entry.all("info")}
         members = _cpu_set(entry, "cpuset")
         if members is None:
-            raise entry.fault("cpuset", "missing")
+            raise entry.fault("cpuset", "it is missing; add it")
         kinds.append((members, _INTEL.get(told.get("CoreType", ""), f"kind{number + 1}")))
     return kinds
 
@@ -239,7 +239,7 @@ def _index(element: Element) -> int:
     number = _number(element, "os_index")
     if number is None or number >= MAX_CPUS:
         raise element.fault(
-            "os_index", f"{number if number is not None else 'none'} found, 0 to {MAX_CPUS - 1} allowed"
+            "os_index", f"it is {number if number is not None else 'missing'}; give 0 to {MAX_CPUS - 1}"
         )
     return number
 
@@ -258,7 +258,7 @@ def _number(element: Element, name: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) <= 19 and int(text) < MAX_NUMBER):
-        raise element.fault(name, f"{text[:40]!r} found, a whole number of at least 0 allowed")
+        raise element.fault(name, f"{text[:40]!r} is no whole number of at least 0; write one")
     return int(text)
 
 
@@ -269,7 +269,7 @@ def _cpu_set(element: Element, name: str) -> CpuSet | None:
         return None
     match = _SET.fullmatch(text)
     if match is None or len(text) > MAX_CPUS // 2:
-        raise element.fault(name, f"{text[:40]!r} found, a set such as 0x0000000f allowed")
+        raise element.fault(name, f"{text[:40]!r} is no set of processors; write one such as 0x0000000f")
     bits = 0
     groups = match[2].split(",") if match[2] else []
     for group in groups:

@@ -35,9 +35,9 @@ def read_cluster(zone: Zone, element: Element, zones: Zones) -> None:
     """Take in a `cluster`: its hosts, and the links of its topology."""
     topology = element.text("topology", "FLAT")
     if topology not in ("FLAT", "TORUS", "FAT_TREE"):
-        raise element.fault("topology", f"{topology!r} found, FLAT, TORUS or FAT_TREE allowed")
+        raise element.fault("topology", f"{topology!r} is not read; write FLAT, TORUS or FAT_TREE")
     if element.text("limiter_link", ""):
-        raise element.fault("limiter_link", "found, none allowed")
+        raise element.fault("limiter_link", "it is not read; leave it out")
     prefix, suffix = element.text("prefix", ""), element.text("suffix", "")
     numbers = radical(element)
     hosts = [f"{prefix}{number}{suffix}" for number in numbers]
@@ -56,7 +56,7 @@ def read_cluster(zone: Zone, element: Element, zones: Zones) -> None:
         _flat(zone, element, zones, dict(zip(hosts, numbers, strict=True)))
         return
     if len(hosts) > MAX_ROUTED:
-        raise element.fault("radical", f"{len(hosts)} hosts found, at most {MAX_ROUTED} in a {topology} allowed")
+        raise element.fault("radical", f"there are {len(hosts)} hosts; a {topology} has at most {MAX_ROUTED}")
     zone.routing = "Full"
     (_torus if topology == "TORUS" else _fat_tree)(zone, element, zones, hosts)
 
@@ -75,7 +75,7 @@ def _flat(zone: Zone, element: Element, zones: Zones, hosts: dict[str, int]) -> 
     if element.text("bb_bw", "") or element.text("bb_lat", ""):
         policy = element.text("bb_sharing_policy", "SHARED")
         if policy == "SPLITDUPLEX":
-            raise element.fault("bb_sharing_policy", f"{policy!r} found, SHARED or FATPIPE allowed")
+            raise element.fault("bb_sharing_policy", f"{policy!r} is unknown; write SHARED or FATPIPE")
         zone.backbone = zones.add_link(
             element,
             f"{zone.name}_backbone",
@@ -111,16 +111,16 @@ def close_cluster(zone: Zone, zones: Zones) -> None:
     """Attach the hosts of a zone of clusters by their `host_link`, and lead all ways over its `backbone`."""
     for child in zone.element.all("backbone"):
         if zone.backbone is not None:
-            raise child.fault("id", "a second backbone found, one allowed")
+            raise child.fault("id", "the zone has a second backbone; leave one out")
         zone.backbone = zones.add_link(
             child, child.text("id"), latency=child.text("latency"), bandwidth=child.text("bandwidth"), policy="SHARED"
         )
     for child in zone.element.all("host_link"):
         host = child.text("id")
         if zones.zone_of.get(host) is not zone:
-            raise child.fault("id", f"{host!r} found, a host that the zone holds allowed")
+            raise child.fault("id", f"the zone holds no host {host!r}; name one that it holds")
         if host in zone.up:
-            raise child.fault("id", f"a second host_link of {host!r} found, one allowed")
+            raise child.fault("id", f"{host!r} has a second host_link; leave one out")
         ends = []
         for name in ("up", "down"):
             link = Element(child.path, child.line, child.tag, {"id": child.text(name)})
@@ -138,7 +138,7 @@ def _counts(element: Element, text: str) -> list[int]:
     parts = text.split(",")
     counts = [to_whole(part.strip()) or 0 for part in parts]
     if not all(0 < count < 10**6 for count in counts):
-        raise element.fault("topo_parameters", f"{text!r} found, numbers of at least 1 such as 3,2,2 allowed")
+        raise element.fault("topo_parameters", f"{text!r} is no shape; write numbers of at least 1, such as 3,2,2")
     return counts
 
 
@@ -156,10 +156,10 @@ def _torus(zone: Zone, element: Element, zones: Zones, hosts: list[str]) -> None
     """Every host has a link to the next one along each dimension, the first of which counts fastest."""
     shape = _counts(element, element.text("topo_parameters", ""))
     if len(shape) > MAX_DIMENSIONS:
-        raise element.fault("topo_parameters", f"{len(shape)} dimensions found, at most {MAX_DIMENSIONS} allowed")
+        raise element.fault("topo_parameters", f"there are {len(shape)} dimensions; write at most {MAX_DIMENSIONS}")
     if prod(shape) != len(hosts):
-        found = f"{' x '.join(map(str, shape))} places and {len(hosts)} hosts found"
-        raise element.fault("topo_parameters", f"{found}, as many of each allowed")
+        found = f"there are {' x '.join(map(str, shape))} places and {len(hosts)} hosts"
+        raise element.fault("topo_parameters", f"{found}; give as many of each")
     strides = [prod(shape[:along]) for along in range(len(shape))]
 
     def moved(place: int, along: int, step: int) -> int:
@@ -197,22 +197,26 @@ class _Tree:
     def __init__(self, element: Element, hosts: int) -> None:
         parts = element.text("topo_parameters", "").split(";")
         if len(parts) != 4:
-            raise element.fault("topo_parameters", "found, levels;children;parents;links such as 2;4,4;1,2;1,2 allowed")
+            raise element.fault(
+                "topo_parameters", "this is no fat tree; write levels;children;parents;links, such as 2;4,4;1,2;1,2"
+            )
         (self.levels, *_), *vectors = (_counts(element, part) for part in parts)
         self.children, self.parents, self.ports = vectors
         if any(len(vector) != self.levels for vector in vectors):
-            raise element.fault("topo_parameters", f"{self.levels} levels found, as many numbers in each list allowed")
+            raise element.fault(
+                "topo_parameters", f"there are {self.levels} levels; write as many numbers in each list"
+            )
         if prod(self.children) != hosts:
-            found = f"{prod(self.children)} places and {hosts} hosts found"
-            raise element.fault("topo_parameters", f"{found}, as many of each allowed")
+            found = f"there are {prod(self.children)} places and {hosts} hosts"
+            raise element.fault("topo_parameters", f"{found}; give as many of each")
         places = [
             prod(self.children[j] if j >= level else self.parents[j] for j in range(self.levels))
             for level in range(self.levels + 1)
         ]
         cables = sum(map(prod, zip(places, self.parents, self.ports, strict=False)))
         if sum(places) + cables > MAX_PARTS:
-            found = f"{sum(places)} hosts and switches with {cables} links found"
-            raise element.fault("topo_parameters", f"{found}, at most {MAX_PARTS} in all allowed")
+            found = f"there are {sum(places)} hosts and switches with {cables} links"
+            raise element.fault("topo_parameters", f"{found}; at most {MAX_PARTS} in all are read")
         self.labels = [
             [
                 label[::-1]
@@ -327,16 +331,16 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     """
     root = read_xml(path)
     if root.tag != "platform":
-        raise root.fault("root", f"{root.tag!r} found, a platform allowed")
+        raise root.fault("root", f"{root.tag!r} is no platform; name a platform of SimGrid")
     version = amount(root, root.text("version", "0"), "time", field_name="version")
     if not 4 <= version < 5:
-        raise root.fault("version", f"{root.text('version', 'none')} found, 4 or 4.1 allowed")
+        raise root.fault("version", f"{root.text('version', 'none')} is not read; convert the file to 4 or 4.1")
     zones = Zones(root)
     top = Zone(root, "", "None", None)
     for child in root.children:
         _read_into(top, child, zones)
     if not zones.hosts:
-        raise root.fault("host", "none found, at least one allowed")
+        raise root.fault("host", "there is none; add at least one")
     groups = grouped(zones)
     topology = make_topology(zones, groups, meets=contention != "none")
     loopback = make_loopback(zones, groups, meets=contention != "none")
@@ -350,7 +354,7 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
 def _read_into(zone: Zone, element: Element, zones: Zones) -> None:
     """Take one element of a zone in."""
     if element.tag not in READ:
-        raise element.fault(element.tag, f"found, {', '.join(READ)} allowed")
+        raise element.fault(element.tag, f"this element is not read; take {', '.join(READ)}")
     if element.tag in ("zone", "AS"):
         _read_zone(zone, element, zones)
     elif element.tag == "cluster":
@@ -358,7 +362,9 @@ def _read_into(zone: Zone, element: Element, zones: Zones) -> None:
     elif element.tag == "cabinet" and zone.routing == "Cluster":
         read_cabinet(zone, element, zones)
     elif element.tag in ("cabinet", "host_link", "backbone") and zone.routing != "Cluster":
-        raise element.fault(element.tag, f"found in a zone of routing {zone.routing!r}, Cluster allowed")
+        raise element.fault(
+            element.tag, f"it stands in a zone of routing {zone.routing!r}; put it in one of routing Cluster"
+        )
     elif element.tag in ("host", "router"):
         name = element.text("id")
         zones.add_host(element, name, zone)
@@ -373,7 +379,7 @@ def _read_into(zone: Zone, element: Element, zones: Zones) -> None:
 def _read_zone(parent: Zone, element: Element, zones: Zones) -> None:
     routing = element.text("routing", "Full")
     if routing not in ROUTINGS:
-        raise element.fault("routing", f"{routing!r} found, one of {', '.join(ROUTINGS)} allowed")
+        raise element.fault("routing", f"{routing!r} is not read; write {', '.join(ROUTINGS)}")
     zone = _new_zone(parent, element, zones, routing)
     for child in element.children:
         _read_into(zone, child, zones)
@@ -384,7 +390,7 @@ def _read_zone(parent: Zone, element: Element, zones: Zones) -> None:
 def _new_zone(parent: Zone, element: Element, zones: Zones, routing: str) -> Zone:
     zone = Zone(element, element.text("id"), routing, parent)
     if zone.name in zones.zones:
-        raise element.fault("id", f"zone {zone.name!r} twice found, each once allowed")
+        raise element.fault("id", f"two zones are called {zone.name!r}; give each its own name")
     zones.zones[zone.name] = zone
     return zone
 
@@ -392,10 +398,10 @@ def _new_zone(parent: Zone, element: Element, zones: Zones, routing: str) -> Zon
 def _read_link(element: Element, zones: Zones) -> None:
     for name in ("latency_file", "state_file"):
         if element.attributes.get(name):
-            raise element.fault(name, "a profile found, none allowed")
+            raise element.fault(name, "a profile is not read here; leave it out")
     for child in element.children:
         if child.tag != "prop":
-            raise child.fault(child.tag, "found in a link, none allowed")
+            raise child.fault(child.tag, "it stands in a link, where it is not read; leave it out")
     bandwidth = element.text("bandwidth")
     if element.attributes.get("bandwidth_file"):
         bandwidth = repr(_constant_bandwidth(element, element.attributes["bandwidth_file"]))
@@ -413,7 +419,7 @@ def _constant_bandwidth(element: Element, name: str) -> float:
     profile = read_profile(element.path.parent / name)
     values = set(profile.values)
     if len(values) > 1 or profile.times_s[0] > 0:
-        raise element.fault("bandwidth_file", "a bandwidth that changes found, one that stays allowed")
+        raise element.fault("bandwidth_file", "a bandwidth that changes is not read; give one that stays")
     return float(values.pop())
 
 
@@ -428,22 +434,22 @@ def _read_route(zone: Zone, element: Element, zones: Zones) -> None:
         )
         if not there:
             what = "zone" if between else "host or router"
-            raise element.fault("src, dst", f"{name!r} found, a {what} that the zone holds allowed")
+            raise element.fault("src, dst", f"the zone holds no {what} {name!r}; name one that it holds")
     for child in element.children:
         if child.tag != "link_ctn":
-            raise child.fault(child.tag, "found in a route, link_ctn allowed")
+            raise child.fault(child.tag, "it stands in a route; write link_ctn")
     passed = tuple(zones.directed(child) for child in element.children)
     if not passed and not between:
-        raise element.fault("link_ctn", "none found, at least one allowed")
+        raise element.fault("link_ctn", "there is none; add at least one")
     if source == destination and not between:
         _read_loopback(zones, source, passed)
         return
     gateways = [element.text(name) if between else "" for name in ("gw_src", "gw_dst")]
     for gateway in filter(None, gateways):
         if gateway not in zones.zone_of:
-            raise element.fault("gw_src, gw_dst", f"{gateway!r} found, a host or router allowed")
+            raise element.fault("gw_src, gw_dst", f"{gateway!r} is no host or router; name one")
     if (source, destination) in zone.ways and zone.ways[source, destination].passed != passed:
-        raise element.fault("src, dst", f"a second route from {source} to {destination} found, one allowed")
+        raise element.fault("src, dst", f"this is a second route from {source} to {destination}; leave one out")
     zone.ways[source, destination] = Way(passed, *gateways)
     if element.text("symmetrical", "YES").upper() in ("YES", "TRUE", "1"):
         zone.ways[destination, source] = Way(zones.back(passed), *gateways[::-1])

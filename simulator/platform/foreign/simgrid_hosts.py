@@ -48,20 +48,20 @@ class Hosts:
             For what cannot be taken over, and if its profile cannot be read.
         """
         if element.attributes.get("state_file"):
-            raise element.fault("state_file", "a profile found, none allowed")
+            raise element.fault("state_file", "a profile is not read here; leave it out")
         for child in element.children:
             if child.tag not in ("prop", "disk"):
-                raise child.fault(child.tag, "found in a host, prop or disk allowed")
+                raise child.fault(child.tag, "it stands in a host; write prop or disk")
         speeds = element.text("speed").split(",")
         state = element.text("pstate", "0")
         place, count = to_whole(state), to_whole(cores := element.text("core", "1"))
         if place is None or place >= len(speeds):
-            raise element.fault("pstate", f"{state[:40]!r} found, 0 to {len(speeds) - 1} allowed")
+            raise element.fault("pstate", f"{state[:40]!r} is no state of it; give 0 to {len(speeds) - 1}")
         if count is None or not 1 <= count <= MOST_HOSTS:
-            raise element.fault("core", f"{cores[:40]!r} found, a number of 1 to {MOST_HOSTS} allowed")
+            raise element.fault("core", f"{cores[:40]!r} is no number of cores; give 1 to {MOST_HOSTS}")
         speed = amount(element, speeds[place], "speed", field_name="speed")
         if speed <= 0:
-            raise element.fault("speed", f"{speed:g} found, above 0 allowed")
+            raise element.fault("speed", f"it is {speed:g}; give more than 0")
         profile = element.attributes.get("speed_file") or element.attributes.get("availability_file")
         load = None
         if profile:
@@ -86,7 +86,9 @@ class Hosts:
         if path not in self.profiles:
             self.profiles[path] = self._read_profile(path)
             if 0.0 in self.profiles[path].values:
-                self.notes.append(f"{path}: a speed of 0 found: nothing runs then; SimGrid goes on at the speed before")
+                self.notes.append(
+                    f"{path}: the speed is 0 at times: nothing runs then; SimGrid goes on at the speed before"
+                )
         self.files.append(path)
         return self.profiles[path]
 
@@ -105,8 +107,8 @@ class Hosts:
         more = np.arange(turns)[:, np.newaxis] * period_s + np.array(profile.times_s)
         end_s = turns * period_s + first
         said = f"written out up to {end_s:g} s; runs beyond that are refused"
-        self.notes.append(f"{path}: a first period unlike the later ones found: {said}")
+        self.notes.append(f"{path}: the first period differs from the later ones: {said}")
         return LoadTrace(np.append(0.0, more), np.append(1.0, np.tile(profile.values, turns)), end_s, "error")
 
 
-_DISKS = "one disk of a node, which reads as fast as it writes, allowed"
+_DISKS = "only one disk of a node, which reads as fast as it writes, is read"

@@ -34,7 +34,9 @@ def grouped(zones: Zones) -> dict[str, str]:
             zone = zones.zone_of[hosts[0]]
             if any(zones.zone_of[host] is not zone for host in hosts) or len(zone.points) > len(hosts) + 1:
                 where = zones.hosts[hosts[0]]
-                raise where.fault(NODE_PROPERTY, f"{node!r} found, hosts alone in a zone with one router allowed")
+                raise where.fault(
+                    NODE_PROPERTY, f"{node!r} is not alone in a zone with one router; put its hosts there"
+                )
     return found
 
 
@@ -61,7 +63,9 @@ def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topol
         if star is not None:
             return star
     if len(first) > MAX_NODES:
-        raise zone.element.fault("host", f"{len(first)} nodes found, at most {MAX_NODES} outside one cluster allowed")
+        raise zone.element.fault(
+            "host", f"there are {len(first)} nodes; at most {MAX_NODES} outside one cluster are read"
+        )
     table = {}
     missing = 0
     for source, (node, one) in enumerate(first.items()):
@@ -131,7 +135,7 @@ def _check_members(
             ways = zones.way(host, other), zones.way(other, host)
             if [_plain(zones, way) for way in ways] != [table.get(pair, ()), table.get(pair[::-1], ())]:
                 where = zones.hosts[host]
-                raise where.fault(NODE_PROPERTY, f"{node!r} found, the same routes for all its hosts allowed")
+                raise where.fault(NODE_PROPERTY, f"the hosts of {node!r} have different routes; give all the same")
 
 
 def _star(zone: Zone, zones: Zones, hosts: list[str], *, meets: bool) -> Star | None:
@@ -194,9 +198,9 @@ def _without_fat(zones: Zones, listed: Listed, *, meets: bool) -> Listed:
 
 
 def _fat(zones: Zones, number: int) -> ScenarioError:
-    found = f"{zones.links[number].name}: FATPIPE found"
+    found = f"{zones.links[number].name} is a FATPIPE"
     return zones.root.fault(
-        "link", f"{found}, allowed with contention none only, or where a route's other links are narrower"
+        "link", f"{found}, which is read with contention none only, or where a route's other links are narrower"
     )
 
 
@@ -250,5 +254,5 @@ def _between(zones: Zones, host: str, other: str) -> tuple[float, float, bool]:
     """Between two hosts of one node."""
     found = _of_links(zones, zones.way(host, other) or ())
     if found is None:
-        raise zones.hosts[host].fault(NODE_PROPERTY, f"no route to {other} of the same node found, one allowed")
+        raise zones.hosts[host].fault(NODE_PROPERTY, f"there is no route to {other} of the same node; add one")
     return found

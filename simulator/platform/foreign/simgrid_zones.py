@@ -97,9 +97,9 @@ class Zones:
     def add_link(self, element: Element, name: str, *, latency: str, bandwidth: str, policy: str) -> int:
         """Take in a link; its number."""
         if policy not in ("SHARED", "SPLITDUPLEX", "FATPIPE", "FULLDUPLEX"):
-            raise element.fault("sharing_policy", f"{policy!r} found, SHARED, SPLITDUPLEX or FATPIPE allowed")
+            raise element.fault("sharing_policy", f"{policy!r} is unknown; write SHARED, SPLITDUPLEX or FATPIPE")
         if name in self.numbers:
-            raise element.fault("id", f"link {name!r} twice found, each once allowed")
+            raise element.fault("id", f"two links are called {name!r}; give each its own name")
         number = self.numbers[name] = len(self.links)
         speed, delay = (
             amount(element, bandwidth, "bandwidth", field_name="bandwidth"),
@@ -116,7 +116,7 @@ class Zones:
     def add_host(self, element: Element, name: str, zone: Zone) -> None:
         """Take in a host or router of a zone."""
         if name in self.zone_of:
-            raise element.fault("id", f"{name!r} twice found, each once allowed")
+            raise element.fault("id", f"{name!r} comes twice; give each its own name")
         self.zone_of[name] = zone
         zone.points.append(name)
 
@@ -127,10 +127,10 @@ class Zones:
             if name not in self.numbers and name.endswith(suffix):
                 name, direction = name.removesuffix(suffix), way
         if name not in self.numbers:
-            raise element.fault("id", f"link {name!r} found, a link defined before allowed")
+            raise element.fault("id", f"there is no link {name!r} above; name one that is defined before")
         number = self.numbers[name]
         if not self.links[number].shared and direction not in ("UP", "DOWN"):
-            raise element.fault("direction", f"{direction!r} found, UP or DOWN allowed for a SPLITDUPLEX link")
+            raise element.fault("direction", f"{direction!r} is no direction; write UP or DOWN for a SPLITDUPLEX link")
         return 2 * number + (DOWN if direction == "DOWN" and not self.links[number].shared else UP)
 
     def back(self, passed: tuple[int, ...]) -> tuple[int, ...]:
@@ -143,7 +143,7 @@ class Zones:
         Raises
         ------
         ScenarioError
-            If several are as short, or it leads between a point and a zone beside it.
+            If several are as short, or it leads between a point and a zone next to it.
         """
         if source == destination:
             return ()
@@ -153,8 +153,8 @@ class Zones:
         if len(first) == depth and len(second) == depth:
             return self._local(zone, source, destination)
         if len(first) == depth or len(second) == depth:
-            found = f"from {source} to {destination} between a point and a zone beside it"
-            raise zone.element.fault("route", f"{found} found, routes within a zone and between zones allowed")
+            found = f"from {source} to {destination} between a point and a zone next to it"
+            raise zone.element.fault("route", f"it leads {found}; routes within a zone and between zones are read")
         between = zone.ways.get((first[depth].name, second[depth].name))
         if between is None:
             return None
@@ -209,8 +209,8 @@ class Zones:
                 if longer == lengths[end]:
                     counts[end] += counts[point]
         if counts.get(destination, 1) > 1:
-            found = f"several shortest from {source} to {destination} found"
-            raise zone.element.fault("route", f"{found}, one allowed (routing Floyd says which)")
+            found = f"several from {source} to {destination} are as short"
+            raise zone.element.fault("route", f"{found}; leave one (routing Floyd says which)")
         return passed.get(destination)
 
 
@@ -218,7 +218,7 @@ def _before(zone: Zone) -> dict[tuple[str, str], str]:
     """Of every pair of points the one before the last on its way, as SimGrid's FloydZone finds it: fewest links."""
     count = len(zone.points)
     if count > MAX_FLOYD:
-        raise zone.element.fault("routing", f"Floyd over {count} points found, at most {MAX_FLOYD} allowed")
+        raise zone.element.fault("routing", f"Floyd over {count} points takes too long; at most {MAX_FLOYD} are read")
     place = {name: number for number, name in enumerate(zone.points)}
     costs = np.full((count, count), np.inf)
     costs[np.diag_indices(count)] = 1.0
@@ -241,13 +241,13 @@ def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:
     match, units = _NUMBER.fullmatch(text), UNITS[kind]
     if match is None or (match.group(2) and match.group(2) not in units):
         examples = {"speed": "1Gf", "bandwidth": "125MBps", "time": "50us"}
-        raise element.fault(field_name, f"{text!r} found, a number with a unit such as {examples[kind]} allowed")
+        raise element.fault(field_name, f"{text!r} is no number with a unit; write one such as {examples[kind]}")
     try:
         value = float(match.group(1)) * units.get(match.group(2), 1.0)
     except ValueError:
         value = math.inf
     if not math.isfinite(value):
-        raise element.fault(field_name, f"{text!r} found, a finite number allowed")
+        raise element.fault(field_name, f"{text!r} is no finite number; write one")
     return value
 
 
@@ -262,7 +262,7 @@ def radical(element: Element) -> list[int]:
         match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part, re.ASCII)
         low, high = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
         if high < low or len(numbers) + high - low >= MOST_HOSTS:
-            allowed = f"numbers and ranges such as 0-5,7, of {MOST_HOSTS} hosts at the most, allowed"
-            raise element.fault("radical", f"{part[:40]!r} found, {allowed}")
+            wanted = f"write numbers and ranges such as 0-5,7, of {MOST_HOSTS} hosts at the most"
+            raise element.fault("radical", f"{part[:40]!r} is no radical; {wanted}")
         numbers += range(low, high + 1)
     return numbers

@@ -38,7 +38,7 @@ class Element:
         """
         found = self.attributes.get(name, default)
         if found is None:
-            raise self.fault(name, "missing")
+            raise self.fault(name, "it is missing; add it")
         return found
 
     def all(self, tag: str) -> Iterator["Element"]:
@@ -62,7 +62,7 @@ class _Reading:
             what = (
                 f"more than {MAX_DEPTH} levels" if len(self.open) >= MAX_DEPTH else f"more than {MAX_ELEMENTS} elements"
             )
-            raise ScenarioError(f"{self.path}:{self.parser.CurrentLineNumber}: {what} found, fewer allowed")
+            raise ScenarioError(f"{self.path}:{self.parser.CurrentLineNumber}: the file has {what}; make it smaller")
         element = Element(self.path, self.parser.CurrentLineNumber, tag, attributes)
         if self.open:
             self.open[-1].children.append(element)
@@ -75,7 +75,7 @@ class _Reading:
 
     def refuse_entity(self, name: str, *_more: object) -> None:
         where = f"{self.path}:{self.parser.CurrentLineNumber}"
-        raise ScenarioError(f"{where}: entity {name!r} found, XML without entities of its own allowed")
+        raise ScenarioError(f"{where}: the file defines the entity {name!r}; write it out")
 
 
 def read_xml(path: Path) -> Element:
@@ -98,7 +98,7 @@ def read_xml(path: Path) -> Element:
     try:
         parser.Parse(data, True)  # noqa: FBT003 - expat's own protocol
     except (expat.ExpatError, ValueError) as error:
-        raise ScenarioError(f"{path}:{parser.CurrentLineNumber}: {error}, XML allowed") from None
+        raise ScenarioError(f"{path}:{parser.CurrentLineNumber}: this is no XML: {error}") from None
     if reading.root is None:
-        raise ScenarioError(f"{path}: no element found, XML allowed")
+        raise ScenarioError(f"{path}: this is no XML: it has no element")
     return reading.root

@@ -1,16 +1,19 @@
 """A network: its links, which of them join two nodes, and the contention between messages that pass the same one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from simulator.base.errors import ScenarioError
-from simulator.models.network import LinkModel, MessageModel, PacketModel, scaled_model
-from simulator.platform.networks.link import Link
+from simulator.base.form import Form, Size
+from simulator.models.network import LinkModel, MessageModel
+from simulator.platform.named_files import Site
+from simulator.platform.networks.link import Link, LinkForm
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -22,8 +25,10 @@ ASSUMED_LOOPBACK = LinkModel.from_latency(500e-9, 8e9)
 """Message times within a node where a network does not say them: those of a copy through shared memory by MPI.
 
 SimGrid assumes 10 GB/s without latency (network/loopback-bw and -lat); half a microsecond is what ranks of one node
-need to notice a message. Whoever uses it is told, see `Network.assumes_loopback`.
+need to notice a message. Results name it, see `Network.assumes_loopback`.
 """
+WHERE = ("platform", "network")
+"""Where a file describes it."""
 UP, DOWN = 0, 1
 """Directions of a link: `2 * link + direction` names one of them; a shared link has the first only."""
 
@@ -60,6 +65,9 @@ class Topology(Protocol):
             If there is no route, with the nodes.
         """
 
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """What a file says of it, where nodes have these names."""
+
 
 @dataclass(frozen=True)
 class Routes:
@@ -91,16 +99,18 @@ class Network:
 
     def __post_init__(self) -> None:
         if (self.topology is None) == (self.model is None):
-            raise ScenarioError("platform: network: either links or one model for all pairs of nodes allowed")
+            raise ScenarioError("platform: network: give either links or one model for all pairs of nodes")
         if self.contention not in get_args(Contention):
-            allowed = ", ".join(get_args(Contention))
-            raise ScenarioError(f"platform: contention: {self.contention!r} found, one of {allowed} allowed")
+            known = ", ".join(get_args(Contention))
+            raise ScenarioError(f"platform: contention: {self.contention!r} is unknown; take {known}")
         if self.topology is None and self.contention != "none":
-            raise ScenarioError(f"platform: contention: {self.contention!r} without links found, none allowed")
+            raise ScenarioError(
+                f"platform: contention: {self.contention!r} needs links that messages meet on; write none"
+            )
         if self.contention == "fair" and any(link.model is not None for link in self.links):
             raise ScenarioError("platform: contention: fair needs latency and bandwidth on every link")
         if self.eager_bytes < 0:
-            raise ScenarioError(f"platform: eager_bytes: {self.eager_bytes} found, at least 0 allowed")
+            raise ScenarioError(f"platform: eager_bytes is {self.eager_bytes}; give at least 0")
         if self.loopback is None and self.model is None:
             object.__setattr__(self, "loopback", ASSUMED_LOOPBACK)
 
@@ -119,7 +129,7 @@ class Network:
             If there are links.
         """
         if self.model is None:
-            raise ScenarioError("platform: network: links found, one model for all pairs of nodes needed here")
+            raise ScenarioError("platform: network: it has links, and this needs one model for all pairs of nodes")
         return self.model
 
     @property
@@ -133,7 +143,7 @@ class Network:
         The one model of a network without links is scaled for messages within a node too, where no loopback is given.
         """
         if self.model is not None:
-            return replace(self, model=scaled_model(self.model, latency=latency, bandwidth=bandwidth))
+            return replace(self, model=self.model.scaled(latency=latency, bandwidth=bandwidth))
         return self.with_links(lambda link: link.scaled(latency=latency, bandwidth=bandwidth))
 
     @property
@@ -185,7 +195,7 @@ class Network:
         if np.any(np.diff(first) < 1):
             pair = int(np.argmax(np.diff(first) < 1))
             where = f"from node {sources[pair]} to node {destinations[pair]}"
-            raise ScenarioError(f"platform: network: no route found {where}, one for every message allowed")
+            raise ScenarioError(f"platform: network: there is no route {where}; add one")
         passed = np.where(self._shared[directed >> 1], directed & ~1, directed)
         latency, bandwidth = self._latencies_s[passed >> 1], self._bandwidths[passed >> 1]
         return Routes(first, passed, np.add.reduceat(latency, first[:-1]), np.minimum.reduceat(bandwidth, first[:-1]))
@@ -237,10 +247,68 @@ class Network:
         for number, model in enumerate(models):
             mine = passed[pair, number] > 0
             hops, sizes, least = passed[pair, number][mine], sizes_bytes[mine], model.latency_s
-            if not isinstance(model, LinkModel | PacketModel) and model.knows_hops:
+            if model.knows_hops:
                 start = model.time_s(0.0, hops)
                 latency[mine] += start - hops * least
                 payload[mine] = np.maximum(payload[mine], model.time_s(sizes, hops) - start)
             else:
                 payload[mine] = np.maximum(payload[mine], model.time_s(sizes) - least)
         return np.asarray(latency + payload)
+
+
+class NetworkForm(Form):
+    """What every network says; each topology adds its fields, and how they are read."""
+
+    OWN_LINKS: ClassVar[bool] = False
+    """Whether nodes may have links of their own in their entries."""
+
+    contention: Contention = "none"
+    """What messages do that meet on a link: `none` (they do not notice), `fifo` (one after the other, holding all links
+    of the route), `fair` (they share the bandwidth, max-min fair; links by latency and bandwidth only)."""
+    eager: Size = Field(default=0, json_schema_extra={"default": "0B"})
+    """Messages up to this size do not wait for their receiver."""
+    loopback: LinkForm | None = None
+    """Message times between processes of one node, without contention. If not given, 500 ns + bytes / 8 GB/s, a copy
+    through shared memory; results name this default where messages use it."""
+
+    @classmethod
+    def kind_name(cls) -> str:
+        """What `topology` says."""
+        (name,) = get_args(cls.model_fields["topology"].annotation)
+        return str(name)
+
+    def between_nodes(self, site: Site) -> Topology | MessageModel:
+        """What joins the nodes: links with routes, or one model for any two of them."""
+        raise NotImplementedError
+
+    def network(self, site: Site) -> Network:
+        """The network that it says."""
+        loopback = None if self.loopback is None else self.loopback.end_to_end(site, *WHERE, "loopback")
+        between = self.between_nodes(site)
+        with site.at(*WHERE):
+            if isinstance(between, MessageModel):
+                return Network(None, between, loopback or ASSUMED_LOOPBACK, self.contention, self.eager)
+            return Network(between, None, loopback, self.contention, self.eager)
+
+
+def private_links(site: Site, usual: LinkForm | None) -> tuple[Link, ...]:
+    """Every node's own link: that of its entry, or the usual one, which is the network's `link`."""
+    maker = None if usual is None else usual.maker(site, *WHERE, "link")
+    links = []
+    for name in site.nodes:
+        chosen = site.own_links.get(name, maker)
+        if chosen is None:
+            with site.at(*WHERE):
+                raise ScenarioError(f"node {name} has no link; write one in its entry of nodes, or link here")
+        links.append(chosen(name))
+    return tuple(links)
+
+
+def alike(links: Sequence[Link]) -> bool:
+    """Whether links differ by their names alone."""
+    return len({(link.latency_s, link.bandwidth_bytes_per_s, link.shared, id(link.model)) for link in links}) <= 1
+
+
+def link_if_alike(private: Sequence[Link]) -> dict[str, Any]:
+    """The link that all nodes have, if they are alike; else each node's entry says its own."""
+    return {"link": private[0].to_data()} if alike(private) else {}

@@ -17,7 +17,7 @@ from simulator.programs.applications import (
     sort,
     stencil,
 )
-from simulator.programs.applications.parameters import Field, Parameters
+from simulator.programs.applications.parameters import Counted, Field, Parameters
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Program
@@ -37,35 +37,18 @@ __all__ = [
     "modelled",
 ]
 
+COUNTED: dict[str, Counted] = {
+    one.APPLICATION.name: one.APPLICATION
+    for one in (cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, sort, stencil)
+}
+"""Applications whose costs are counted, by name."""
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
-    "cholesky": cholesky.make,
-    "ep": ep.make,
-    "farm": farm.make,
-    "fft": fft.make,
-    "fft3d": fft3d.make,
-    "hpl": hpl.make,
-    "matmul": matmul.make,
-    "matmul_2d": matmul_2d.make,
     "modelled": modelled.make,
-    "sort": sort.make,
-    "stencil": stencil.make,
+    **{name: one.work for name, one in COUNTED.items()},
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
-
-PARAMETERS: dict[str, Mapping[str, Field]] = {
-    "cholesky": cholesky.PARAMETERS,
-    "ep": ep.PARAMETERS,
-    "farm": farm.PARAMETERS,
-    "fft": fft.PARAMETERS,
-    "fft3d": fft3d.PARAMETERS,
-    "hpl": hpl.PARAMETERS,
-    "matmul": matmul.PARAMETERS,
-    "matmul_2d": matmul_2d.PARAMETERS,
-    "sort": sort.PARAMETERS,
-    "stencil": stencil.PARAMETERS,
-}
+PARAMETERS: dict[str, Mapping[str, Field]] = {name: one.parameters for name, one in COUNTED.items()}
 """Parameters of each application whose costs are counted; those of `modelled` are its model's."""
-
 GRAPH = "seg"
 """The application that is a software execution graph; `characterisation.templates` prepares it."""
 
@@ -79,11 +62,13 @@ def make_work(application: str, parameters: Parameters, model: "RuntimeModel | N
         If there is no such application, or its parameters or the model do not fit it.
     """
     if application == GRAPH:
-        raise ScenarioError(f"application: name: {GRAPH!r} found without a graph that is prepared, others allowed here")
+        raise ScenarioError(
+            f"application: name: {GRAPH!r} needs a graph that is prepared; name another application here"
+        )
     if application not in APPLICATIONS:
         known = sorted([*APPLICATIONS, GRAPH])
-        allowed = f"one of {', '.join(known)} allowed{meant(application, known)}"
-        raise ScenarioError(f"application: name: {application!r} found, {allowed}")
+        close = f"take {', '.join(known)}{meant(application, known)}"
+        raise ScenarioError(f"application: name: {application!r} is unknown; {close}")
     return APPLICATIONS[application](parameters, model)
 
 

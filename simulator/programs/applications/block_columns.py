@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.programs.applications.parameters import check_steps
 from simulator.programs.configuration import Configuration
 
 Ints = NDArray[np.int64]
@@ -18,6 +19,9 @@ class BlockColumns:
 
     n: int
     nb: int
+
+    def __post_init__(self) -> None:
+        check_steps(self.n, self.nb)
 
     @property
     def count(self) -> int:
@@ -58,8 +62,8 @@ class BlockColumns:
         most = max(self.count, per_cycle.size)
         if cycle > most:
             where = f"configuration {configuration.name}: partition"
-            allowed = f"column blocks per cycle, in all 1 to {most}, allowed, such as 1 for each process"
-            raise ScenarioError(f"{where}: {cycle} blocks found, {allowed}")
+            wanted = f"give column blocks per cycle, 1 to {most} in all, such as 1 for each process"
+            raise ScenarioError(f"{where}: these are {cycle} blocks; {wanted}")
         process = np.repeat(np.arange(per_cycle.size), per_cycle)
         which = np.arange(cycle) - np.repeat(np.cumsum(per_cycle) - per_cycle, per_cycle)
         order = np.lexsort((process, (which + 1) / per_cycle[process]))

@@ -15,28 +15,15 @@ panel, the upper half too: 8 n (columns + nb) bytes.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
 from simulator.programs.applications.block_columns import BlockColumns
-from simulator.programs.applications.parameters import (
-    BROADCAST,
-    ORDER,
-    Choice,
-    Field,
-    Parameters,
-    Whole,
-    check_steps,
-    read,
-)
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Whole
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 
@@ -95,21 +82,12 @@ class Cholesky(Work):
         return team.program(row, WORD_BYTES * matrix.n * (columns + matrix.nb))
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(ORDER, meaning="order of the matrix"),
-    "nb": Whole(meaning="columns of a block"),
-    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Cholesky:
-    """Check the parameters: `n`, order; `nb`, columns of a block; `broadcast`, algorithm (`ring`).
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    values = read("cholesky", parameters, model, PARAMETERS)
-    check_steps(values["n"], values["nb"])
-    return Cholesky(BlockColumns(values["n"], values["nb"]), values["broadcast"])
+APPLICATION = Counted(
+    "cholesky",
+    lambda n, nb, broadcast: Cholesky(BlockColumns(n, nb), broadcast),
+    {
+        "n": replace(ORDER, meaning="order of the matrix"),
+        "nb": Whole(meaning="columns of a block"),
+        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+    },
+)

@@ -7,18 +7,14 @@ only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
-from simulator.programs.applications.parameters import Choice, Field, Parameters, Positive, Whole, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import Choice, Counted, Positive, Whole
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import AllReduce, AllReduceAlgorithm, Compute, Program
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 RESULT_BYTES = 96
 
@@ -56,24 +52,17 @@ class Samples(Work):
         )
 
 
-PARAMETERS: dict[str, Field] = {
-    "samples": Whole(meaning="independent samples"),
-    "volume": Positive(1.0, "volume of a sample"),
-    "result_bytes": Whole(RESULT_BYTES, least=0, meaning="bytes of a process's result"),
-    "reduce": Choice(
-        get_args(AllReduceAlgorithm),
-        "recursive_doubling",
-        "the all-reduce: `recursive_doubling`, `ring` or `reduce_broadcast`",
-    ),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Samples:
-    """Check the parameters: `samples`; `volume` of one; `result_bytes`; `reduce`, the all-reduce's algorithm.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    return Samples(**read("ep", parameters, model, PARAMETERS))
+APPLICATION = Counted(
+    "ep",
+    Samples,
+    {
+        "samples": Whole(meaning="independent samples"),
+        "volume": Positive(1.0, "volume of a sample"),
+        "result_bytes": Whole(RESULT_BYTES, least=0, meaning="bytes of a process's result"),
+        "reduce": Choice(
+            get_args(AllReduceAlgorithm),
+            "recursive_doubling",
+            "the all-reduce: `recursive_doubling`, `ring` or `reduce_broadcast`",
+        ),
+    },
+)

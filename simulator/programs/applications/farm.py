@@ -11,19 +11,14 @@ A partition does not decide who computes what: a process with units takes part, 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simulator.programs import program
-from simulator.programs.applications.parameters import Duration, Field, Parameters, Positive, Whole, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import Counted, Duration, Positive, Whole
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 
@@ -64,22 +59,14 @@ class Farm(Work):
         return team.program((pool,), np.full(team.units.size, WORD_BYTES * self.size))
 
 
-PARAMETERS: dict[str, Field] = {
-    "units": Whole(most=10**8, meaning="pieces of work"),
-    "volume": Positive(meaning="volume of a unit"),
-    "size": Whole(most=10**16, meaning="elements of a unit"),
-    "chunk": Whole(1, meaning="units that are pulled at once"),
-    "pull": Duration(0.0, "time of a pull, such as `10us`"),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Farm:
-    """Check the parameters: `units`; `volume` and `size` of one; `chunk` (1); `pull`, a time (`0s`).
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    values = read("farm", parameters, model, PARAMETERS)
-    return Farm(values["units"], values["volume"], values["size"], values["chunk"], values["pull"])
+APPLICATION = Counted(
+    "farm",
+    lambda units, pull, **others: Farm(units, pull_s=pull, **others),
+    {
+        "units": Whole(most=10**8, meaning="pieces of work"),
+        "volume": Positive(meaning="volume of a unit"),
+        "size": Whole(most=10**16, meaning="elements of a unit"),
+        "chunk": Whole(1, meaning="units that are pulled at once"),
+        "pull": Duration(0.0, "time of a pull, such as `10us`"),
+    },
+)

@@ -13,18 +13,13 @@ bytes per row. Nothing else is counted: moving the own part, 16 r_i**2 bytes, co
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.programs.applications.parameters import ORDER, Field, Parameters, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import ORDER, Counted
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 POINT_BYTES = 16
 
@@ -73,17 +68,10 @@ class Fft(Work):
         return team.program((transform, transpose, transform), 2 * POINT_BYTES * self.n * rows)
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(ORDER, meaning="points of a row, and rows"),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Fft:
-    """Check the parameters: `n`, points per row and rows.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    return Fft(read("fft", parameters, model, PARAMETERS)["n"])
+APPLICATION = Counted(
+    "fft",
+    Fft,
+    {
+        "n": replace(ORDER, meaning="points of a row, and rows"),
+    },
+)

@@ -16,19 +16,13 @@ lines along z. A partition divides the n**2 lines and has the form of the grid: 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.programs.applications.parameters import Field, Parameters, Whole, read
-from simulator.programs.applications.process_grid import Flags, Grid, Ints, Shape, shapes
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import Counted, Whole
+from simulator.programs.applications.work import Flags, Grid, Ints, Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 POINT_BYTES = 16
 
@@ -108,17 +102,10 @@ def _exchanges(takes_part: Flags, place: Ints, parts: Ints, stride: int, own_byt
     return Loop(members.size - 1, (Exchange(to, source, own_bytes * parts[after]),))
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(Whole(most=10**5), meaning="points along each of the three axes"),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Fft3d:
-    """Check the parameters: `n`, points along each axis.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    return Fft3d(read("fft3d", parameters, model, PARAMETERS)["n"])
+APPLICATION = Counted(
+    "fft3d",
+    Fft3d,
+    {
+        "n": replace(Whole(most=10**5), meaning="points along each of the three axes"),
+    },
+)

@@ -40,27 +40,15 @@ All in all the same operations as with one row. A process with r rows and c colu
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.block_columns import BlockColumns
-from simulator.programs.applications.parameters import (
-    BROADCAST,
-    ORDER,
-    Choice,
-    Field,
-    Parameters,
-    Positive,
-    Whole,
-    check_steps,
-    read,
-)
-from simulator.programs.applications.process_grid import Shape, shapes
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Parameters, Positive, Whole
+from simulator.programs.applications.work import Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
     NOBODY,
@@ -73,9 +61,6 @@ from simulator.programs.program import (
     Operation,
     Program,
 )
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -273,44 +258,35 @@ def _partners(sends: Ints, receives: Ints, processes: int) -> tuple[Ints, Ints]:
     return to, source
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(ORDER, meaning="order of the matrix"),
-    "nb": Whole(meaning="columns of a block"),
-    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
-    "phases": Choice(get_args(Phases), "main", "`main`: panels, broadcasts, updates; `all`: all that HPL does"),
-    "panel_speed": Positive(1.0, "speed of panels over that of the update"),
-    "solve_speed": Positive(1.0, "speed of the back substitution over that of the update; with `phases: all`"),
-    "swap_speed": Positive(
-        math.inf, "words of row swaps per second over the update's speed; with `phases: all`; no time if left out"
-    ),
-    "waiting": Choice(
-        get_args(Waiting),
-        "yielding",
-        "what a process does that waits: `yielding` leaves its PE, `polling` does not",
-    ),
-}
+def _idle(parameters: Parameters) -> list[str]:
+    """What is wrong with parameters that are for other phases."""
+    if parameters.get("phases") == "all":
+        return []
+    found = [name for name in ("solve_speed", "swap_speed") if name in parameters]
+    return [
+        f"application: parameters: {name} is for what phases: main leaves out; leave it out, or write phases: all"
+        for name in found
+    ]
 
 
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
-    """Check the parameters: `n`, order; `nb`, columns of a block.
-
-    Others may be left out: `broadcast`, algorithm (`ring`); `phases` (`main`) or `all`; `panel_speed`, `solve_speed`
-    (1) and `swap_speed` (swaps cost nothing), the last two for all phases; `waiting`, (`yielding`) or `polling`.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, do not belong to the phases, or there is a model.
-    """
-    values = read("hpl", parameters, model, PARAMETERS)
-    idle = [name for name in ("solve_speed", "swap_speed") if name in parameters and values["phases"] == "main"]
-    if idle:
-        raise ScenarioError(
-            [
-                f"application: parameters: {name} found, allowed with phases: all, which has what it is for"
-                for name in idle
-            ]
-        )
-    n, nb = values.pop("n"), values.pop("nb")
-    check_steps(n, nb)
-    return Hpl(BlockColumns(n, nb), **values)
+APPLICATION = Counted(
+    "hpl",
+    lambda n, nb, **others: Hpl(BlockColumns(n, nb), **others),
+    {
+        "n": replace(ORDER, meaning="order of the matrix"),
+        "nb": Whole(meaning="columns of a block"),
+        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+        "phases": Choice(get_args(Phases), "main", "`main`: panels, broadcasts, updates; `all`: all that HPL does"),
+        "panel_speed": Positive(1.0, "speed of panels over that of the update"),
+        "solve_speed": Positive(1.0, "speed of the back substitution over that of the update; with `phases: all`"),
+        "swap_speed": Positive(
+            math.inf, "words of row swaps per second over the update's speed; with `phases: all`; no time if left out"
+        ),
+        "waiting": Choice(
+            get_args(Waiting),
+            "yielding",
+            "what a process does that waits: `yielding` leaves its PE, `polling` does not",
+        ),
+    },
+    faults=_idle,
+)

@@ -2,18 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.programs.applications.parameters import ORDER, Field, Parameters, read
-from simulator.programs.applications.team import wrong_sum
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import ORDER, Counted
+from simulator.programs.applications.work import Work, wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Loop, Program, Recv, Send
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 DISTRIBUTE, COLLECT = 0, 1
@@ -85,21 +80,14 @@ class MatrixProduct(Work):
         )
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(ORDER, meaning="order of the matrices"),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
-    """Check the parameters: `n`, the order of the square matrices.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    return MatrixProduct(read("matmul", parameters, model, PARAMETERS)["n"])
-
-
 def _footprint_bytes(n: int, rows: int) -> int:
     return WORD_BYTES * problem_size(n, rows) if rows else 0
+
+
+APPLICATION = Counted(
+    "matmul",
+    MatrixProduct,
+    {
+        "n": replace(ORDER, meaning="order of the matrices"),
+    },
+)

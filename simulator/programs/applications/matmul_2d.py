@@ -16,28 +16,15 @@ columns, or both (Kalinov and Lastovetsky, 2001). Grid rows or columns without e
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, isqrt
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
 from simulator.base.errors import ScenarioError
-from simulator.programs.applications.parameters import (
-    BROADCAST,
-    ORDER,
-    Choice,
-    Field,
-    Parameters,
-    Whole,
-    check_steps,
-    read,
-)
-from simulator.programs.applications.process_grid import Grid, Shape, shapes
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Whole, check_steps
+from simulator.programs.applications.work import Grid, Shape, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 
@@ -50,6 +37,9 @@ class GridProduct(Work):
     nb: int
     grid_rows: int
     broadcast: BroadcastAlgorithm
+
+    def __post_init__(self) -> None:
+        check_steps(self.n, self.nb)
 
     @property
     def units(self) -> int:
@@ -129,22 +119,13 @@ class GridProduct(Work):
         return isqrt(units)
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(ORDER, meaning="order of the matrices"),
-    "nb": Whole(meaning="width of a panel"),
-    "grid_rows": Whole(meaning="rows of the grid of processes"),
-    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> GridProduct:
-    """Check the parameters: `n`, order; `nb`, width of a panel; `grid_rows`; `broadcast`, algorithm (`ring`).
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    values = read("matmul_2d", parameters, model, PARAMETERS)
-    check_steps(values["n"], values["nb"])
-    return GridProduct(**values)
+APPLICATION = Counted(
+    "matmul_2d",
+    GridProduct,
+    {
+        "n": replace(ORDER, meaning="order of the matrices"),
+        "nb": Whole(meaning="width of a panel"),
+        "grid_rows": Whole(meaning="rows of the grid of processes"),
+        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+    },
+)

@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units as quantities
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.applications.parameters import Parameters
-from simulator.programs.applications.process_grid import Shape
-from simulator.programs.applications.team import wrong_sum
+from simulator.programs.applications.work import Shape, wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Operation, Program
 
@@ -105,9 +104,8 @@ class Modelled:
         """
         mean_s = float(self._predict(processes).mean_s[0])
         if not (math.isfinite(mean_s) and mean_s > 0):
-            raise ScenarioError(
-                f"application: model: {mean_s:.4g} s found for {processes} processes, a finite time above 0 s allowed"
-            )
+            found = f"it predicts {mean_s:.4g} s for {processes} processes, which is no time"
+            raise ScenarioError(f"application: model: {found}; fit it to more runs")
         if self.deviate is None:
             return mean_s
         return mean_s * float(self.model.doubt(self._at(processes)).factor(1.0, self.deviate))
@@ -271,34 +269,31 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
         If there is no model, or the parameters do not fit it; one line per fault.
     """
     if model is None:
-        raise ScenarioError("application: model: none found, a file written by `apportion fit` allowed")
+        raise ScenarioError("application: model: it is missing; name a file that `apportion fit` wrote")
     needed = dict.fromkeys([*(name for name in model.names if name != PROCESSES), UNITS])
     acted_on = {resource_of(part.response) for part in model.parts} - {"PE"}
     optional = [
         MEASURED[resource] for resource in MEASURED if resource in acted_on and MEASURED[resource] not in needed
     ]
-    allowed = ", ".join([*needed, *optional])
-    faults = [
-        f"application: parameters: {name} missing, {', '.join(parameters) or 'none'} found, {allowed} allowed"
-        for name in needed
-        if name not in parameters
-    ]
+    known = ", ".join([*needed, *optional])
+    faults = [f"application: parameters: {name} is missing; take {known}" for name in needed if name not in parameters]
     for name in parameters:
         if name == PROCESSES:
             faults.append(
-                f"application: parameters: P = {parameters[name]} found, {allowed} allowed: "
-                "P is the number of processes that have units"
+                f"application: parameters: P is the number of processes that have units and no parameter; take {known}"
             )
         elif name not in needed and name not in optional:
-            faults.append(f"application: parameters: {name} found, {allowed} allowed")
+            faults.append(
+                f"application: parameters: {name} is unknown; take {known}{meant(name, [*needed, *optional])}"
+            )
     faults += [
-        f"application: parameters: {name}: {value!r} found, a number allowed"
+        f"application: parameters: {name}: {value!r} is not a number; give one"
         for name, value in parameters.items()
         if isinstance(value, str) and name in needed
     ]
     units = parameters.get(UNITS, 1)
     if not isinstance(units, int) or units < 1:
-        faults.append(f"application: parameters: units: {units!r} found, an integer of at least 1 allowed")
+        faults.append(f"application: parameters: units is {units!r}; give an integer of at least 1")
     measured = {}
     for resource, name in MEASURED.items():
         if name in optional and name in parameters:

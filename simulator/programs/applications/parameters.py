@@ -1,12 +1,13 @@
 """What applications take: their parameters checked one by one, a line per fault."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
+from simulator.programs.applications.work import Work
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -36,7 +37,7 @@ class Field(Protocol):
         Raises
         ------
         ValueError
-            If the value does not fit, with what is allowed.
+            If the value does not fit, with what to give.
         """
 
 
@@ -128,13 +129,13 @@ class Duration:
 
     def parse(self, value: float | str) -> float:
         """Seconds."""
-        allowed = "a time of at least 0 with its unit, such as '10us',"
+        wanted = "a time of at least 0 with its unit, such as '10us'"
         if not isinstance(value, str):
-            raise ValueError(allowed)  # noqa: TRY004 - a fault of the file, like the others
+            raise ValueError(wanted)  # noqa: TRY004 - a fault of the file, like the others
         try:
             return units.parse_duration(value, field="")
         except ScenarioError:
-            raise ValueError(allowed) from None
+            raise ValueError(wanted) from None
 
 
 def check_steps(n: int, nb: int) -> None:
@@ -146,44 +147,49 @@ def check_steps(n: int, nb: int) -> None:
         With how many there would be.
     """
     if (count := -(-n // nb)) > MOST_STEPS:
-        found = f"{nb} found, {count} blocks of n = {n}"
-        raise ScenarioError(f"application: parameters: nb: {found}, at most {MOST_STEPS} blocks allowed")
+        found = f"it is {nb}, which makes {count} blocks of n = {n}"
+        raise ScenarioError(f"application: parameters: nb: {found}; make at most {MOST_STEPS}")
 
 
-def read(
-    application: str, parameters: Parameters, model: "RuntimeModel | None", fields: Mapping[str, Field]
-) -> dict[str, Any]:
-    """The value of every parameter of an application whose costs are counted.
+@dataclass(frozen=True)
+class Counted:
+    """An application whose costs are counted: its entry among the others."""
 
-    Raises
-    ------
-    ScenarioError
-        If parameters are missing, unknown, or not what they may be, or there is a model.
-    """
-    allowed = ", ".join(fields)
-    faults = []
-    if model is not None:
-        faults.append(
-            f"application: model: one found, none allowed with {application}, whose costs are counted",
-        )
-    values = {}
-    for name, field in fields.items():
-        if name not in parameters and field.default is None:
-            given = ", ".join(parameters) or "none"
-            faults.append(f"application: parameters: {name} missing, {given} found, {allowed} allowed")
-        elif name not in parameters:
-            values[name] = field.default
-        else:
-            try:
-                values[name] = field.parse(parameters[name])
-            except ValueError as fault:
-                close = meant(parameters[name], field.names) if isinstance(field, Choice) else ""
-                faults.append(f"application: parameters: {name}: {parameters[name]!r} found, {fault} allowed{close}")
-    faults += [
-        f"application: parameters: {name} found, {allowed} allowed{meant(name, fields)}"
-        for name in parameters
-        if name not in fields
-    ]
-    if faults:
-        raise ScenarioError(faults)
-    return values
+    name: str
+    make: Callable[..., Work]
+    """From the values of its parameters, by their names."""
+    parameters: Mapping[str, Field]
+    faults: Callable[[Parameters], list[str]] = lambda _: []
+    """What is wrong with parameters together."""
+
+    def work(self, parameters: Parameters, model: "RuntimeModel | None") -> Work:
+        """The application with its parameters.
+
+        Raises
+        ------
+        ScenarioError
+            If parameters are missing, unknown, or not what they may be, or there is a model.
+        """
+        known = ", ".join(self.parameters)
+        values, faults = dict[str, Any](), list[str]()
+        if model is not None:
+            faults.append(f"application: model: the costs of {self.name} are counted; leave the model out")
+        for name, field in self.parameters.items():
+            if name not in parameters and field.default is None:
+                faults.append(f"application: parameters: {name} is missing; take {known}")
+            elif name not in parameters:
+                values[name] = field.default
+            else:
+                try:
+                    values[name] = field.parse(parameters[name])
+                except ValueError as fault:
+                    close = meant(parameters[name], field.names) if isinstance(field, Choice) else ""
+                    faults.append(f"application: parameters: {name} is {parameters[name]!r}; give {fault}{close}")
+        faults += [
+            f"application: parameters: {name} is unknown; take {known}{meant(name, self.parameters)}"
+            for name in parameters
+            if name not in self.parameters
+        ]
+        if faults := faults or self.faults(parameters):
+            raise ScenarioError(faults)
+        return self.make(**values)

@@ -9,18 +9,13 @@ that it ever has.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.programs.applications.parameters import Field, Parameters, Whole, read
-from simulator.programs.applications.team import Ints, Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import Counted, Whole
+from simulator.programs.applications.work import Ints, Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Operation, Program, Recv, Send
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 
@@ -71,17 +66,10 @@ class Sort(Work):
         return team.program(tuple(row), 2 * WORD_BYTES * keys)
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": Whole(meaning="keys"),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Sort:
-    """Check the parameters: `n`, keys.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    return Sort(read("sort", parameters, model, PARAMETERS)["n"])
+APPLICATION = Counted(
+    "sort",
+    Sort,
+    {
+        "n": Whole(meaning="keys"),
+    },
+)

@@ -8,16 +8,11 @@ old and new, and two halo rows: n (2 r + 2); it holds 8 bytes for each.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from simulator.programs.applications.parameters import MOST_STEPS, ORDER, Field, Parameters, Whole, read
-from simulator.programs.applications.team import Team
-from simulator.programs.applications.work import Work
+from simulator.programs.applications.parameters import MOST_STEPS, ORDER, Counted, Whole
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Exchange, Loop, Program
-
-if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 POINT_VOLUME = 5
@@ -66,18 +61,11 @@ class Stencil(Work):
         return team.program((Loop(self.iterations, body),), WORD_BYTES * size)
 
 
-PARAMETERS: dict[str, Field] = {
-    "n": replace(ORDER, meaning="points of a row, and rows"),
-    "iterations": Whole(most=MOST_STEPS, meaning="how often all points are computed"),
-}
-
-
-def make(parameters: Parameters, model: "RuntimeModel | None") -> Stencil:
-    """Check the parameters: `n`, points per row and rows; `iterations`.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not fit, or there is a model.
-    """
-    return Stencil(**read("stencil", parameters, model, PARAMETERS))
+APPLICATION = Counted(
+    "stencil",
+    Stencil,
+    {
+        "n": replace(ORDER, meaning="points of a row, and rows"),
+        "iterations": Whole(most=MOST_STEPS, meaning="how often all points are computed"),
+    },
+)

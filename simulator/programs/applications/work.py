@@ -1,15 +1,143 @@
-"""What engines and advisor ask of an application whose units of work are divided among processes."""
+"""What engines and advisor ask of an application whose units are divided among processes, and who takes part."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
-from simulator.programs.applications.process_grid import Shape
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import Compute, Program
+from simulator.programs.program import NOBODY, Compute, Group, Program, Row
 
 if TYPE_CHECKING:
     from simulator.platform.nodes import Platform
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def wrong_sum(configuration: Configuration, found: int, *, total: int, noun: str, name: str) -> ScenarioError:
+    """What is wrong with a partition whose units do not add up, and by how many."""
+    off = f"add {total - found}" if found < total else f"take {found - total} away"
+    where = f"configuration {configuration.name}: partition"
+    return ScenarioError(f"{where}: its parts are {found} {noun} together, but {name} = {total}; {off}")
+
+
+@dataclass(frozen=True)
+class Team:
+    """Processes with units; places among them are counted from 0."""
+
+    units: Ints
+    """Of every process, 0 for those that take no part; (P,)."""
+
+    @classmethod
+    def of(cls, configuration: Configuration, *, total: int, noun: str, name: str) -> "Team":
+        """Those of a partition that divides a total.
+
+        Raises
+        ------
+        ScenarioError
+            If the units do not add up.
+        """
+        found = sum(configuration.partition)
+        if found != total:
+            raise wrong_sum(configuration, found, total=total, noun=noun, name=name)
+        return cls(np.array(configuration.partition, dtype=np.int64))
+
+    @property
+    def members(self) -> Ints:
+        """Processes that take part; (G,)."""
+        return np.flatnonzero(self.units)
+
+    @property
+    def size(self) -> int:
+        """G."""
+        return int(np.count_nonzero(self.units))
+
+    @property
+    def group(self) -> Group | None:
+        """For collectives."""
+        return None if self.size == self.units.size else tuple(self.members.tolist())
+
+    @property
+    def place(self) -> Ints:
+        """Of each process among those that take part; -1 for others; (P,)."""
+        return np.where(self.units > 0, np.cumsum(self.units > 0) - 1, -1)
+
+    def process(self, place: Ints) -> Ints:
+        """The process of a place, `NOBODY` where there is no such place."""
+        exists = (place >= 0) & (place < self.size)
+        return np.where(exists, self.members[np.clip(place, 0, self.size - 1)], NOBODY)
+
+    def program(self, row: Row, footprints_bytes: Ints, *, polls: bool = False) -> Program:
+        """One row for all that take part, none for the others."""
+        footprints = np.where(self.units > 0, footprints_bytes, 0)
+        rows = tuple(row if units else () for units in self.units.tolist())
+        return Program(rows, tuple(footprints.tolist()), polls)
+
+
+Flags = NDArray[np.bool_]
+Shape = tuple[int, int]
+"""Rows and columns; process i Q + j stands in row i and column j of Q columns."""
+
+
+def shapes(processes: int) -> tuple[Shape, ...]:
+    """All grids that so many processes form, the flattest (1 x P) first."""
+    return tuple((rows, processes // rows) for rows in range(1, processes + 1) if processes % rows == 0)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of a square that each row of the grid has, and its columns of each column."""
+
+    rows: Ints
+    """(R,)."""
+    columns: Ints
+    """(Q,)."""
+
+    @property
+    def partition(self) -> tuple[int, ...]:
+        """Elements of each process."""
+        return tuple(np.outer(self.rows, self.columns).reshape(-1).tolist())
+
+    @classmethod
+    def near(cls, side: int, partition: tuple[int, ...], shape: Shape) -> "Grid":
+        """Rows in proportion to what a row of the grid has, columns likewise."""
+        elements = np.array(partition, dtype=np.float64).reshape(shape)
+        return cls(*(_shares(side, elements.sum(axis=axis)) for axis in (1, 0)))
+
+    @classmethod
+    def of(cls, side: int, configuration: Configuration, shape: Shape, *, noun: str, power: str) -> "Grid":
+        """The grid that a partition of the elements of a square describes.
+
+        Raises
+        ------
+        ScenarioError
+            If it describes none; the elements are called by the noun, their number by the power.
+        """
+        partition = configuration.partition
+        elements = np.array(partition, dtype=np.int64).reshape(shape)
+        grid = cls(elements.sum(axis=1) // side, elements.sum(axis=0) // side)
+        where = f"configuration {configuration.name}: partition"
+        if sum(partition) != side**2:
+            raise wrong_sum(configuration, sum(partition), total=side**2, noun=noun, name=power)
+        for process, (found, wanted) in enumerate(zip(partition, grid.partition, strict=True)):
+            if found != wanted:
+                advice = f"give rows of its grid row x columns of its grid column, for example {wanted}"
+                raise ScenarioError(f"{where}: process {process} has {found} {noun}; {advice}")
+        return grid
+
+
+def _shares(total: int, weights: Floats) -> Ints:
+    """A total in whole numbers in proportion to weights, by largest remainders, the first of equals."""
+    exact = total * weights / weights.sum()
+    shares = np.floor(exact).astype(np.int64)
+    order = np.argsort(shares - exact, kind="stable")
+    shares[order[: total - int(shares.sum())]] += 1
+    return np.asarray(shares)
 
 
 class Work(Protocol):

@@ -68,14 +68,14 @@ def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ..
     rank_of[members] = np.arange(members.size)
     root = _per_iteration(f"{name}: root", getattr(operation, "root", members[0]), shape).astype(np.int64)
     if np.any(root < 0) or np.any(root >= rank_of.size) or np.any(rank_of[np.clip(root, 0, rank_of.size - 1)] < 0):
-        raise ScenarioError(f"program: {name}: root: a member of its group allowed")
+        raise ScenarioError(f"program: {name}: root is not in its group; give a member")
     size_bytes = _per_iteration(f"{name}: size_bytes", operation.size_bytes, shape).astype(np.float64)
     if not np.all(np.isfinite(size_bytes) & (size_bytes >= 0)):
-        raise ScenarioError(f"program: {name}: size_bytes: finite numbers of at least 0 allowed")
+        raise ScenarioError(f"program: {name}: size_bytes: give finite numbers of at least 0")
     known = ALGORITHMS[type(operation)]
     if operation.algorithm not in known:
         where = f"program: {name}: algorithm"
-        raise ScenarioError(f"{where}: {operation.algorithm!r} found, one of {', '.join(known)} allowed")
+        raise ScenarioError(f"{where}: {operation.algorithm!r} is unknown; take {', '.join(known)}")
     rank = rank_of[ids].reshape(-1, *(1 for _ in shape))
     slots = known[operation.algorithm](Party(members, rank, rank_of[root], size_bytes))
     return [slot for slot in slots if np.any(slot.kind != Kind.NONE)]
@@ -89,5 +89,5 @@ def _per_iteration(name: str, values: object, shape: tuple[int, ...]) -> Ints:
     try:
         return np.broadcast_to(given, shape)[np.newaxis]
     except ValueError:
-        allowed = f"one that fits (iterations...) = {shape}"
-        raise ScenarioError(f"program: {name}: an array of shape {given.shape} found, {allowed} allowed") from None
+        wanted = f"one that fits (iterations...) = {shape}"
+        raise ScenarioError(f"program: {name}: an array has the shape {given.shape}; give {wanted}") from None

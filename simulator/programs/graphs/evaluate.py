@@ -9,9 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
 from simulator.models.resource import METHODS, CostVector, Method, Ruvs, Times, bounds
-from simulator.programs.graphs.check import TOLERANCE
-from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg
-from simulator.programs.graphs.walk import Place, bodies, parts_of
+from simulator.programs.graphs.nodes import (
+    TOLERANCE,
+    Branch,
+    Call,
+    Graph,
+    Loop,
+    Node,
+    Place,
+    Processing,
+    Seg,
+    bodies,
+    parts_of,
+)
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, ArrayLike]
@@ -68,7 +78,7 @@ def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit
     missing = [name for name in start.parameters if name not in values]
     if missing:
         given = ", ".join(values) or "none"
-        raise ScenarioError(f"graph {start.name}: parameters: {', '.join(missing)} missing, {given} found")
+        raise ScenarioError(f"graph {start.name}: parameters: {', '.join(missing)} missing; given are {given}")
     floats = {name: np.asarray(values[name], dtype=np.float64) for name in start.parameters}
     found: list[Visit] = []
     _enter(seg, start, floats, np.ones(()), None, found)
@@ -165,7 +175,7 @@ def _processing(body: Node) -> list[Processing]:
 
 def _no_ruv(where: str, name: str, method: Method, ruvs: Ruvs) -> str:
     known = ", ".join(one for one in METHODS if one in ruvs) or "none"
-    return f"{where}: step {name}: RUV by {method} not found, by {known} found; {{}} where it uses nothing"
+    return f"{where}: step {name}: it has no RUV by {method} (by {known}); add one, {{}} where it uses nothing"
 
 
 def _check_method(found: Sequence[Visit], method: Method) -> None:
@@ -238,7 +248,7 @@ def _probabilities(node: Branch, values: dict[str, Floats], here: Place) -> list
         names = tuple(dict.fromkeys(name for formula, _ in node.arms for name in formula.names))
         at = _at(names, values, row, np.shape(total))
         where = ".".join(map(str, (*here, "arms")))
-        raise ScenarioError(f"{where}: probabilities that add up to {np.ravel(total)[row]:g}{at} found, 1 allowed")
+        raise ScenarioError(f"{where}: the probabilities add up to {np.ravel(total)[row]:g}{at}; make it 1")
     return chances
 
 
@@ -255,8 +265,8 @@ def _value(
     if np.any(outside):
         row = int(np.argmax(np.ravel(outside)))
         at = _at(formula.names, values, row, np.shape(found))
-        allowed = f"at least {least:g}" if most == np.inf else f"a number in [{least:g}, {most:g}]"
-        raise ScenarioError(f"{where}: {formula.text} = {np.ravel(found)[row]:g}{at} found, {allowed} allowed")
+        wanted = f"at least {least:g}" if most == np.inf else f"a number in [{least:g}, {most:g}]"
+        raise ScenarioError(f"{where}: {formula.text} is {np.ravel(found)[row]:g}{at}; make it {wanted}")
     return np.clip(found, least, most) if slack else found
 
 

@@ -1,15 +1,16 @@
-"""The nodes of a software execution graph.
+"""Software execution graphs: their nodes, what is wrong with them, and their timing formulas as text."""
 
-After Papaefstathiou and others, "An Analysis of Processor Resource Models for Use in Performance Prediction",
-CS-RR-279, University of Warwick, 1995.
-"""
-
+import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from simulator.base.errors import ScenarioError
-from simulator.base.formula import Formula
-from simulator.models.resource import NO_RUVS, Ruvs
+import numpy as np
+
+from simulator.base.errors import FormulaError, ScenarioError, meant
+from simulator.base.formula import FUNCTIONS, Formula
+from simulator.models.resource import METHODS, NO_RUVS, Ruvs, bounds
 
 
 @dataclass(frozen=True)
@@ -96,5 +97,261 @@ class Seg:
         found = [graph for graph in self.graphs if graph.name == name]
         if not found:
             known = ", ".join(graph.name for graph in self.graphs) or "none"
-            raise ScenarioError(f"graph {name!r} found, one of {known} allowed")
+            raise ScenarioError(f"there is no graph {name!r}; take one of {known}")
         return found[0]
+
+
+Place: TypeAlias = tuple[str | int, ...]
+
+
+def parts_of(body: Node) -> tuple[Node, ...]:
+    """A body as the list that a file writes: the parts of sequences without a name, or the one node."""
+    if not isinstance(body, Sequence) or body.name:
+        return (body,)
+    return tuple(node for part in body.parts for node in parts_of(part))
+
+
+def bodies(node: Node) -> Iterator[tuple[Place, Node]]:
+    """What is done inside a node, each with its place below it."""
+    if isinstance(node, Loop):
+        yield ("do",), node.body
+    elif isinstance(node, Branch):
+        for number, (_, arm) in enumerate(node.arms):
+            yield ("arms", number, "do"), arm
+    elif isinstance(node, Sequence):
+        yield ("do",), Sequence("", node.parts)
+
+
+def walk(body: Node, place: Place = ("body",), depth: int = 0) -> Iterator[tuple[Place, Node, int]]:
+    """Every node with its place and how many others hold it, those that hold before those held."""
+    for number, node in enumerate(parts_of(body)):
+        here = (*place, number)
+        yield here, node, depth
+        for below, inner in bodies(node):
+            yield from walk(inner, (*here, *below), depth + 1)
+
+
+MAX_DEPTH = 40
+"""Deepest nesting of nodes in a graph."""
+MAX_STEPS = 100_000
+"""Most nodes once every call is written out."""
+TOLERANCE = 1e-9
+"""How far probabilities may be from adding up to 1."""
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A breach and its place: `graphs`, the graph's name, `body`, ..."""
+
+    place: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.place))}: {self.text}"
+
+
+def check(seg: Seg) -> None:
+    """Refuse a graph that cannot be evaluated, whatever its parameters are.
+
+    Raises
+    ------
+    ScenarioError
+        With one line per fault.
+    """
+    found = faults(seg)
+    if found:
+        raise ScenarioError([str(fault) for fault in found])
+
+
+def faults(seg: Seg) -> list[Fault]:
+    """Every fault that can be seen without values of the parameters."""
+    if not seg.graphs:
+        return [Fault(("graphs",), "there is none; write at least one")]
+    repeated = [name for name, times in Counter(graph.name for graph in seg.graphs).items() if times > 1]
+    found = [Fault(("graphs", name), "two graphs have this name; give each its own") for name in repeated]
+    graphs = {graph.name: graph for graph in seg.graphs}
+    found += [fault for graph in seg.graphs for fault in _of_graph(graph, graphs)]
+    return found or _calls_in_circles(seg)
+
+
+def _of_graph(graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
+    top: Place = ("graphs", graph.name)
+    for name in graph.parameters:
+        if not _NAME.fullmatch(name) or name in FUNCTIONS:
+            yield Fault(
+                (*top, "parameters"),
+                f"{name!r} is no name of a parameter; take letters, digits and _, and no name of a function",
+            )
+    for name, times in Counter(graph.parameters).items():
+        if times > 1:
+            yield Fault((*top, "parameters"), f"{name!r} comes twice; name each once")
+    if graph.working_set is not None:
+        yield from _of_formula((*top, "working_set"), graph.working_set, graph)
+    for place, node, depth in walk(graph.body):
+        here = (*top, *place)
+        if depth >= MAX_DEPTH:
+            yield Fault(here, f"more than {MAX_DEPTH} nodes lie in each other; nest fewer")
+            return
+        if not isinstance(node, Sequence):
+            yield from _of_ruvs((*here, "ruv"), node.ruvs)
+        yield from _of_node(here, node, graph, graphs)
+
+
+def _of_node(here: Place, node: Node, graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
+    if isinstance(node, Processing) and not node.name:
+        yield Fault((*here, "process"), "the name is empty; write one")
+    if isinstance(node, Loop):
+        yield from _of_formula((*here, "count"), node.count, graph, least=0.0)
+    if isinstance(node, Branch):
+        if not node.arms:
+            yield Fault((*here, "arms"), "there is none; write at least one")
+        for number, (probability, _) in enumerate(node.arms):
+            yield from _of_formula((*here, "arms", number, "probability"), probability, graph, least=0.0, most=1.0)
+        if node.arms and not any(probability.names for probability, _ in node.arms):
+            total = sum(float(probability.evaluate({})) for probability, _ in node.arms)
+            if abs(total - 1) > TOLERANCE:
+                yield Fault((*here, "arms"), f"the probabilities add up to {total:g}; make it 1")
+    if isinstance(node, Call):
+        yield from _of_call(here, node, graph, graphs)
+
+
+def _of_call(here: Place, node: Call, graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
+    if node.graph not in graphs:
+        close = meant(node.graph, graphs)
+        yield Fault((*here, "call"), f"there is no graph {node.graph!r}; take {', '.join(graphs)}{close}")
+        return
+    wanted, given = graphs[node.graph].parameters, [name for name, _ in node.arguments]
+    if sorted(wanted) != sorted(given):
+        shown = ", ".join(given) or "none"
+        yield Fault((*here, "arguments"), f"they are {shown}; give the parameters {', '.join(wanted) or 'none'}")
+    for name, formula in node.arguments:
+        yield from _of_formula((*here, "arguments", name), formula, graph)
+
+
+def _of_formula(
+    here: Place, formula: Formula, graph: Graph, *, least: float | None = None, most: float | None = None
+) -> Iterator[Fault]:
+    unknown = [name for name in formula.names if name not in graph.parameters]
+    for name in unknown:
+        known = f"take {', '.join(graph.parameters)}" if graph.parameters else "the graph has no parameters"
+        yield Fault(here, f"the name {name!r} is unknown here; {known}{meant(name, graph.parameters)}")
+    if formula.names:
+        return
+    try:
+        value = float(formula.evaluate({}))
+    except FormulaError as error:
+        yield Fault(here, error.lines[0].removeprefix("formula: "))
+        return
+    if (least is not None and value < least) or (most is not None and value > most):
+        wanted = f"at least {least:g}" if most is None else f"a number in [{least:g}, {most:g}]"
+        yield Fault(here, f"it is {formula.text}; give {wanted}")
+
+
+def _of_ruvs(here: Place, ruvs: Ruvs) -> Iterator[Fault]:
+    for method, ruv in ruvs.items():
+        if method not in METHODS:
+            yield Fault((*here, method), f"the method is unknown; take {', '.join(METHODS)}{meant(method, METHODS)}")
+            continue
+        for operation, amount in ruv.items():
+            likely, low, high = bounds(amount)
+            if not (0 <= low <= likely <= high < np.inf):
+                shown = f"{likely:g}" if low == high == likely else f"low {low:g}, likely {likely:g}, high {high:g}"
+                yield Fault((*here, method, operation), f"it is {shown}; give finite amounts of at least 0 that ascend")
+
+
+def _calls_in_circles(seg: Seg) -> list[Fault]:
+    """Recursion, and graphs that become too large once calls are written out."""
+    graphs = {graph.name: graph for graph in seg.graphs}
+    sizes: dict[str, int] = {}
+    below: list[str] = []
+
+    def size(name: str) -> int:
+        if name in sizes:
+            return sizes[name]
+        below.append(name)
+        total = 0
+        for place, node, _ in walk(graphs[name].body):
+            total += 1
+            if isinstance(node, Call):
+                if node.graph in below:
+                    circle = " calls ".join([*below[below.index(node.graph) :], node.graph])
+                    raise _CircleError(Fault(("graphs", name, *place, "call"), f"{circle}; undo the recursion"))
+                total += size(node.graph)
+        below.pop()
+        sizes[name] = total
+        return total
+
+    for name in graphs:
+        below.clear()
+        try:
+            if size(name) > MAX_STEPS:
+                found = f"with all calls written out it has more than {MAX_STEPS} nodes; write fewer"
+                return [Fault(("graphs", name), found)]
+        except _CircleError as circle:
+            return [circle.fault]
+    return []
+
+
+class _CircleError(Exception):
+    """A graph that calls itself."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+def timing_formulas(seg: Seg) -> dict[str, str]:
+    """Each graph's timing formula; the first one's is of `t`, those of others of `t_NAME(parameters)`."""
+    return {graph.name: _line(graph, first=graph is seg.graphs[0]) for graph in seg.graphs}
+
+
+def timing_formula(seg: Seg) -> str:
+    """All of them, one a line."""
+    return "\n".join(timing_formulas(seg).values())
+
+
+def _line(graph: Graph, *, first: bool) -> str:
+    name = "t" if first else f"t_{graph.name}({', '.join(graph.parameters)})"
+    return f"{name} = {' + '.join(_Labels().terms(graph.body)) or '0'}"
+
+
+class _Labels:
+    """One label for each RUV of a graph: steps of one name and unlike RUVs are kept apart by numbers."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, list[Ruvs]] = {}
+
+    def terms(self, node: Node) -> list[str]:
+        """The summands of a node's time."""
+        if isinstance(node, Processing):
+            return [self._own(node.name, node.ruvs)]
+        if isinstance(node, Sequence):
+            return [term for part in node.parts for term in self.terms(part)]
+        own = [self._own(node.name or _usual_name(node), node.ruvs)] if node.ruvs else []
+        if isinstance(node, Loop):
+            return _scaled(node.count, [*own, *self.terms(node.body)])
+        if isinstance(node, Branch):
+            return own + [term for chance, arm in node.arms for term in _scaled(chance, self.terms(arm))]
+        arguments = ", ".join(formula.text for _, formula in node.arguments)
+        return [*own, f"t_{node.graph}({arguments})"]
+
+    def _own(self, name: str, ruvs: Ruvs) -> str:
+        seen = self._seen.setdefault(name, [])
+        if ruvs not in seen:
+            seen.append(ruvs)
+        number = seen.index(ruvs)
+        return f"t(v_{name}{f'_{number + 1}' if number else ''})"
+
+
+def _usual_name(node: Loop | Branch | Call) -> str:
+    return {Loop: "loop", Branch: "if", Call: "call"}[type(node)]
+
+
+def _scaled(factor: Formula, terms: list[str]) -> list[str]:
+    """A sum times a factor, in parentheses where it needs them; nothing where it has no terms."""
+    text = factor.text.strip()
+    if not terms or text == "1":
+        return terms
+    first = f"({text})" if factor.is_sum else text
+    return [f"{first}*{terms[0] if len(terms) == 1 else '(' + ' + '.join(terms) + ')'}"]

@@ -1,5 +1,6 @@
 """Fits of models: what was measured against every fitted form, of links, memory and run times."""
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
@@ -164,7 +165,7 @@ def network_fit_svg(document: Entry, *, name: str = "network") -> str:
         for axes, distance in zip(grid, distances, strict=True):
             mine = hops == distance
             at = np.unique(np.concatenate((np.geomspace(max(size.min(), 1), size.max(), _STEPS), size[size > 0])))
-            for dash, (title, form, physical) in zip(_DASHES, forms, strict=False):
+            for dash, (title, form, physical) in zip(itertools.cycle(_DASHES), forms, strict=False):
                 _draw(axes, form, at, float(distance), style=(title, dash, physical, title == chosen))
             measured = np.maximum(size[mine], 1), time[mine]
             axes.plot(*measured, "o", color=INK, markerfacecolor=PAPER, ms=3.5, label="measured")

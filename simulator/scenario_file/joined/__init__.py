@@ -10,17 +10,14 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
+from simulator.base.names import compact, expanded
 from simulator.base.provenance import provenance
-from simulator.scenario_file.joined.doubts import doubts
+from simulator.platform.foreign.slurm import switched_nodes
+from simulator.platform.networks.link import Link, model_of
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
-from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
-from simulator.scenario_file.joined.sharing import shared_by
-from simulator.scenario_file.joined.slurm import switched_nodes
+from simulator.scenario_file.joined.kinds import RULE, Likeness, common_band, doubts, kinds_of, likeness, shared_by
 from simulator.scenario_file.joined.text import Kind, Links, scenario_text
-from simulator.scenario_file.names import compact, expanded
-from simulator.scenario_file.networks import model_of
 from simulator.scenario_file.node_block import safe_name
-from simulator.scenario_file.quantities import bandwidth, duration
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
@@ -126,7 +123,7 @@ def join_platform(
     """
     inputs = read_inputs(paths, kernel=kernel)
     if not inputs.nodes:
-        raise ScenarioError("no node found, a speed model or node file for each node allowed")
+        raise ScenarioError("these files describe no node; give a speed model or node file for each")
     links = _links(inputs.links)
     made = provenance(inputs=inputs.hashes)
     kinds, notes = _kinds(inputs, names)
@@ -156,7 +153,7 @@ def _switched(
     """The link between nodes as two of theirs through a switch, and switches as Slurm knows them."""
     if path is None:
         if uplink is not None:
-            raise ScenarioError("--uplink: found without --topology, with it allowed")
+            raise ScenarioError("--uplink is for switches; add --topology, or leave it out")
         return links, []
     names = [name for kind in kinds for name in expanded(kind.names)]
     switched = switched_nodes(path, names)
@@ -168,7 +165,7 @@ def _switched(
     ]
     if uplink is None:
         notes.append(f"{path}: uplinks of switches not given (--uplink): as a node's link")
-    ends = [{"latency": duration(latency_s), "bandwidth": bandwidth(rate)} for latency_s, rate in (own, uplink or own)]
+    ends = [Link("link", *one).to_data() for one in (own, uplink or own)]
     tree = {"link": ends[0], "uplink": ends[1], "switches": switched.entries()}
     return replace(links, tree=tree), notes
 
@@ -189,17 +186,19 @@ def _kinds(inputs: Inputs, names: str | None) -> tuple[list[Kind], list[str]]:
     if patterns is None:
         patterns = _own_names(nodes, groups)
     if len(patterns) != len(groups):
-        told = "; ".join(", ".join(nodes[number].source for number in group) for group in groups)
+        listed = "; ".join(", ".join(nodes[number].source for number in group) for group in groups)
         counts = sorted({len(groups), len(nodes)})
-        found = f"{len(patterns)} patterns found for {len(nodes)} calibrated nodes of {len(groups)} kinds ({told})"
-        raise ScenarioError(f"--names: {found}, {' or '.join(map(str, counts))} allowed")
+        found = (
+            f"these are {len(patterns)} patterns for {len(nodes)} calibrated nodes of {len(groups)} kinds ({listed})"
+        )
+        raise ScenarioError(f"--names: {found}; give {' or '.join(map(str, counts))}")
     kinds, notes = [], []
     for pattern, group in zip(patterns, groups, strict=True):
         members = tuple(nodes[number] for number in group)
         kind = _kind(pattern, members)
         kinds.append(kind)
         if len(members) > kind.count:
-            notes.append(f"{pattern}: {len(members)} calibrated nodes found for {kind.count} named")
+            notes.append(f"{pattern}: {len(members)} nodes were calibrated for {kind.count} named")
         if len({node.levels for node in members}) > 1:
             first = next(node.source for node in members if node.levels)
             notes.append(f"{pattern}: memory levels of {first} are written for all")
@@ -237,10 +236,10 @@ def _patterns(names: str) -> list[str]:
         except ScenarioError as error:
             raise ScenarioError(f"--names: {error.lines[0]}") from None
         if not pattern or re.search(r"[\[\]{}\s]", found[0]):
-            raise ScenarioError(f"--names: {pattern!r} found, a name or one range such as fast[01-08] allowed")
+            raise ScenarioError(f"--names: {pattern!r} is no name; give one, or one range such as fast[01-08]")
         twice = next((name for name in found if name in seen), None)
         if twice is not None:
-            raise ScenarioError(f"--names: {twice!r} named twice found, each name once allowed")
+            raise ScenarioError(f"--names: {twice!r} comes twice; give each node its own name")
         seen.update(found)
     return patterns
 
@@ -263,10 +262,10 @@ def _own_names(nodes: Sequence[CalibratedNode], groups: Sequence[Sequence[int]])
 def _kernel(nodes: Sequence[CalibratedNode], wanted: str | None) -> str:
     kernels = list(dict.fromkeys(kernel for node in nodes for kernel in node.speeds))
     if not kernels:
-        raise ScenarioError(f"{nodes[0].source}: no speed model found, one of each node allowed")
+        raise ScenarioError(f"{nodes[0].source}: the node has no speed model; add one")
     if wanted is not None:
         if wanted not in kernels:
-            raise ScenarioError(f"--kernel: {wanted!r} found, one of {', '.join(kernels)} allowed")
+            raise ScenarioError(f"--kernel: no node has {wanted!r}; take {', '.join(kernels)}")
         return wanted
     return max(kernels, key=lambda kernel: sum(kernel in node.speeds for node in nodes))
 
@@ -274,7 +273,7 @@ def _kernel(nodes: Sequence[CalibratedNode], wanted: str | None) -> str:
 def _links(found: Sequence[LinkFile]) -> Links:
     """The link between nodes, and that within a node if both were measured."""
     if not found:
-        raise ScenarioError("no link found, one file of kind network allowed")
+        raise ScenarioError("these files describe no link; add one of kind network")
     within = [link for link in found if link.within_node]
     between = [link for link in found if not link.within_node]
     if len(found) == 1:
@@ -282,7 +281,7 @@ def _links(found: Sequence[LinkFile]) -> Links:
     if len(within) == len(between) == 1:
         return Links(between[0].data, within[0].data)
     sources = ", ".join(link.source for link in found)
-    raise ScenarioError(f"{sources}: {len(found)} networks found, one between nodes and one within a node allowed")
+    raise ScenarioError(f"{sources}: these are {len(found)} networks; give one between nodes and one within a node")
 
 
 def _about_links(inputs: Inputs, links: Links) -> list[str]:

@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units
+from simulator.base.document import yaml_text
+from simulator.base.names import counted
+from simulator.base.units import write_size
 from simulator.models.doubt import Noise
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.dump import level_data, speed_data
 from simulator.scenario_file.joined.inputs import CalibratedNode
-from simulator.scenario_file.names import counted
+from simulator.scenario_file.memory import level_data
 from simulator.scenario_file.node_block import printable
-from simulator.scenario_file.quantities import size
-from simulator.scenario_file.yaml_writing import yaml_text
+from simulator.scenario_file.speeds import speed_data
 
 # An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
 
@@ -208,9 +209,9 @@ def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
 def _node(kind: Kind) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": kind.names}
     if kind.memory_bytes is not None:
-        entry["memory"] = size(kind.memory_bytes)
+        entry["memory"] = write_size(kind.memory_bytes)
         if kind.swap_bytes is not None:
-            entry["swap"] = size(kind.swap_bytes)
+            entry["swap"] = write_size(kind.swap_bytes)
     if kind.levels:
         entry["levels"] = [level_data(level) for level in kind.levels]
     if kind.domains:

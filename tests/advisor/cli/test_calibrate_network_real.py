@@ -97,9 +97,9 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
                 "give one of --between (real messages) and --replay (a table)"
             ),
         ),
-        (["--between", "pigeons"], "--between: 'pigeons' found, processes, tcp, mpi allowed"),
-        (["--between", "processes", "--medium", "tcp"], "--medium: 'tcp' found, unix, pipe allowed"),
-        (["--between", "processes", "--max-bytes", "0B"], "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
+        (["--between", "pigeons"], "--between is 'pigeons'; name one of processes, tcp, mpi"),
+        (["--between", "processes", "--medium", "tcp"], "--medium is 'tcp'; name unix or pipe"),
+        (["--between", "processes", "--max-bytes", "0B"], "--max-bytes is 0 B; give 64 B to 1 GiB"),
         (["--between", "processes", "--max-bytes", "12"], "--max-bytes: '12' found, a size such as"),
         (["--between", "processes", "--budget", "0s"], "--budget: '0s' found"),
         (

@@ -76,9 +76,9 @@ def test_a_table_that_is_not_there_is_one_line(apportion, tmp_path):
         (["--formula", "N/Z"], "unknown name 'Z' found, N, P, Q allowed"),
         (["--formula", "time_s*N"], "unknown name 'time_s' found"),
         (["--formula", "__import__('os')"], "character"),
-        (["--formula", "N", "--formula", "P"], "2 without a column found, one allowed"),
-        (["--formula", "N", "--response", "x"], "x no such column found"),
-        (["--formula", "N", "--method", "magic"], "method: 'magic' found, default, ols, relative allowed"),
+        (["--formula", "N", "--formula", "P"], "formula: 2 name no column, and one may; write COLUMN=FORMULA"),
+        (["--formula", "N", "--response", "x"], "there is no column x; the columns are N, P, Q, time_s"),
+        (["--formula", "N", "--method", "magic"], "method 'magic' is none of default, ols, relative"),
         (["--formula", "log(N-8000)"], "-inf at N = 8000 found"),
         (["--formula", "N", "--app", "hpl"], "--app has no effect with a CSV file: leave it out, or use it with a run"),
         (["--formula", "N", "--plot", "x.gif"], "x.gif ends in '.gif'; name a file that ends in png, svg, pdf"),
@@ -99,12 +99,15 @@ def test_bad_models_and_targets_are_refused(apportion, hpl, tmp_path):
     targets.write_text("N,P,Q\n100,0,2\n")
     code, _, err = apportion("predict", model, "--at", targets)
     assert code == 2
-    assert "targets.csv:2: P: 0 found, a number above 0 allowed" in err
+    assert "targets.csv:2: P is 0; give a number above 0" in err
     targets.write_text("N,P,Q\n100,2,2\n")
-    assert "level: 95 found" in apportion("predict", model, "--at", targets, "--level", "95")[2]
+    assert (
+        "level is 95; give a probability between 0 and 1"
+        in apportion("predict", model, "--at", targets, "--level", "95")[2]
+    )
     for text, message in (
         ("{", "a JSON document allowed"),
-        ("[]", "a list found"),
+        ("[]", "this is no model but a list"),
         ('{"kind": "speed"}', "kind 'speed'"),
     ):
         model.write_text(text)

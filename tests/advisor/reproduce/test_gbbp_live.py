@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from advisor.reproduce import gbbp, gbbp_live
-from advisor.reproduce.gbbp import reproduce, text
-from advisor.reproduce.gbbp_score import score
+from advisor.reproduce.gbbp import reproduce, score, text
 from simulator import ScenarioError, plots
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from tests.support.command_line import apportion_here as apportion

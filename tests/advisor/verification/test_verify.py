@@ -168,7 +168,7 @@ def test_a_command_that_fails_is_one_line(tmp_path):
     errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert done.returncode == 1
     assert len(errors) == 1
-    assert errors[0].endswith("exit status 3 found, 0 allowed: no such thing 64")
+    assert errors[0].endswith("ended with exit status 3: no such thing 64")
 
 
 @pytest.mark.slow

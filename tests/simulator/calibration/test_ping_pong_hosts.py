@@ -330,7 +330,7 @@ def test_no_side_answers_its_own_challenge():
 
 @pytest.mark.parametrize("text", ["", "host", "host:", "host:0", "host:70000", ":80", "::1:80", "host:x", "host:１"])
 def test_addresses_that_are_none(text):
-    with pytest.raises(ScenarioError, match="HOST:PORT such as"):
+    with pytest.raises(ScenarioError, match="give HOST:PORT, such as"):
         parse_address(text, field="--connect")
 
 
@@ -372,5 +372,5 @@ def test_a_listener_started_by_ssh(tmp_path, monkeypatch):
         listener_over_ssh("node2", [str(talker)]),
     ):
         pass
-    with pytest.raises(PeerError, match="a host name allowed"), listener_over_ssh("-oProxyCommand=x", ["apportion"]):
+    with pytest.raises(PeerError, match="is no name of a host"), listener_over_ssh("-oProxyCommand=x", ["apportion"]):
         pass

@@ -106,7 +106,7 @@ def test_several_traces_answer_as_each_alone():
         expected = np.stack([getattr(one, question)(asked[:, k]) for k, one in enumerate(alone)], axis=-1)
         assert np.array_equal(found, expected)
     assert together.integral(7.0).shape == (3,)
-    with pytest.raises(TraceError, match="3 traces allowed"):
+    with pytest.raises(TraceError, match="for 3 traces; give one entry for each"):
         together.integral(np.zeros((3, 4)))
 
 

@@ -137,7 +137,7 @@ def test_repetitions_are_one_point_by_their_median_and_order_does_not_matter():
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
-def test_every_second_row_foretells_the_others(noise):
+def test_every_second_row_predicts_the_others(noise):
     """Three lines with jumps, noise and spikes in every eleventh row."""
     size, hops, time = drawn(THREE, np.round(2.0 ** np.arange(0, 26.1, 1 / 3)), [1], seed=8, noise=noise)
     time[::11] *= 2

@@ -181,7 +181,7 @@ def test_collinear_terms_warn_and_undetermined_targets_are_refused():
         assert any("P constant in the runs" in line for line in model.warnings)
         np.testing.assert_allclose(model.predict({"N": 6000.0, "P": 4.0}).mean_s, 6, rtol=0.02)
     ols = fit({"t": formula}, {"t": runs}, method="ols")
-    with pytest.raises(ScenarioError, match=r"target 1: N = 6000, P = 8 found, a point that the runs determine"):
+    with pytest.raises(ScenarioError, match=r"target 1: the runs do not determine N = 6000, P = 8: terms"):
         ols.predict({"N": 6000.0, "P": 8.0})
     told = fit({"t": formula}, {"t": runs}).predict({"N": 6000.0, "P": 8.0}).warnings[0]
     assert "P = 8 was always 4 in the runs" in told[0]
@@ -190,10 +190,10 @@ def test_collinear_terms_warn_and_undetermined_targets_are_refused():
 @pytest.mark.parametrize("method", ["default", "ols", "relative"])
 def test_too_few_runs_are_refused(method):
     runs = make_runs({"N": [1.0, 2.0], "P": [1.0, 3.0]}, [1.0, 2.0])
-    with pytest.raises(ScenarioError, match="2 runs found for 3 coefficients"):
+    with pytest.raises(ScenarioError, match="2 runs are too few for 3 coefficients"):
         fit({"t": "N + P"}, {"t": runs}, method=method)
     one = make_runs({"N": [1.0, 1.0, 1.0]}, [1.0, 1.1, 1.2])
-    with pytest.raises(ScenarioError, match="1 distinct point found"):
+    with pytest.raises(ScenarioError, match="all runs are at one point"):
         fit({"t": "N"}, {"t": one}, method=method)
 
 

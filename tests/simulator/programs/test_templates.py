@@ -13,8 +13,7 @@ from simulator.platform.nodes import PE, Platform
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
-from simulator.programs.templates.making import make_seg_work
-from simulator.programs.templates.work import Asked
+from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.scenario import Application, Scenario, with_derived_speeds
 
 LATENCY_S, BANDWIDTH = 1e-4, 1e6

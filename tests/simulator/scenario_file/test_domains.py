@@ -10,7 +10,7 @@ from simulator import Configuration, load_scenario, run
 from simulator.base.errors import ScenarioError
 from simulator.calibration import replay_neighbours, save_neighbours
 from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
-from simulator.scenario_file.domain_writing import domain_data
+from simulator.platform.domains import domain_data
 from simulator.scenario_file.load import read_template, template_of
 from tests.support.made_up_machine import visits
 

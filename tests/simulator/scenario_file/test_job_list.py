@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import ScenarioError, read_stream
-from simulator.scenario_file import job_list
+from simulator.scenario_file import streams
 
 LIST = """# three kinds of jobs
 format: 1
@@ -67,7 +67,7 @@ def test_parameters_keep_their_kind(tmp_path):
 
 def test_many_jobs_of_one_kind_are_looked_at_once(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(job_list, "make_work", lambda name, _: asked.append(name))
+    monkeypatch.setattr(streams, "make_work", lambda name, _: asked.append(name))
     text = "application,processes,n\n" + "matmul,2,100\n" * 500
     assert len(read(tmp_path, text, "a.csv")) == 500
     assert asked == ["matmul"]

@@ -8,8 +8,8 @@ import pytest
 
 from simulator import dump_scenario, files, load_scenario, resolved_text, scenario_schema
 from simulator.base.errors import ScenarioError
+from simulator.base.names import compact, counted, expanded
 from simulator.platform.networks import Bus, Listed, Mesh, Star, Torus, Tree
-from simulator.scenario_file.names import compact, counted, expanded
 
 ROOT = Path(__file__).parents[3]
 LINK = "{latency: 10us, bandwidth: 1Gbit/s}"

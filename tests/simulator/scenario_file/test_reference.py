@@ -7,8 +7,8 @@ import pytest
 
 from simulator import files, scenario_schema
 from simulator.base.errors import ScenarioError, meant
+from simulator.scenario_file.extending import Shape
 from simulator.scenario_file.reference import table_names, with_tables
-from simulator.scenario_file.shapes import Shape
 
 FOLDER = files.shipped("scenarios", "README.md").parent
 KINDS = ("scenario", "platform", "seg")

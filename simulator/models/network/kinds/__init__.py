@@ -1,6 +1,6 @@
 """Kinds of message times, a file each: what a model of the kind says, how it is fitted, and what it is called.
 
-Another kind is one file here with its `KIND`; whoever reads, fits, draws or plots message times looks at `KINDS`.
+Another kind is one file here with its `KIND`; what reads, fits, draws or plots message times looks at `KINDS`.
 """
 
 import importlib

@@ -12,6 +12,7 @@ from simulator.models.network.kinds.kind import (
     Fitted,
     Floats,
     Kind,
+    KindForm,
     MessageModel,
     bandwidth_of,
     check_curve,
@@ -72,7 +73,7 @@ class KnotsModel(MessageModel):
         below, above = (np.take_along_axis(curves, (low + k)[np.newaxis], axis=0)[0] for k in (0, 1))
         return np.asarray(np.maximum(below + part * (above - below), LEAST_S))
 
-    def scaled(self, latency: float, bandwidth: float) -> "KnotsModel":
+    def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> "KnotsModel":
         """See `MessageModel.scaled`."""
         return replace(self, knots_s=tuple(stretched(knots, latency, bandwidth) for knots in self.knots_s))
 
@@ -151,4 +152,19 @@ def _monotone(x: Floats, y: Floats, at: Floats) -> Floats:
     )
 
 
-KIND = Kind(KnotsModel, (Fit("smooth", 4, f"{FEWEST_SIZES} sizes at each distance", fit_knots),))
+class CurvesForm(KindForm):
+    """A monotone curve through knots for each distance, logarithms on both axes."""
+
+    hops: list[float]
+    """Distances."""
+    knots_bytes: list[list[float]]
+    """Bytes, ascending, for each distance."""
+    knots_s: list[list[float]]
+    """Seconds at each of them."""
+
+    def times(self) -> KnotsModel:
+        """See `KindForm`."""
+        return KnotsModel.from_dict(self.numbers())
+
+
+KIND = Kind(KnotsModel, CurvesForm, (Fit("smooth", 4, f"{FEWEST_SIZES} sizes at each distance", fit_knots),))

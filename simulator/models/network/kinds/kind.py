@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError
+from simulator.base.form import Form
 from simulator.models.doubt import Doubt
 from simulator.models.record import NOT_WRITTEN, Record
 
@@ -58,7 +59,7 @@ class MessageModel(Record):
         """Message times; sizes and hops of any shapes that broadcast."""
         raise NotImplementedError
 
-    def scaled(self, latency: float, bandwidth: float) -> Self:
+    def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> Self:
         """The model with `latency` times the time of the least message, and the rest of each time over `bandwidth`."""
         raise NotImplementedError
 
@@ -76,6 +77,10 @@ class MessageModel(Record):
             return self
         least, most = self.doubt.factor(self.doubt.sizes[[0, -1]], deviate).tolist()
         return replace(self.scaled(least, 1 / most), doubt=None)
+
+    def to_data(self) -> dict[str, Any]:
+        """As a scenario's file writes it."""
+        return self.to_dict()
 
     def _repr_html_(self) -> str:
         return message_page(self.title, self.time_s, self.latency_s, self.bandwidth_bytes_per_s)
@@ -118,11 +123,24 @@ class Fit:
     """Raises `TooFewPoints`."""
 
 
+class KindForm(Form):
+    """What a file says of message times of a kind: its own numbers, which say by their names which kind it is."""
+
+    def times(self) -> MessageModel:
+        """The model that it says."""
+        raise NotImplementedError
+
+    def numbers(self) -> dict[str, Any]:
+        """What it says, without what every link may say."""
+        return self.model_dump(exclude=set(MessageModel.__dataclass_fields__) | {"shared"})
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of message times."""
 
     model: type[MessageModel]
+    form: type[KindForm]
     fits: tuple[Fit, ...] = ()
     """Under which names it is fitted to measured times."""
 
@@ -189,13 +207,3 @@ def message_page(
         "bandwidth (MB/s)": None if bandwidth_bytes_per_s is None else bandwidth_bytes_per_s / 1e6,
     }
     return notebook.page(title, notebook.facts(facts), chart, notebook.table(rows))
-
-
-def scaled_model(model: MessageModel, *, latency: float = 1.0, bandwidth: float = 1.0) -> MessageModel:
-    """What a link would take that is so many times as slow or as fast; see `MessageModel.scaled`."""
-    return model.scaled(latency, bandwidth)
-
-
-def drawn_model(model: MessageModel, deviate: float) -> MessageModel:
-    """The message times of one truth; see `MessageModel.drawn`."""
-    return model.drawn(deviate)

@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import units
-from simulator.models.network.kinds.kind import Floats, Kind, MessageModel, bandwidth_of, check_curve, stretched
+from simulator.models.network.kinds.kind import (
+    Floats,
+    Kind,
+    KindForm,
+    MessageModel,
+    bandwidth_of,
+    check_curve,
+    stretched,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class LinkModel(MessageModel):
         beyond = np.maximum(size - self.sizes_bytes[-1], 0.0) * last_gap
         return np.asarray(np.interp(size, self.sizes_bytes, self.times_s) + beyond, dtype=np.float64)
 
-    def scaled(self, latency: float, bandwidth: float) -> "LinkModel":
+    def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> "LinkModel":
         """See `MessageModel.scaled`; what was not known of the times is not known of these."""
         return LinkModel(self.sizes_bytes, stretched(self.times_s, latency, bandwidth))
 
@@ -74,4 +82,17 @@ def fit_link(sizes_bytes: ArrayLike, times_s: ArrayLike) -> LinkModel:
     return LinkModel(sizes, np.asarray(isotonic_regression(np.asarray(times_s, dtype=np.float64)).x, dtype=np.float64))
 
 
-KIND = Kind(LinkModel)
+class KnotsForm(KindForm):
+    """Message times through knots: straight lines between, the last slope beyond."""
+
+    sizes_bytes: list[float]
+    """Bytes, ascending."""
+    times_s: list[float]
+    """Seconds that a message of each size takes."""
+
+    def times(self) -> LinkModel:
+        """See `KindForm`."""
+        return LinkModel(np.array(self.sizes_bytes, dtype=np.float64), np.array(self.times_s, dtype=np.float64))
+
+
+KIND = Kind(LinkModel, KnotsForm)

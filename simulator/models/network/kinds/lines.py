@@ -14,6 +14,7 @@ from simulator.models.network.kinds.kind import (
     Fitted,
     Floats,
     Kind,
+    KindForm,
     MessageModel,
     Parameter,
     bandwidth_of,
@@ -105,7 +106,7 @@ class PiecewiseModel(MessageModel):
         ends = self.time_s(self.breaks_bytes, hops)
         return np.asarray(self.time_s(np.nextafter(self.breaks_bytes, np.inf), hops) - ends)
 
-    def scaled(self, latency: float, bandwidth: float) -> "PiecewiseModel":
+    def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> "PiecewiseModel":
         """See `MessageModel.scaled`; what a further hop costs likewise."""
         return replace(
             self,
@@ -298,8 +299,35 @@ def _design(points: NetworkPoints, *, per_hop: bool) -> tuple[Floats, tuple[str,
     return design, ("latency", "gap", "hop_latency", "hop_gap")
 
 
+class LinesForm(KindForm):
+    """Straight lines by message size, as fitted.
+
+    A line for each range of sizes, the first up to and with the first break: latency + l gap, and for each hop beyond
+    the first the hop latency + l times the hop gap.
+    """
+
+    breaks_bytes: list[float]
+    """Where one range ends, ascending; the first range goes up to and with the first break."""
+    latencies_s: list[float]
+    """Seconds of a message without bytes, by range."""
+    gaps_s_per_byte: list[float]
+    """Seconds per byte, by range."""
+    hop_latencies_s: list[float] | None = None
+    """Seconds of each hop beyond the first, by range."""
+    hop_gaps_s_per_byte: list[float] | None = None
+    """Seconds per byte of each hop beyond the first, by range."""
+
+    def times(self) -> PiecewiseModel:
+        """See `KindForm`."""
+        nothing = [0.0] * len(self.latencies_s)
+        return PiecewiseModel.from_dict(
+            {name: nothing if said is None else said for name, said in self.numbers().items()}
+        )
+
+
 KIND = Kind(
     PiecewiseModel,
+    LinesForm,
     (
         Fit("hockney", 1, f"{FEWEST_SIZES} sizes", fit_hockney),
         Fit("piecewise", 3, f"{2 * SEGMENT_SIZES} sizes", fit_piecewise),

@@ -16,6 +16,7 @@ from simulator.models.network.kinds.kind import (
     Fitted,
     Floats,
     Kind,
+    KindForm,
     MessageModel,
     Parameter,
     refuse_unless,
@@ -29,7 +30,7 @@ FEWEST_POINTS = 7
 HARDLY = 2.0
 """Parameters are negative only where that fits better by so many standard errors."""
 UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
-TOGETHER = "alpha and beta are not told apart by one distance"
+TOGETHER = "one distance does not separate alpha and beta"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class PacketisedModel(MessageModel):
         """`-d*tau*h`: how the time changes just above `l = p`."""
         return np.asarray(-np.asarray(hops, np.float64) * self.tau_s_per_byte * self.header_bytes)
 
-    def scaled(self, latency: float, bandwidth: float) -> "PacketisedModel":
+    def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> "PacketisedModel":
         """See `MessageModel.scaled`; a further packet, start-up of the hop included, goes by the bandwidth."""
         return replace(
             self,
@@ -345,6 +346,30 @@ def _inside(edges: tuple[float, float]) -> tuple[float, float]:
     return max(edges[0], 1e-3), float(np.nextafter(edges[1], 0.0))
 
 
-KIND = Kind(
-    PacketisedModel, (Fit("packetised", 2, f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes", fit_packetised),)
-)
+class PacketisedForm(KindForm):
+    """The packetised linear model, equation 5.
+
+    alpha + d (beta + tau (l + h)) up to p bytes; alpha + d (beta + tau p) + (l / p - 1) (alpha2 + beta + tau p) beyond.
+    It jumps by -d tau h at l = p.
+    """
+
+    alpha_s: float
+    """alpha, seconds."""
+    alpha2_s: float
+    """alpha2, seconds of each further packet."""
+    beta_s: float
+    """beta, seconds of each hop."""
+    tau_s_per_byte: float
+    """tau, seconds per byte."""
+    packet_bytes: float
+    """p, bytes of a packet."""
+    header_bytes: float
+    """h, bytes of its header."""
+
+    def times(self) -> PacketisedModel:
+        """See `KindForm`."""
+        return PacketisedModel.from_dict(self.numbers())
+
+
+NEEDS = f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes"
+KIND = Kind(PacketisedModel, PacketisedForm, (Fit("packetised", 2, NEEDS, fit_packetised),))

@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator.models.network.kinds.kind import Floats, Kind, MessageModel, refuse_unless
+from simulator.base.form import Duration, Latency, Payload
+from simulator.base.units import write_duration, write_size
+from simulator.models.doubt import doubt_data
+from simulator.models.network.kinds.kind import Floats, Kind, KindForm, MessageModel, refuse_unless
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,33 @@ class PacketModel(MessageModel):
         packets = np.maximum(1.0, np.ceil(np.asarray(size_bytes, dtype=np.float64) / self.packet_bytes))
         return np.asarray(self.latency_s + packets * self.packet_s, dtype=np.float64)
 
-    def scaled(self, latency: float, bandwidth: float) -> "PacketModel":
+    def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> "PacketModel":
         """See `MessageModel.scaled`."""
         return replace(self, latency_s=latency * self.latency_s, packet_s=self.packet_s / bandwidth)
 
+    def to_data(self) -> dict[str, Any]:
+        """See `MessageModel.to_data`; with units."""
+        return {
+            "latency": write_duration(self.latency_s),
+            "packet": write_size(self.packet_bytes),
+            "packet_time": write_duration(self.packet_s),
+            **doubt_data(self.doubt),
+        }
 
-KIND = Kind(PacketModel)
+
+class PacketsForm(KindForm):
+    """Message times in whole packets, at least one."""
+
+    latency: Latency
+    """Time before the first packet."""
+    packet: Payload
+    """Payload of a packet, such as `1500B`."""
+    packet_time: Duration
+    """Time of each packet, such as `12us`."""
+
+    def times(self) -> PacketModel:
+        """See `KindForm`."""
+        return PacketModel(self.latency, float(self.packet), self.packet_time)
+
+
+KIND = Kind(PacketModel, PacketsForm)

@@ -80,7 +80,7 @@ def test_what_is_printed_can_be_read_and_adds_up(ranks):
 def test_ranks_of_another_mpi_are_told_apart():
     done = run(2, "-m", "simulator.calibration.allocation.lu_mpi", 20, 8, "--kinds", "a,a,a")
     assert done.returncode != 0
-    assert "lu_mpi: 2 ranks found, 3 needed: mpi4py uses another MPI than this mpiexec" in done.stderr
+    assert "lu_mpi: 3 kinds for 2 ranks: mpi4py uses another MPI than this mpiexec" in done.stderr
 
 
 def test_a_wrong_solution_has_a_large_residual():

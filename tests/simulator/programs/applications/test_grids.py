@@ -8,7 +8,7 @@ import pytest
 from simulator import Application, LinkModel, Platform, Scenario, dump_scenario, load_scenario, run
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications import make_work
-from simulator.programs.applications.process_grid import shapes
+from simulator.programs.applications.work import shapes
 from simulator.programs.configuration import Configuration
 from tests.simulator.programs.applications.counts import Counts
 from tests.support.collectives import run as follow

@@ -13,7 +13,7 @@ from simulator import ScenarioError, join_platform, load_scenario
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.joined.inputs import CalibratedNode
-from simulator.scenario_file.joined.likeness import band_distance, common_band, likeness
+from simulator.scenario_file.joined.kinds import band_distance, common_band, likeness
 from tests.simulator.scenario_file.joined.builders import (
     MACHINE,
     host,
@@ -279,7 +279,7 @@ BAD_FILES = {
     "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 found"),
     "speeds that fall below 0": (
         json.dumps(GOOD_SPEED | {"model": GOOD_SPEED["model"] | {"low": [-1.0]}}),
-        "model: speed band: 0 <= low <= mid <= high allowed",
+        "model: speed band: curves have to be in order: 0 <= low <= mid <= high",
     ),
     "a date that is none": (json.dumps(GOOD_SPEED | {"provenance": {"made": "soon"}}), "provenance.made: 'soon' found"),
     "no PEs": (
@@ -293,7 +293,10 @@ BAD_FILES = {
         "models.0: kind 'network' found, speed, memory or neighbours allowed",
     ),
     "a node without speeds": (json.dumps(NODE | {"models": []}), "no speed model found"),
-    "times that fall": ('{"sizes_bytes": [0, 1], "times_s": [2, 1]}', "times above zero that do not decrease allowed"),
+    "times that fall": (
+        '{"sizes_bytes": [0, 1], "times_s": [2, 1]}',
+        "times_s: times have to be finite, above 0 and not fall",
+    ),
     "a network without model": ('{"kind": "network"}', "model: none found, a fitted form"),
     "parameters that are texts": (
         '{"kind": "network", "model": {"form": "a", "parameters": {"b": "c"}}}',
@@ -330,7 +333,7 @@ BAD_MEMORY = {
     "no levels": ({}, "model.levels: none found, 1 to 16 memory levels allowed"),
     "a level without gap": ({"levels": [{"latency_s": 1}]}, "model.levels.0: gap_s: missing"),
     "no capacity": ({"levels": [{"latency_s": 1, "gap_s": 1}] * 2}, "level1: capacity None found"),
-    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency: -1 found"),
+    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency: -1 is not"),
 }
 
 

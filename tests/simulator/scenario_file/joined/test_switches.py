@@ -4,8 +4,8 @@ import pytest
 
 from advisor.cli import _run
 from simulator import ScenarioError, join_platform, load_scenario
+from simulator.platform.foreign.slurm import hostlist, switched_nodes
 from simulator.platform.networks import Tree
-from simulator.scenario_file.joined.slurm import hostlist, switched_nodes
 from tests.simulator.scenario_file.joined.builders import host, link, speed_model
 
 CONF = """# by hand

@@ -1,0 +1,560 @@
+"""Sharing domains (cores, caches, memory channels, clocks) and who uses them: what a file says, and what is written."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+
+from simulator.base.document import Document
+from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.base.faults import Faults, validated
+from simulator.base.form import Amount, FileName, Form, Name, Taken, TakenRate, text_or_list
+from simulator.base.form import Bandwidth as BandwidthField
+from simulator.base.names import MAX_NAMES, compact, expanded
+from simulator.base.units import write_bandwidth, write_size
+from simulator.models.doubt import Doubt, doubt_data
+from simulator.models.memory.levels import MemoryLevel
+from simulator.models.neighbours import (
+    KINDS,
+    MOST_SOFTNESS,
+    Bandwidth,
+    KernelUses,
+    Kind,
+    Law,
+    Occupancy,
+    ShareTable,
+    SharingDomain,
+)
+from simulator.platform.doubt_forms import DoubtForm
+from simulator.platform.named_files import NamedFiles, Site
+
+NODE = "{node}"
+Place = tuple[str | int, ...]
+Levels = tuple[MemoryLevel, ...]
+Data = dict[str, Any]
+
+
+def _one_or_list(value: object) -> str:
+    return "<list>" if isinstance(value, list) else "<one>"
+
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Growth = Annotated[float, Field(ge=0)]
+_OneOrList = Discriminator(_one_or_list)
+_PE = Annotated[
+    Annotated[int, Field(ge=0, lt=MAX_NAMES), Tag("<place>")] | Annotated[str, Tag("<name>")],
+    Discriminator(lambda value: "<place>" if isinstance(value, int) else "<name>"),
+]
+
+
+class DomainForm(Form):
+    """What some PEs of a node share; all of them, if neither `each` nor `pes` is said."""
+
+    model_config = ConfigDict(json_schema_extra={"not": {"required": ["each", "pes"]}})
+
+    name: Name | None = None
+    """What results call it, with the node's name after it, and numbers where `each` makes several; by default its kind
+    or its cache's level: `memory 2 of node1`. `{node}` stands for the node's name, which then does not follow."""
+    each: Annotated[int, Field(ge=1, le=MAX_NAMES)] | None = None
+    """So many cores in the order of the node's PEs make one domain, the next so many another; the last one has what is
+    left. A PE counts with its `cores`."""
+    pes: (
+        Annotated[
+            Annotated[list[_PE], Field(min_length=1), Tag("<list>")] | Annotated[str, Tag("<text>")],
+            Discriminator(text_or_list),
+        ]
+        | None
+    ) = None
+    """In place of `each`: the names of the PEs, all of this node, ranges and `{node}` as in their names; or their
+    places among the node's PEs, from 0."""
+    doubt: DoubtForm | None = None
+    """What is not known of what neighbours cost there: of the time lost, over what the domain says."""
+
+    @property
+    def level_name(self) -> str:
+        """What uses call it."""
+        kind: str = getattr(self, "kind")  # noqa: B009 - each kind has its own
+        return kind
+
+    def law(self, levels: Levels) -> Law:
+        """What those inside keep of their speeds, on a node with these levels."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _whose_one_way(self) -> "DomainForm":
+        if self.each is not None and self.pes is not None:
+            raise ValueError("give each or pes, not both")
+        return self
+
+
+class MemoryDomainForm(DomainForm):
+    """A memory channel, or all channels of a NUMA node."""
+
+    kind: Literal["memory"]
+    """`memory`."""
+    capacity: BandwidthField
+    """What it delivers to all together, such as `80GB/s`."""
+    lone: BandwidthField | None = None
+    """What one PE gets of it at most; the capacity if not said."""
+    softness: Annotated[float, Field(gt=0, le=MOST_SOFTNESS)] = 4.0
+    """How early queues form: a large one, only where more is asked for than it delivers; a small one, before."""
+
+    def law(self, levels: Levels) -> Law:  # noqa: ARG002 - no cache
+        """A bandwidth that all share."""
+        return Bandwidth(self.capacity, self.softness, self.lone)
+
+
+class CacheDomainForm(DomainForm):
+    """A cache that several PEs share; where it does, the level's `shared` is not looked at."""
+
+    kind: Literal["cache"]
+    """`cache`."""
+    level: Name
+    """Such as `L3`: uses name it so, and so may one of the node's `levels`."""
+    capacity: Amount | None = None
+    """Bytes, such as `32MiB`; by default what the node's level of this name has."""
+
+    @property
+    def level_name(self) -> str:
+        """The cache's."""
+        return self.level
+
+    def law(self, levels: Levels) -> Law:
+        """Bytes that all share."""
+        if self.level in KINDS:
+            raise ScenarioError(f"level: {self.level!r} is a kind of domain; give the name of a cache, such as L3")
+        named = {level.name: level.capacity_bytes for level in levels[:-1]}
+        capacity = named.get(self.level) if self.capacity is None else self.capacity
+        if capacity is not None:
+            return Occupancy(capacity)
+        has = f"levels {some_names(list(named))}" if named else "no levels with a capacity"
+        told = f"it is missing, and the node has {has}; write the capacity of {self.level}, such as 32MiB"
+        raise ScenarioError(f"capacity: {told}{meant(self.level, named)}")
+
+
+class ClockDomainForm(DomainForm):
+    """PEs with one clock, or one budget of power."""
+
+    kind: Literal["clock"]
+    """`clock`."""
+    shares: list[float] = Field(min_length=1, max_length=MAX_NAMES)
+    """What each keeps of its lone speed when one computes (1), two, three and so on; the last holds for more."""
+
+    def law(self, levels: Levels) -> Law:  # noqa: ARG002 - no cache
+        """A share for each number of those that compute."""
+        return ShareTable(tuple(self.shares))
+
+
+class CoreDomainForm(ClockDomainForm):
+    """Hardware threads of one core, where they are PEs of their own."""
+
+    kind: Literal["core"]  # type: ignore[assignment]
+    """`core`."""
+
+
+AnyDomainForm = Annotated[
+    MemoryDomainForm | CacheDomainForm | ClockDomainForm | CoreDomainForm, Field(discriminator="kind")
+]
+DOMAIN_FORMS: tuple[type[DomainForm], ...] = (MemoryDomainForm, CacheDomainForm, ClockDomainForm, CoreDomainForm)
+"""Kinds of domains, in the order of the reference."""
+
+
+class DomainsModelForm(Form):
+    """Domains that were measured, and what kernels use of them."""
+
+    model: FileName
+    """The file, which `apportion calibrate neighbours` wrote."""
+
+    def measured(self, named: NamedFiles) -> "NeighboursForm":
+        """The domains and uses of the file."""
+        return neighbours_of(named.neighbours(self.model), named.path(self.model))
+
+    def written_out(self, named: NamedFiles) -> Data:
+        """The same as the node would write it out."""
+        self.measured(named)
+        data = neighbours_data(named.neighbours(self.model), named.path(self.model))
+        return {key: data[key] for key in ("domains", "uses")}
+
+
+class MemoryDemandForm(Form):
+    """What a kernel takes of memory where it runs alone, and how much of its time hangs on it."""
+
+    demand: Annotated[
+        Annotated[TakenRate, Tag("<one>")] | Annotated[list[TakenRate], Tag("<list>")],
+        _OneOrList,
+    ]
+    """Such as `12GB/s`; a list beside `sizes`."""
+    sensitivity: Annotated[Annotated[_Share, Tag("<one>")] | Annotated[list[_Share], Tag("<list>")], _OneOrList] = 1.0
+    """The part of its time that it waits for memory, 0 to 1; a list beside `sizes`."""
+
+
+class CacheDemandForm(Form):
+    """What a kernel would hold of a cache where it runs alone, and how much of its time hangs on it."""
+
+    demand: Annotated[Annotated[Taken, Tag("<one>")] | Annotated[list[Taken], Tag("<list>")], _OneOrList]
+    """Such as `20MiB`; a list beside `sizes`."""
+    sensitivity: Annotated[Annotated[_Growth, Tag("<one>")] | Annotated[list[_Growth], Tag("<list>")], _OneOrList]
+    """What its time grows by, as a share of it, if it had nothing of the cache; a list beside `sizes`."""
+
+
+class KernelUsesForm(Form):
+    """What a kernel takes of memory and of caches, these by their levels' names."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, CacheDemandForm]
+
+    sizes: list[Annotated[float, Field(gt=0)]] | None = Field(default=None, min_length=1)
+    """Elements stored and processed, ascending, where demands and sensitivities are lists; straight lines over the
+    logarithm between them, constant beyond the ends."""
+    memory: MemoryDemandForm | None = None
+    """`{demand, [sensitivity]}` of memory."""
+
+    def uses(self) -> KernelUses:
+        """What it uses, over sizes or the same at each.
+
+        Raises
+        ------
+        ScenarioError
+            If lists are not as long as sizes, or these do not ascend.
+        """
+        sizes = [1.0] if self.sizes is None else self.sizes
+        if any(after <= before for before, after in pairwise(sizes)):
+            raise ScenarioError("sizes: they do not ascend; sort them")
+        told = {**({} if self.memory is None else {"memory": self.memory}), **(self.__pydantic_extra__ or {})}
+        columns: dict[str, list[Any]] = {"demand": [], "sensitivity": []}
+        for level, use in told.items():
+            if level in KINDS and level != "memory":
+                raise ScenarioError(f"{level}: of a {level} every PE uses all; name memory or a cache")
+            for name, column in columns.items():
+                value = getattr(use, name)
+                if isinstance(value, list) and len(value) != len(sizes):
+                    counted = f"{len(value)} values for {len(sizes)} sizes" if self.sizes else "a list without sizes"
+                    raise ScenarioError(f"{level}: {name}: this is {counted}; write one value for each of sizes")
+                column.append(np.array(value if isinstance(value, list) else [value] * len(sizes), dtype=np.float64))
+        demands, sensitivities = (dict(zip(told, column, strict=True)) for column in columns.values())
+        return KernelUses(np.array(sizes, dtype=np.float64), demands, sensitivities)
+
+
+class LoadDemandsForm(Form):
+    """What a load of 1 takes of memory and of caches, these by their levels' names."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Taken]
+
+    memory: TakenRate = Field(default=0.0, json_schema_extra={"default": "0 B/s"})
+    """Of memory, such as `5GB/s`."""
+
+    def demands(self) -> dict[str, float]:
+        """What a load of 1 takes of each level."""
+        told = {"memory": self.memory, **(self.__pydantic_extra__ or {})}
+        return {level: float(value) for level, value in told.items() if value}
+
+
+class NeighboursForm(Form):
+    """What a scenario takes of a model of neighbours."""
+
+    domains: list[AnyDomainForm]
+    """As a node's."""
+    uses: dict[Name, KernelUsesForm] = Field(default={})
+    """As a node's."""
+    pe_count: int | None = Field(default=None, ge=1)
+    """PEs that were measured."""
+
+
+def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
+    """The domains and uses of a model of neighbours, in the form in which a scenario file writes them.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none, with each fault.
+    """
+    return validated(NeighboursForm, Document(Path(path), neighbours_data(document, path), None))
+
+
+def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
+    """The same as a scenario file would write it: PEs by their places, and that kernels take nothing of a level, too.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no such model.
+    """
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind != "neighbours":
+        found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
+        raise ScenarioError(f"{path}: the file has {found}; name one that `apportion calibrate neighbours` wrote")
+    told = deepcopy({name: document[name] for name in NeighboursForm.model_fields if name in document})
+    domains, uses, places = told.get("domains"), told.setdefault("uses", {}), document.get("places")
+    if not isinstance(domains, list) or not isinstance(uses, dict):
+        return told
+    if isinstance(places, list) and len(places) == len(domains):
+        told["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
+    if "doubt" in document:
+        told["domains"] = [
+            {"doubt": document["doubt"]} | one if isinstance(one, dict) else one for one in told["domains"]
+        ]
+    levels = dict.fromkeys(str(one.get("level", one.get("kind"))) for one in domains if isinstance(one, dict))
+    for kernel in document.get("kernels", uses):
+        use = uses.setdefault(kernel, {})
+        for level in levels:
+            if isinstance(use, dict) and level not in ("core", "clock", *use):
+                amount = "0B/s" if level == "memory" else "0B"
+                many = len(use.get("sizes", ()))
+                use[level] = {
+                    "demand": [amount] * many if many else amount,
+                    "sensitivity": [0.0] * many if many else 0.0,
+                }
+    return told
+
+
+def _at_places(domain: Any, places: Any) -> Any:
+    """A domain whose PEs have the names of the calibration, by their places on the node."""
+    return domain | {"pes": places} if isinstance(domain, dict) and "pes" in domain else domain
+
+
+@dataclass(frozen=True)
+class DomainKind:
+    """A domain of each of some alike nodes."""
+
+    kind: Kind
+    name: str
+    """With `{node}` in it."""
+    level: str
+    members: tuple[int, ...]
+    """Places among the node's PEs, ascending."""
+    law: Law
+    doubt: Doubt | None = None
+
+    def of(self, node: str, first: int) -> SharingDomain:
+        """That of one node, whose first PE has a place in the platform."""
+        pes = tuple(first + place for place in self.members)
+        return SharingDomain(self.kind, self.name.replace(NODE, node), self.level, pes, self.law, self.doubt)
+
+
+@dataclass(frozen=True)
+class PEsOf:
+    """The PEs of a node's entry."""
+
+    names: Sequence[str]
+    """In their order, with `{node}` in them where the file writes it."""
+    cores: Sequence[int]
+    nodes: Sequence[str]
+    """The names of the nodes that the entry makes."""
+
+    @property
+    def node(self) -> str:
+        """A node's name to tell of."""
+        return self.nodes[0] if self.nodes else NODE
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What the PEs of a node's entry share."""
+
+    domains: tuple[DomainKind, ...]
+    uses: dict[str, KernelUses]
+    """By kernel."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of it."""
+
+
+def sharing(
+    domains: Sequence[AnyDomainForm] | DomainsModelForm,
+    uses: Mapping[str, KernelUsesForm],
+    pes: PEsOf,
+    site: Site,
+    *,
+    here: Place,
+    levels: Levels,
+) -> Sharing:
+    """What a node's PEs share, and what kernels use of it: of a model, unless the file says it itself.
+
+    Parameters
+    ----------
+    domains, uses
+        As the node's entry says them.
+    here
+        Where that stands.
+    levels
+        Of the node: a cache without a capacity has that of its level.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong with it.
+    """
+    faults, notes = site.faults(), tuple[str, ...]()
+    if isinstance(domains, DomainsModelForm):
+        with site.at(*here, "domains"):
+            measured = domains.measured(site.named)
+        notes = unlike_pes(measured, sum(pes.cores), domains.model)
+        domains, uses = measured.domains, {**measured.uses, **uses}
+    shared = _domain_kinds(domains, pes, levels, here=(*here, "domains"), faults=faults)
+    found = {}
+    for kernel, use in uses.items():
+        with faults.at(*here, "uses", kernel):
+            found[kernel] = use.uses()
+    faults.tell()
+    return Sharing(tuple(shared), found, notes)
+
+
+def unlike_pes(measured: NeighboursForm, cores: int | None, source: str) -> tuple[str, ...]:
+    """A line where a model was measured on fewer or more PEs than a node has."""
+    if measured.pe_count is None or cores is None or measured.pe_count == cores:
+        return ()
+    return (f"{source}: neighbours were measured on {measured.pe_count} PEs, and the node has {cores}",)
+
+
+def with_sharers(levels: Levels, shared: Sequence[DomainKind]) -> Levels:
+    """Levels, those not shared by the whole node of which domains say who shares them."""
+    said = {kind.level for kind in shared if kind.kind == "cache"}
+    return tuple(replace(level, shared=level.shared and level.name not in said) for level in levels)
+
+
+def _domain_kinds(
+    forms: Sequence[AnyDomainForm], pes: PEsOf, levels: Levels, *, here: Place, faults: Faults
+) -> list[DomainKind]:
+    """The domains of a node's entry; what is wrong is noted."""
+    found: list[tuple[AnyDomainForm, tuple[int, ...], Law, Doubt | None]] = []
+    taken: dict[tuple[int, str], int] = {}
+    for number, form in enumerate(forms):
+        with faults.at(*here, number):
+            law, doubt = form.law(levels), None if form.doubt is None else form.doubt.doubt()
+            for members in _members(form, pes):
+                _check_not_twice(form, members, number, pes, taken)
+                found.append((form, members, law, doubt))
+    labels = [form.name or form.level_name for form, *_ in found]
+    times, seen, kinds = Counter(labels), Counter[str](), []
+    for (form, members, law, doubt), label in zip(found, labels, strict=True):
+        seen[label] += 1
+        name = f"{label} {seen[label]}" if times[label] > 1 else label
+        name = name if NODE in name else f"{name} of {NODE}"
+        kinds.append(DomainKind(form.kind, name, form.level_name, members, law, doubt))
+    for name, times_named in Counter(kind.name for kind in kinds).items():
+        if times_named > 1:
+            with faults.at(*here):
+                raise ScenarioError(f"two domains are called {name.replace(NODE, pes.node)!r}; give each its own name")
+    return kinds
+
+
+def _members(form: AnyDomainForm, pes: PEsOf) -> Iterator[tuple[int, ...]]:
+    """The PEs of each domain that one entry makes."""
+    if form.pes is not None:
+        yield _named(form.pes, pes)
+    elif form.each is None:
+        yield tuple(range(len(pes.names)))
+    else:
+        ends = np.cumsum(pes.cores)
+        first = (ends - np.array(pes.cores)) // form.each
+        split = np.flatnonzero(first != (ends - 1) // form.each)
+        if split.size:
+            pe = int(split[0])
+            shown, cores = pes.names[pe].replace(NODE, pes.node), pes.cores[pe]
+            told = f"each: {form.each} splits the {cores} cores of PE {shown} between domains"
+            raise ScenarioError(f"{told}: write them as PEs of one core each, or a number that keeps them together")
+        for group in range(int(first[-1]) + 1):
+            yield tuple(np.flatnonzero(first == group).tolist())
+
+
+def _named(wanted: str | Sequence[str | int], pes: PEsOf) -> tuple[int, ...]:
+    """The places of PEs that are named or numbered, each once."""
+    written = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in written:
+        if len(pes.nodes) > 1 and isinstance(name, str) and NODE not in name:
+            raise ScenarioError(f"pes: {name!r} is one name for PEs of {len(pes.nodes)} nodes; write {NODE} in it")
+    names = [name.replace(NODE, pes.node) for name in pes.names]
+    places = {name: place for place, name in enumerate(names)}
+    found: list[int] = []
+    for name in _each_name(written, names, pes.node):
+        if name not in places:
+            told = f"pes: {name!r} is no PE of node {pes.node}, and a domain lies within one node; name its PEs"
+            raise ScenarioError(f"{told}{meant(name, places)}")
+        if places[name] in found:
+            raise ScenarioError(f"pes: {name!r} comes twice; name each PE once")
+        found.append(places[name])
+    return tuple(sorted(found))
+
+
+def _each_name(written: Sequence[str | int], names: Sequence[str], node: str) -> Iterator[str]:
+    for one in written:
+        if isinstance(one, str):
+            yield from expanded(one.replace(NODE, node))
+        elif one < len(names):
+            yield names[one]
+        else:
+            raise ScenarioError(f"pes: there is no place {one}; give 0 to {len(names) - 1}")
+
+
+def _check_not_twice(
+    form: AnyDomainForm, members: Sequence[int], number: int, pes: PEsOf, taken: dict[tuple[int, str], int]
+) -> None:
+    """Refuse a PE in two domains of a kind, of one level for caches."""
+    level = form.level_name
+    for place in members:
+        other = taken.setdefault((place, level), number)
+        if other != number:
+            what = f"caches {level}" if isinstance(form, CacheDomainForm) else f"domains of kind {level}"
+            who = pes.names[place].replace(NODE, pes.node)
+            raise ScenarioError(f"PE {who} is in two {what}, this one and domains.{other}: leave it out of one of them")
+
+
+def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
+    """A domain with `{node}` in place of its node's name, as it is read back.
+
+    Parameters
+    ----------
+    names
+        Of its PEs.
+
+    Raises
+    ------
+    ScenarioError
+        If its name does not hold that of its node.
+    """
+    name = domain.name.replace(node, NODE)
+    if NODE not in name:
+        found = f"platform: the name of domain {domain.name!r} lacks that of its node"
+        raise ScenarioError(f"{found}; write {node} in it")
+    data: Data = {"kind": domain.kind, "name": name}
+    if domain.kind == "cache":
+        data["level"] = domain.level
+    pattern = compact(names) if len(names) > 1 else None
+    data["pes"] = [written.replace(node, NODE) for written in ([pattern] if pattern else names)]
+    return data | _law_data(domain) | doubt_data(domain.doubt)
+
+
+def _law_data(domain: SharingDomain) -> Data:
+    law = domain.law
+    if isinstance(law, Bandwidth):
+        lone = {} if law.lone is None else {"lone": write_bandwidth(law.lone)}
+        return {"capacity": write_bandwidth(law.capacity), **lone, "softness": law.softness}
+    if isinstance(law, Occupancy):
+        return {"capacity": write_size(law.capacity)}
+    return {"shares": list(law.shares)}
+
+
+def uses_data(uses: KernelUses) -> Data:
+    """What a kernel uses: numbers, or lists beside sizes."""
+    one = uses.sizes.size == 1 and uses.sizes[0] == 1
+    data: Data = {} if one else {"sizes": uses.sizes.tolist()}
+    for level in uses.demands:
+        demands = [_taken(level, value) for value in uses.demands[level].tolist()]
+        felt = uses.sensitivities[level].tolist()
+        data[level] = {"demand": demands[0] if one else demands, "sensitivity": felt[0] if one else felt}
+    return data
+
+
+def demands_data(demands: Mapping[str, float]) -> Data:
+    """What a load of 1 takes."""
+    return {level: _taken(level, value) for level, value in demands.items()}
+
+
+def _taken(level: str, value: float) -> str:
+    return write_bandwidth(value) if level == "memory" else write_size(value)

@@ -1,0 +1,40 @@
+"""What a scenario file may say of noise and doubt."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from simulator.base.form import Form
+from simulator.models.doubt import COMMON, Doubt, Noise
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_SD = Annotated[float, Field(ge=0)]
+_Factor = Annotated[float, Field(gt=0)]
+
+
+class DoubtForm(Form):
+    """What measuring left unknown of a time: the same for all runs, drawn once per truth."""
+
+    sizes: list[float] = Field(default=[1.0], min_length=1)
+    """Problem sizes in elements (of links: bytes), ascending; one for the same doubt at every size."""
+    sd: list[_SD] = Field(min_length=1)
+    """Standard deviation of the logarithm at each of them: 0.05 is 5 %."""
+    common: _Share = COMMON
+    """Share of the variance that all PEs (links) of the kind have in common."""
+    sources: dict[str, _Share] = Field(default={})
+    """What it is made of, as shares of the variance."""
+
+    def doubt(self) -> Doubt:
+        """The doubt that it says."""
+        return Doubt.from_dict(self.model_dump())
+
+
+class NoiseForm(Form):
+    """How the time of one run differs from its truth."""
+
+    factors: list[_Factor] = Field(min_length=1)
+    """Factors on the time that are equally likely, ascending."""
+
+    def noise(self) -> Noise:
+        """The noise that it says."""
+        return Noise.from_dict(self.model_dump())

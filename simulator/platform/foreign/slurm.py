@@ -1,0 +1,205 @@
+"""Slurm's `topology.conf` and `topology.yaml` (of trees): which nodes hang on which switch.
+
+Slurm's file names no latencies and bandwidths (`LinkSpeed` is not used by Slurm and not read here). Formats: the manual
+pages topology.conf(5) of 22.05 and topology.yaml(5) of 25.05.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from simulator.base import files
+from simulator.base.document import read_document
+from simulator.base.errors import ScenarioError
+from simulator.base.names import compact
+
+MAX_NAMES = 200_000
+_KEYS = {"switchname": "name", "nodes": "nodes", "switches": "switches", "linkspeed": "linkspeed"}
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One switch of the file."""
+
+    name: str
+    place: str
+    """Where it stands, for messages."""
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SwitchedNodes:
+    """Nodes by the switch that they hang on."""
+
+    members: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The switches as a scenario file lists them."""
+        return [{"name": name, "nodes": _patterns(nodes)} for name, nodes in self.members.items()]
+
+
+def _patterns(names: Sequence[str]) -> str | list[str]:
+    """One pattern where there is one, else runs of names that make patterns."""
+    whole = compact(names)
+    if whole is not None:
+        return whole
+    found: list[str] = []
+    start = 0
+    for end in range(2, len(names) + 2):
+        if end > len(names) or compact(names[start:end]) is None:
+            part = names[start : end - 1]
+            found.append((compact(part) if len(part) > 1 else None) or part[0])
+            start = end - 1
+    return found
+
+
+def hostlist(text: str, place: str) -> list[str]:
+    """The names of a host list of Slurm: `tux[0-3,12],gpu[01-02]x[1-2]`.
+
+    Raises
+    ------
+    ScenarioError
+        With the place, if it is none.
+    """
+    found: list[str] = []
+    for part in _split(text, place):
+        pieces = re.split(r"\[([^\]]*)\]", part)
+        choices = [[piece] if number % 2 == 0 else _range(piece, place) for number, piece in enumerate(pieces)]
+        count = 1
+        for choice in choices:
+            count *= len(choice)
+        if len(found) + count > MAX_NAMES:
+            raise ScenarioError(f"{place}: there are more than {MAX_NAMES} names; write fewer")
+        found += ["".join(chosen) for chosen in product(*choices)]
+    return found
+
+
+def _split(text: str, place: str) -> list[str]:
+    """Its parts between commas outside brackets."""
+    parts, depth, start = [], 0, 0
+    for number, sign in enumerate(text + ","):
+        depth += (sign == "[") - (sign == "]")
+        if not 0 <= depth <= 1:
+            break
+        if sign == "," and not depth:
+            parts.append(text[start:number].strip())
+            start = number + 1
+    if depth or not all(parts) or any(re.search(r"[\s\[\]]", re.sub(r"\[[^\]]*\]", "", part)) for part in parts):
+        raise ScenarioError(f"{place}: {text[:60]!r} is no list of hosts; write one such as tux[0-3,12]")
+    return parts
+
+
+def _range(text: str, place: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip(), re.ASCII)
+        low, high = (match[1], match[2] or match[1]) if match else ("1", "0")
+        if not 0 <= int(high) - int(low) < MAX_NAMES - len(found):
+            raise ScenarioError(
+                f"{place}: [{text[:60]}] is no range; write numbers and ascending ranges such as [0-3,12]"
+            )
+        width = len(low) if low.startswith("0") else 0
+        found += [f"{number:0{width}d}" for number in range(int(low), int(high) + 1)]
+    return found
+
+
+def switched_nodes(path: Path, names: Sequence[str]) -> SwitchedNodes:
+    """Which switch each of some nodes hangs on; switches above those of nodes are one core.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line, if it is no topology of switches, or a node is on none or on two.
+    """
+    switches = _read_yaml(path) if path.suffix in (".yaml", ".yml") else _read_conf(path)
+    by_name: dict[str, Switch] = {}
+    for switch in switches:
+        if switch.name in by_name:
+            raise ScenarioError(f"{switch.place}: two switches are called {switch.name!r}; give each its own name")
+        by_name[switch.name] = switch
+    for switch in switches:
+        for child in switch.switches:
+            if child not in by_name:
+                raise ScenarioError(f"{switch.place}: the file describes no switch {child!r}; name one that it does")
+        if bool(switch.nodes) == bool(switch.switches):
+            found = "both nodes and switches" if switch.nodes else "neither nodes nor switches"
+            raise ScenarioError(f"{switch.place}: the switch has {found}; give it one of the two")
+    wanted = set(names)
+    where: dict[str, str] = {}
+    for switch in switches:
+        for node in switch.nodes:
+            if node in where:
+                raise ScenarioError(f"{switch.place}: node {node!r} is on {where[node]} too; put it on one switch")
+            where[node] = switch.name
+    for name in names:
+        if name not in where:
+            raise ScenarioError(f"{path}: node {name!r} is on no switch; put each node of the platform on one")
+    members = {s.name: tuple(n for n in names if where[n] == s.name) for s in switches if wanted & set(s.nodes)}
+    return SwitchedNodes(members, tuple(_notes(path, switches, where.keys() - wanted)))
+
+
+def _notes(path: Path, switches: Sequence[Switch], others: Iterable[str]) -> list[str]:
+    left_out = len(list(others))
+    notes = [f"{path}: nodes that the platform does not have are left out: {left_out}"] if left_out else []
+    leaves = {switch.name for switch in switches if switch.nodes}
+    high = [switch.name for switch in switches if switch.switches and not set(switch.switches) <= leaves]
+    tops = [switch for switch in switches if switch.switches]
+    if high or len(tops) > 1:
+        more = ", ".join(switch.name for switch in tops[:4])
+        notes.append(f"{path}: the switches above those of nodes ({more}) are one core here, which never fills")
+    return notes
+
+
+def _read_conf(path: Path) -> list[Switch]:
+    found = []
+    for number, line in enumerate(files.read_text(path).splitlines(), start=1):
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        place, told = f"{path}:{number}", {}
+        for word in words:
+            key, equals, value = word.partition("=")
+            name = _KEYS.get(key.lower())
+            if name is None or not equals or not value or name in told:
+                known = "SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE"
+                raise ScenarioError(f"{place}: {word[:60]!r} is not read; write {known}")
+            told[name] = value
+        if "name" not in told:
+            raise ScenarioError(f"{place}: SwitchName is missing; add it")
+        nodes, below = (tuple(hostlist(told[key], place)) if key in told else () for key in ("nodes", "switches"))
+        found.append(Switch(told["name"], place, nodes, below))
+    if not found:
+        raise ScenarioError(f"{path}: it describes no switch; write lines such as SwitchName=s0 Nodes=n[0-5]")
+    return found
+
+
+def _read_yaml(path: Path) -> list[Switch]:
+    """The cluster's default topology of the file, or its first."""
+    content = read_document(path).data
+    topologies = content if isinstance(content, list) else []
+    if not topologies or not all(isinstance(one, dict) and "topology" in one for one in topologies):
+        raise ScenarioError(f"{path}: this is no list of entries with `topology`; write one")
+    chosen = next((one for one in topologies if one.get("cluster_default") is True), topologies[0])
+    place = f"{path}: topology {chosen['topology']}"
+    tree = chosen.get("tree")
+    entries = tree.get("switches") if isinstance(tree, dict) else None
+    if not isinstance(entries, list) or not entries:
+        kinds = ", ".join(key for key in chosen if key not in ("topology", "cluster_default")) or "nothing"
+        raise ScenarioError(f"{place}: it has {kinds}; only a tree with switches is read")
+    found = []
+    for number, entry in enumerate(entries):
+        here = f"{place}: switches[{number}]"
+        if not isinstance(entry, dict) or not entry.keys() <= {"switch", "nodes", "children", "link_speed"}:
+            raise ScenarioError(f"{here}: this is no switch; write switch, and nodes or children")
+        if not all(isinstance(entry.get(key, ""), str) for key in ("switch", "nodes", "children")):
+            raise ScenarioError(f"{here}: switch, nodes and children have to be texts")
+        if not entry.get("switch"):
+            raise ScenarioError(f"{here}: switch is missing; add it")
+        below = [tuple(hostlist(entry[key], here)) if entry.get(key) else () for key in ("nodes", "children")]
+        found.append(Switch(entry["switch"], here, *below))
+    return found
