@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce import allocation_surrogate as surrogate
 from advisor.reproduce.allocation_surrogate import SIZES, Cluster, Floats, Ints
 from advisor.reproduce.comparison import (
@@ -131,7 +131,7 @@ def study_lines(cases: Sequence[Document], *, seeds: int) -> list[str]:
                 numbers = [f"{case['seeds']}", f"{case['runs']}", f"{case['cost_s']:.0f}"]
                 rows.append([case["set"], case["method"], *numbers, *pairs, shown])
         head = ["set", "method", "seeds", "runs", "cost s", *sizes, "all", "estimate"]
-        found += ["", f"{count} kinds, truth {truth}", *table(head, rows, left=2)]
+        found += ["", f"{count} kinds, truth {truth}", *aligned(head, rows, left=2)]
     return found
 
 
@@ -191,7 +191,7 @@ def reproduce(seeds: int = SEEDS, *, methods: Sequence[str] = METHODS, recorded:
     Parameters
     ----------
     seeds
-        How often the surrogate's construction runs are measured anew, each with noise of its own.
+        How often the surrogate's construction runs are measured again, each with noise of its own.
     methods
         Of `allocation_study.METHODS`.
     recorded
@@ -251,11 +251,11 @@ def text(result: Document) -> str:
         result["title"],
         "",
         "errors against the best measured time, printed and from the printed times (P1,M1,P2,M2)",
-        *table(head, choices, left=3),
+        *aligned(head, choices, left=3),
         "",
         *_ordering_lines(result["orderings"]),
         "",
-        *table(["construction", "runs", "paper", "measured s", "paper"], runs),
+        *aligned(["construction", "runs", "paper", "measured s", "paper"], runs),
         f"configurations to choose from: {found} (paper {paper})",
     ]
     return "\n".join([*lines, "", *study_lines(result["surrogate"], seeds=result["seeds"])])
@@ -349,7 +349,7 @@ def _rows(name: str) -> Rows:
     return shipped_rows(f"papers/kishimoto_{name}.csv")
 
 
-# Tables and figures beside ours
+# Tables and figures compared with ours
 
 
 CITATION = "Y. Kishimoto and S. Ichikawa: An execution-time estimation model for heterogeneous clusters"
@@ -462,7 +462,7 @@ def _error_cells(number: str) -> Iterator[Cell]:
 
 
 def _chosen(number: str, result: Document) -> Compared:
-    """Regret of the paper's method on the surrogate, beside the printed regret."""
+    """Regret of the paper's method on the surrogate, compared with the printed regret."""
     title = f"Regret of what {TABLES[number]} chooses, on a surrogate"
     case = next(
         (

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, judged
 from simulator import files, plots, this_machine
 from simulator.calibration import (
@@ -63,13 +63,13 @@ def measure(
     files.make_folder(folder)
     sweep_s, vectors_s = (1 - SHARE - VECTORS) * budget_s, VECTORS * budget_s
 
-    def told(what: str, share: float) -> None:
+    def show(what: str, share: float) -> None:
         on_progress(what, share * sweep_s / budget_s)
 
-    sweep = measure_sweep(plan, machine=machine, budget_s=sweep_s, store=folder / VISITS, on_progress=told)
+    sweep = measure_sweep(plan, machine=machine, budget_s=sweep_s, store=folder / VISITS, on_progress=show)
     write_sweep_table(sweep.cells, folder / TABLE)
     sweeps = measure_vectors(plan, machine, budget_s=vectors_s)
-    told("fit", 1.0)
+    show("fit", 1.0)
     measured = fit_sweep(sweep, machine, sweeps=sweeps)
     left_s = SHARE * budget_s
     measure_speeds(measured, folder, budget_s=left_s, cpu=cpu, on_progress=on_progress)
@@ -125,7 +125,7 @@ def text(result: dict[str, Any]) -> str:
     ]
     head = ["model", "SSE, s^2", "relative", "mean", "max", "held out", "max", "physical"]
     lines = [TITLE, f"{result['cells']} cells {where}, {result['held_out_cells']} of them held out", *EXPLAINED]
-    lines += table(head, rows)
+    lines += aligned(head, rows)
     for model in result["models"]:
         lines += _parameter_lines(model)
     lines += [f"not physical: {model['name']}: {fault}" for model in result["models"] for fault in model["faults"]]
@@ -248,12 +248,12 @@ def speed_lines(found: dict[str, Any]) -> list[str]:
         size = f"{one['points'][-1]['size_elements']:.3g} elements"
         rows.append([kernel, f"{len(one['points'])}", *errors, size])
     text = ["speed predicted by the whole model and by its levels alone, mean and largest relative error:"]
-    text += table(["kernel", "sizes", "model", "max", "levels", "max", "largest size"], rows)
+    text += aligned(["kernel", "sizes", "model", "max", "levels", "max", "largest size"], rows)
     text += [f"figure: {one['figure']}" for one in found.values()]
     return text + [f"warning: {kernel}: {line}" for kernel, one in found.items() for line in one["warnings"]]
 
 
-# Table 2 beside ours
+# Table 2 compared with ours
 
 
 CITATION = (
@@ -280,7 +280,7 @@ def inventory(result: Document) -> list[Compared]:
         judged(
             "table 2",
             "Four models of the time per data access",
-            "The printed formulas (model 3 without its misprint) beside our model of levels, at one point.",
+            "The printed formulas (model 3 without its misprint) against our model of levels, at one point.",
             _formulas(),
             tolerance=1e-6,
         ),

@@ -12,7 +12,7 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import in_order
 from simulator import files
 from simulator.calibration import (
@@ -138,7 +138,7 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
 
 
 def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
-    """The study beside the paper's table 7."""
+    """The study compared with the paper's table 7."""
     where = "shipped recording, two-core virtual machine" if recorded else "this machine"
     kernels = in_order(row["kernel"] for row in found["errors"])
     points = {(row["kernel"], row["n"]) for row in found["errors"]}
@@ -158,12 +158,12 @@ def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
         f"the same study on {where}: {', '.join(kernels)}, {len(points)} points",
         "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
         f"  (component timing itself is off by {found['component_timing']['mean']:.1f} on average)",
-        *table(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
+        *aligned(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
         *(
             f"  {name}: at most {bound['percent']:g} % asked for: {'kept' if bound['kept'] else 'missed'}"
             for name, bound in found["bounds"].items()
         ),
-        *table(["mean by kernel", *MODELS], means),
+        *aligned(["mean by kernel", *MODELS], means),
         "finding:",
         *(f"  {line}" for line in found["finding"]),
     ]

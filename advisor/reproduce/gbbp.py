@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from advisor.report.text import table
+from advisor.report.text import aligned
+from advisor.reproduce import gbbp_live
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, defined, lost
+from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
 from simulator import LoadTrace, files, plots, read_trace, units
 from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, build, read_recorded_sizes
 from simulator.load_traces import load_study
@@ -89,7 +90,7 @@ def table_lines(found: dict[str, Any]) -> list[str]:
     ]
     return [
         f"GBBP, Table 1 on recorded speeds ({found['held_out_sizes']} held-out sizes)",
-        *table(["kernel", "method", "speedup", "points", "mean error", "max error"], rows, left=2),
+        *aligned(["kernel", "method", "speedup", "points", "mean error", "max error"], rows, left=2),
         *(f"  {kernel}: {paper_line(kernel, found['paper']).strip()}" for kernel in found["kernels"]),
     ]
 
@@ -116,8 +117,6 @@ def reproduce(table_1: dict[str, Any] | None = None, folder: Path | None = None)
 
 def text(result: dict[str, Any]) -> str:
     """Table and study for the terminal."""
-    from advisor.reproduce import gbbp_live
-
     study = result["load_study"]
     duration, paper = units.show_duration(study["duration_s"]), study["paper"]
     lines = [
@@ -129,7 +128,7 @@ def text(result: dict[str, Any]) -> str:
     for part in study["studies"]:
         lines += ["", f"step {units.show_duration(part['step_s'])}, window {part['window']}"]
         rows = [[f"{row['history']}", f"{row['hit_ratio']:.1%}", f"{row['area_s']:.4g}"] for row in part["rows"]]
-        lines += table(["history", "hit ratio", "area, load x s"], rows, left=0)
+        lines += aligned(["history", "hit ratio", "area, load x s"], rows, left=0)
     return "\n".join(lines)
 
 
@@ -167,71 +166,7 @@ def _study(trace: LoadTrace, histories: Sequence[int]) -> dict[str, Any]:
     return {"step_s": regular_step(trace), "window": WINDOW, "rows": [row.to_dict() for row in rows]}
 
 
-# What Table 1 says of a method on a kernel: cost compared with the grid's, and errors at sizes that no method saw.
-
-
-Floats = NDArray[np.float64]
-
-METHODS = ("grid", "gbbp", "adaptive")
-PAPER_SPEEDUPS = {
-    "naive_matmul": {"X1": (5.9, 5), "X2": (5.7, 5)},
-    "dgemm": {"X1": (8.5, 7), "X2": (5.7, 5)},
-    "cholesky": {"X1": (6.5, 19), "X2": (15.0, 8)},
-}
-"""The paper's Table 1: machine -> speedup of GBBP over the grid, and points."""
-
-
-def score(built: Mapping[str, BuiltBand], sizes: Floats, truth: Floats) -> dict[str, dict[str, Any]]:
-    """Every method's row.
-
-    Parameters
-    ----------
-    built
-        Bands by method, `grid` among them.
-    sizes, truth
-        The held-out sweep: elements, and speeds in volume per second.
-
-    Returns
-    -------
-    dict
-        Per method: `experimental_s`, `speedup_over_grid`, `points`, `mean_error_percent` and `max_error_percent` of the
-        middle curve, `max_error_at_elements`, `inside_band_percent` (of the held-out speeds), `assumptions_violated`.
-    """
-    rows: dict[str, dict[str, Any]] = {}
-    for method in METHODS:
-        band = built[method].band
-        error = 100 * np.abs(band.speed(sizes) / truth - 1)
-        inside = (truth >= band.speed(sizes, position=0.0)) & (truth <= band.speed(sizes, position=1.0))
-        rows[method] = {
-            "experimental_s": built[method].experimental_s,
-            "speedup_over_grid": built["grid"].experimental_s / built[method].experimental_s,
-            "points": len(built[method].points),
-            "mean_error_percent": float(np.mean(error)),
-            "max_error_percent": float(np.max(error)),
-            "max_error_at_elements": float(sizes[np.argmax(error)]),
-            "inside_band_percent": float(100 * np.mean(inside)),
-            "assumptions_violated": list(built[method].assumptions_violated),
-        }
-    return rows
-
-
-def paper_rows() -> dict[str, Any]:
-    """The paper's Table 1 as plain data."""
-    return {
-        kernel: {machine: {"speedup_over_grid": s, "points": p} for machine, (s, p) in found.items()}
-        for kernel, found in PAPER_SPEEDUPS.items()
-    }
-
-
-def paper_line(kernel: str, paper: Mapping[str, Any]) -> str:
-    """The paper's figures of a kernel for the terminal."""
-    found = ", ".join(
-        f"{machine} {row['speedup_over_grid']} ({row['points']} points)" for machine, row in paper[kernel].items()
-    )
-    return f"{'':<14}the paper's GBBP: {found}; it states no error"
-
-
-# Table and figures beside ours
+# Table and figures compared with ours
 
 
 CITATION = "A. Lastovetsky, R. Reddy and R. Higgins: Building the functional performance model of a processor"
@@ -257,7 +192,7 @@ def inventory(result: Document) -> list[Compared]:
             "figure 10",
             "Speed bands on both machines",
             "A drawing without its points; X1 (Pentium Xeon, 2 GHz) and X2 (UltraSparc IIi, 440 MHz) are gone. Bands "
-            "of the same kernels elsewhere are drawn beside.",
+            "of the same kernels elsewhere are drawn.",
         ),
         _table_1(result["table_1"]),
         _load(result["load_study"]),
@@ -289,7 +224,7 @@ def _compared_cells(found: Document) -> Iterator[Cell]:
 
 
 def _load(study: Document) -> Compared:
-    """The history that is best by the paper, beside our hit ratios."""
+    """The history that is best by the paper, and our hit ratios."""
     first = study["studies"][0]
     ratios = ", ".join(f"{row['history']}: {row['hit_ratio']:.0%}" for row in first["rows"])
     because = (

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.reproduce.gbbp import METHODS, paper_line, paper_rows, score
+from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
 from simulator import (
     CalibrationError,
     Machine,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import (
     PERCENT,
     RELATIVE_TO,
@@ -89,16 +89,16 @@ def text(result: dict[str, Any]) -> str:
         [
             TITLE,
             "",
-            *table(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
+            *aligned(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
             "",
             "error in %, mean / worst, and how many observed means lie in intervals of 95, 95, 90 %",
-            *table(["", *methods, "observed mean in"], errors),
+            *aligned(["", *methods, "observed mean in"], errors),
             "",
             f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction",
             "",
             "leave-out splits of the measurements, and made-up truths (formula N/P, 2 % noise, P <= 16 to 32 and 64)",
             "error in %, mean / worst",
-            *table(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
+            *aligned(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
         ]
     )
 
@@ -333,7 +333,7 @@ def _made_up_splits(seed: int) -> Iterator[Split]:
             )
 
 
-# Tables 1 to 15 of the paper on prediction from run history (ScoPred), beside ours.
+# Tables 1 to 15 of the paper on prediction from run history (ScoPred), compared with ours.
 
 
 CITATION = (
@@ -462,7 +462,7 @@ def _coefficients(cells: Sequence[Document]) -> Compared:
 
 
 def _breakdown() -> Iterator[Cell]:
-    """Sum of the parts beside the total, and communication's share of the transform."""
+    """Sum of the parts against the total, and communication's share of the transform."""
     rows = shipped_rows("papers/scopred_ft_breakdown.csv")
     for nodes in in_order(row["nodes"] for row in rows):
         own = {row["component"]: float(row["value"]) for row in rows if row["nodes"] == nodes}

@@ -24,8 +24,8 @@ SUBJECTS: Final = {
     "apex": "simulator.calibration.apex.reader",
     "body": "simulator.characterisation.parallel.bodies",
     "command": "simulator.calibration.bench.launcher",
-    "kernel": "simulator.calibration.kernels",
-    "load": "simulator.characterisation.derive.child",
+    "kernel": "simulator.calibration.speed.solo",
+    "load": "simulator.calibration.bench.busy_loop",
     "ping-pong": "simulator.calibration.pingpong.ends",
     "rank": "simulator.calibration.ranks.programs",
 }

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -43,10 +43,6 @@ class RealProgram:
     """Of each rank; only a master may have none."""
     places: tuple[tuple[int, ...], ...]
     """The logical processors that each rank may use."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -187,7 +183,7 @@ class Strip:
     def __init__(self, seat: Seat, room: Room) -> None:
         self._seat, self._room = seat, room
         self._n, self._steps = int(seat.program.parameters["n"]), int(seat.program.parameters["iterations"])
-        self._sweep = stencil.compiled()
+        self._sweep = stencil.sweeper()
         last = len(seat.program.units) - 1
         self._above = seat.channels[seat.rank - 1] if seat.rank else None
         self._under = seat.channels[seat.rank + 1] if seat.rank < last else None
