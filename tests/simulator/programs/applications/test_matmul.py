@@ -56,7 +56,7 @@ def test_a_process_without_rows_takes_no_part():
             "lu",
             {"n": 4},
             (3, 1),
-            "application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, modelled, seg, sort, stencil",
+            "application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d",
         ),
     ],
 )
