@@ -26,7 +26,7 @@ from tests.house_rules import (
 )
 
 HEAVY = ["dask", "distributed", "jinja2", "matplotlib", "numba", "numpy", "pandas", "pydantic", "rich"]
-HEAVY += ["scipy", "simpy", "yaml"]
+HEAVY += ["scipy", "simpy", "sympy", "yaml"]
 TOP_LEVEL = {"pyproject.toml", "README.md", "simulator", "advisor", "traces", "scenarios", "tests"}
 TOP_LEVEL |= {"Makefile", "LICENSE", "CHANGELOG.md"}
 

@@ -237,6 +237,8 @@ def _judged(
 
 def _print(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any]) -> None:
     from advisor import wording
+    from advisor.results import Coverage
+    from simulator import documents
 
     output = document["output"]
     print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
@@ -244,7 +246,9 @@ def _print(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any]
         more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
         left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
         print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
-    for line in wording.held_lines(document.get("intervals", {}), document.get("level", LEVEL)):
+    for line in wording.held_lines(
+        documents.from_dict(Coverage, document.get("intervals")), document.get("level", LEVEL)
+    ):
         print(line)
     if found.failures:
         return

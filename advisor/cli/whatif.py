@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import LEVEL, Json, Level, TableForm, print_json
-from advisor.cli.outputs import check_room, nothing_lost
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
 
@@ -105,25 +105,19 @@ def _hint(dask: str | None, slurm: str | None) -> str:
 
 def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
-    from advisor.report.html import render_html
-    from advisor.report.whatif_text import render_whatif
-    from advisor.whatif import whatif_document
+    from advisor.report.html import render_page
+    from advisor.report.whatif import whatif_page, whatif_text
+    from advisor.whatif import findings_of
     from simulator import files
 
-    document = whatif_document(swept)
+    found = findings_of(swept)
 
-    def tell(where: Path | None) -> None:
-        if as_json:
-            print_json(document)
-            return
-        print(render_whatif(document))
-        if where is not None:
-            print(f"results in {where}; {REPORT} there shows them, with sliders between the points")
-
-    with nothing_lost(document, lambda: tell(None)):
+    def write() -> None:
         if output is not None:
-            files.write_text(output / REPORT, render_html(document))
-    tell(output)
+            files.write_text(output / REPORT, render_page(whatif_page(found)))
+
+    said = f"results in {output}; {REPORT} there shows them, with sliders between the points"
+    finish(found, whatif_text(found), as_json=as_json, write=write if output is not None else None, said=said)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]
     for point in lost[:MOST_ERRORS]:
         named = ", ".join(point.changes) or "the base"

@@ -15,7 +15,8 @@ from advisor.quickstart.document import result_document
 from advisor.quickstart.piece import corrected, run_pieces
 from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
-from advisor.report.html import render_html
+from advisor.report.html import render_page
+from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.verification import Loads, ProgramRuns, Verification, even_starts, places_on, run_interleaved
 from simulator import (
     PE,
@@ -28,6 +29,7 @@ from simulator import (
     Platform,
     Scenario,
     SpeedSurface,
+    documents,
     dump_scenario,
     files,
     matmul,
@@ -121,7 +123,9 @@ def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, 
     state.on_progress("report", 0.97)
     document = result_document(state, scenario, recommendation)
     files.write_json(state.folder / "result.json", document)
-    files.write_text(Path(document["report"]), render_html(document))
+    files.write_text(
+        Path(document["report"]), render_page(quickstart_page(documents.from_dict(QuickstartResult, document)))
+    )
     return document
 
 

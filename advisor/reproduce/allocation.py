@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce import allocation_surrogate as surrogate
 from advisor.reproduce.allocation_surrogate import SIZES, Cluster, Floats, Ints
 from advisor.reproduce.comparison import (
@@ -131,7 +131,7 @@ def study_lines(cases: Sequence[Document], *, seeds: int) -> list[str]:
                 numbers = [f"{case['seeds']}", f"{case['runs']}", f"{case['cost_s']:.0f}"]
                 rows.append([case["set"], case["method"], *numbers, *pairs, shown])
         head = ["set", "method", "seeds", "runs", "cost s", *sizes, "all", "estimate"]
-        found += ["", f"{count} kinds, truth {truth}", *table(head, rows, left=2)]
+        found += ["", f"{count} kinds, truth {truth}", *aligned(head, rows, left=2)]
     return found
 
 
@@ -251,11 +251,11 @@ def text(result: Document) -> str:
         result["title"],
         "",
         "errors against the best measured time, printed and from the printed times (P1,M1,P2,M2)",
-        *table(head, choices, left=3),
+        *aligned(head, choices, left=3),
         "",
         *_ordering_lines(result["orderings"]),
         "",
-        *table(["construction", "runs", "paper", "measured s", "paper"], runs),
+        *aligned(["construction", "runs", "paper", "measured s", "paper"], runs),
         f"configurations to choose from: {found} (paper {paper})",
     ]
     return "\n".join([*lines, "", *study_lines(result["surrogate"], seeds=result["seeds"])])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.process_counts import advise_allocation
 from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes, every_configuration, plan_construction
-from advisor.report.text import table
+from advisor.report.text import aligned
 from simulator import ScenarioError, files, load_platform, provenance, this_machine
 from simulator.calibration import (
     AllocatedProgram,
@@ -355,7 +355,7 @@ def _lines(part: dict[str, Any]) -> list[str]:
     return [
         "",
         f"N {part['size']:g}",
-        *table(head, rows),
+        *aligned(head, rows),
         (
             f"* advised: {part['regret']:.1%} slower than the best measured, estimate off by {part['error']:+.1%}; "
             f"intervals hold for {part['coverage']:.0%}, mean error {part['mean_error']:.1%}"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, judged
 from simulator import files, plots, this_machine
 from simulator.calibration import (
@@ -125,7 +125,7 @@ def text(result: dict[str, Any]) -> str:
     ]
     head = ["model", "SSE, s^2", "relative", "mean", "max", "held out", "max", "physical"]
     lines = [TITLE, f"{result['cells']} cells {where}, {result['held_out_cells']} of them held out", *EXPLAINED]
-    lines += table(head, rows)
+    lines += aligned(head, rows)
     for model in result["models"]:
         lines += _parameter_lines(model)
     lines += [f"not physical: {model['name']}: {fault}" for model in result["models"] for fault in model["faults"]]
@@ -248,7 +248,7 @@ def speed_lines(found: dict[str, Any]) -> list[str]:
         size = f"{one['points'][-1]['size_elements']:.3g} elements"
         rows.append([kernel, f"{len(one['points'])}", *errors, size])
     text = ["speed predicted by the whole model and by its levels alone, mean and largest relative error:"]
-    text += table(["kernel", "sizes", "model", "max", "levels", "max", "largest size"], rows)
+    text += aligned(["kernel", "sizes", "model", "max", "levels", "max", "largest size"], rows)
     text += [f"figure: {one['figure']}" for one in found.values()]
     return text + [f"warning: {kernel}: {line}" for kernel, one in found.items() for line in one["warnings"]]
 

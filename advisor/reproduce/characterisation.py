@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce import characterisation_study, parallel_study
 from advisor.reproduce.comparison import (
     NOT_REPRODUCED,
@@ -191,11 +191,11 @@ def table_lines(found: Document) -> list[str]:
     ]
     return [
         f"table 7, from the {found['table_7'][0]['n']} errors per method: {agreed} of 18 entries to 0.01",
-        *table(["method", *(name.replace("_", " ") for name in STATISTICS)], statistics),
+        *aligned(["method", *(name.replace("_", " ") for name in STATISTICS)], statistics),
         f"  {COPY_SLIP}",
         "",
         "node times (first table 6) that can be inferred: computed, (printed), in microseconds",
-        *table(["kernel", "node", "method", "time", "verdict"], nodes, left=5),
+        *aligned(["kernel", "node", "method", "time", "verdict"], nodes, left=5),
         (
             f"  with R = {rate['stated_mflops']} Mflop/s as stated {rate['whole_at_stated']} of {rate['nodes']} POC "
             f"times are whole numbers of flops, with {rate['implied_mflops']:g} {rate['whole_at_implied']}: the "
@@ -203,7 +203,7 @@ def table_lines(found: Document) -> list[str]:
         ),
         "",
         "error of the dominant node alone, (printed for the whole kernel on 2 processors), in percent",
-        *table(["kernel", "node", *METHODS], dominant, left=2),
+        *aligned(["kernel", "node", *METHODS], dominant, left=2),
         "",
         "not reproduced:",
         *(f"  {method}: {reason}" for method, reason in found["not_reproduced"].items()),
@@ -346,7 +346,7 @@ def _medium_lines(entry: Document) -> list[str]:
     ]
     lines = [
         f"{entry['what']}: {entry['points']} points, {units.show_size(low)} to {units.show_size(high)}",
-        *table(["model", "numbers", "mean", "max", "held out", "max"], rows),
+        *aligned(["model", "numbers", "mean", "max", "held out", "max"], rows),
         *faults,
         f"  equation 5: {', '.join(values)}",
     ]
@@ -359,7 +359,7 @@ def _medium_lines(entry: Document) -> list[str]:
             [label, *(_percent(row.get(key)) for row in entry["by_hops"])]
             for label, key in (("equation 5", "equation_5"), ("chosen", "chosen"))
         ]
-        lines += table(["hops", *(f"{row['hops']:g}" for row in entry["by_hops"])], rows)
+        lines += aligned(["hops", *(f"{row['hops']:g}" for row in entry["by_hops"])], rows)
     return [*lines, *(f"  warning: {line}" for line in entry["warnings"])]
 
 
@@ -429,7 +429,7 @@ def _simulated_lines(rows: Rows) -> list[str]:
     off = [abs(row["error_percent"] - row["printed_percent"]) for row in rows]
     return [
         "errors due to the resource models (second table 6), simulated from the node times, (printed), in percent",
-        *table(["kernel", "processors", *METHODS], [[*where, *own] for where, own in cells.items()]),
+        *aligned(["kernel", "processors", *METHODS], [[*where, *own] for where, own in cells.items()]),
         f"  {sum(off) / len(off):.1f} points off on average, {max(off):.1f} at most; messages are ours",
     ]
 

@@ -12,7 +12,7 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import in_order
 from simulator import files
 from simulator.calibration import (
@@ -158,12 +158,12 @@ def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
         f"the same study on {where}: {', '.join(kernels)}, {len(points)} points",
         "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
         f"  (component timing itself is off by {found['component_timing']['mean']:.1f} on average)",
-        *table(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
+        *aligned(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
         *(
             f"  {name}: at most {bound['percent']:g} % asked for: {'kept' if bound['kept'] else 'missed'}"
             for name, bound in found["bounds"].items()
         ),
-        *table(["mean by kernel", *MODELS], means),
+        *aligned(["mean by kernel", *MODELS], means),
         "finding:",
         *(f"  {line}" for line in found["finding"]),
     ]

@@ -165,7 +165,7 @@ def _document(found: Sequence[Document], settings: Mapping[str, Any]) -> Documen
 
 
 def _write(document: Document, folder: Path) -> None:
-    from advisor.report.html import render_html
+    from advisor.report.pages import render_html
 
     plain = document | {
         # What a paper's module returned stands in its own folder.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce import gbbp_live
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, defined, lost
 from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
@@ -90,7 +90,7 @@ def table_lines(found: dict[str, Any]) -> list[str]:
     ]
     return [
         f"GBBP, Table 1 on recorded speeds ({found['held_out_sizes']} held-out sizes)",
-        *table(["kernel", "method", "speedup", "points", "mean error", "max error"], rows, left=2),
+        *aligned(["kernel", "method", "speedup", "points", "mean error", "max error"], rows, left=2),
         *(f"  {kernel}: {paper_line(kernel, found['paper']).strip()}" for kernel in found["kernels"]),
     ]
 
@@ -128,7 +128,7 @@ def text(result: dict[str, Any]) -> str:
     for part in study["studies"]:
         lines += ["", f"step {units.show_duration(part['step_s'])}, window {part['window']}"]
         rows = [[f"{row['history']}", f"{row['hit_ratio']:.1%}", f"{row['area_s']:.4g}"] for row in part["rows"]]
-        lines += table(["history", "hit ratio", "area, load x s"], rows, left=0)
+        lines += aligned(["history", "hit ratio", "area, load x s"], rows, left=0)
     return "\n".join(lines)
 
 

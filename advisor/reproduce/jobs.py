@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, half_of_last_digit, in_order, judged, shipped_rows
 from simulator import Estimates, JobRuns, Policy, ScenarioError, Stream, files, job_metrics, read_stream, run_jobs
 from simulator.calibration import read_table
@@ -256,7 +256,9 @@ def _table(source: str, cells: Cells) -> Iterator[str]:
                 "overloaded" if cell["overloaded"] else "",
             ]
         )
-    yield from table(["policy", "estimates", "measure", "published", "ours", "difference", "within", ""], rows, left=3)
+    yield from aligned(
+        ["policy", "estimates", "measure", "published", "ours", "difference", "within", ""], rows, left=3
+    )
     if SOURCES[source].because:
         yield SOURCES[source].because
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import published
 from simulator import PE, Application, Configuration, Platform, Scenario, ScenarioError, files, randomness, run, units
 from simulator.calibration import fit_network_table, load_network_model
@@ -269,5 +269,5 @@ def _kernel_lines(entry: Mapping[str, Any], counts: Sequence[int]) -> list[str]:
         cells = {(row["method"], row["processes"]): row[name] for row in rows if row[name] is not None}
         methods = dict.fromkeys(row["method"] for row in rows)
         body = [[m, *(write(cells[m, p]) if (m, p) in cells else "-" for p in columns)] for m in methods]
-        out += table([title, *map(str, columns)], body)
+        out += aligned([title, *map(str, columns)], body)
     return [*out, f"  {EXPLAINED}", *(f"  warning: {line}" for line in entry["warnings"])]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.report.text import table
+from advisor.report.text import aligned
 from advisor.reproduce.comparison import (
     PERCENT,
     RELATIVE_TO,
@@ -89,16 +89,16 @@ def text(result: dict[str, Any]) -> str:
         [
             TITLE,
             "",
-            *table(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
+            *aligned(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
             "",
             "error in %, mean / worst, and how many observed means lie in intervals of 95, 95, 90 %",
-            *table(["", *methods, "observed mean in"], errors),
+            *aligned(["", *methods, "observed mean in"], errors),
             "",
             f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction",
             "",
             "leave-out splits of the measurements, and made-up truths (formula N/P, 2 % noise, P <= 16 to 32 and 64)",
             "error in %, mean / worst",
-            *table(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
+            *aligned(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
         ]
     )
 

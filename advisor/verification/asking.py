@@ -9,7 +9,7 @@ from advisor.advise.strategies import strategies
 from advisor.verification.check import VerifyPlan, lacks_here
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
-from simulator import Scenario, ScenarioError, files, intervals, load_scenario, require_linux
+from simulator import Scenario, ScenarioError, documents, files, intervals, load_scenario, require_linux
 
 ADVICE, FORMAT = "advice.json", 1
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
@@ -50,7 +50,7 @@ def verify(
     Returns
     -------
     dict
-        See `verification.check.verify`.
+        What `apportion verify --json` prints; see `verification.check.Verified`.
 
     Raises
     ------
@@ -60,7 +60,10 @@ def verify(
         If a run fails.
     """
     plan = plan_verification(what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level)
-    return run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
+    found: dict[str, Any] = documents.to_dict(
+        run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
+    )
+    return found
 
 
 def plan_verification(

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.advice import application_facts
 from advisor.advise.export import ranks_of
+from advisor.results import Application, Coverage, Provenance, application_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.compared import comparisons
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
-from advisor.verification.residuals import bias_of, residuals
+from advisor.verification.residuals import Bias, Residual, bias_of, residuals
 from advisor.verification.starts import even_starts
 from simulator import (
     CalibrationError,
@@ -25,9 +25,9 @@ from simulator import (
     RunSet,
     Scenario,
     ScenarioError,
+    documents,
     files,
     intervals,
-    provenance,
     randomness,
     require_linux,
     run,
@@ -140,9 +140,71 @@ def _is_whole(trace: LoadTrace) -> bool:
     return bool(np.all(trace.values == np.rint(trace.values)))
 
 
-def verify(
-    plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]
-) -> dict[str, Any]:
+Range = tuple[float, float]
+MaybeRange = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class VerifiedConfiguration:
+    """One configuration: what was predicted of a median of runs, and what was measured."""
+
+    name: str
+    partition: tuple[int, ...]
+    placement: tuple[int, ...]
+    processes: tuple[int, ...]
+    """On each PE, those that take part."""
+    also: tuple[str, ...]
+    """Its further names."""
+    predicted_s: float | None
+    predicted_mean_s: float | None
+    predicted_mean_interval_s: MaybeRange | None
+    predicted_interval_s: Range | None
+    """What should hold the measured median; None of one replication, and where nothing is drawn."""
+    predicted_range_s: Range | None
+    """The interval of one run."""
+    measured_s: tuple[float, ...]
+    measured_median_s: float | None
+    median_sd_percent: float | None
+    error_percent: float | None
+    interval_holds: bool | None
+    runs_inside: int | None
+    """Single runs in the interval of one run."""
+    residual: Residual | None
+
+
+@dataclass(frozen=True)
+class Verified:
+    """An advice that was put to the test."""
+
+    format: int
+    command: str
+    application: Application | None
+    pes: tuple[str, ...]
+    recommended: str
+    best_measured: str
+    regret: float | None
+    """How much longer the recommended configuration took than the best one measured, as a share."""
+    within_2_percent: bool
+    configurations: tuple[VerifiedConfiguration, ...]
+    level: float | None
+    share_of_intervals_that_hold: float | None
+    intervals: Coverage
+    mean_absolute_error_percent: float | None
+    bias: Bias | None
+    pairs_in_order: float | None
+    """Of pairs that differ; None where none do."""
+    repetitions: int | None
+    repetitions_reused: int
+    warnings: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def held(self) -> float:
+        """How often the stated intervals are to hold."""
+        return self.level or intervals.LEVEL
+
+
+def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]) -> Verified:
     """Run every configuration for real, interleaved, beside the scenario's loads, and compare with the prediction.
 
     What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
@@ -153,14 +215,6 @@ def verify(
         File that every run is appended to; whole repetitions of the same plan found there are not run again.
     on_progress
         See `run_interleaved`.
-
-    Returns
-    -------
-    dict
-        Per configuration what is predicted of a median of runs, what was measured, its error, and whether the interval
-        of the mean, widened by the sampling error of the measured median, holds that (None of one replication, and
-        where nothing is drawn); how many single runs lie in the interval of one run; the regret of the recommended one,
-        and whether the order held.
 
     Raises
     ------
@@ -183,9 +237,9 @@ def verify(
             on_run=_keeper(plan, kept),
             on_progress=on_progress,
         )
-    document = _document(plan, runs, verification, reused=0 if done is None else _repetitions(done))
+    found = _verified(plan, runs, verification, reused=0 if done is None else _repetitions(done))
     keep_comparisons(_compared(plan, runs, verification))
-    return document
+    return found
 
 
 def _compared(plan: VerifyPlan, runs: RunSet, verification: Verification) -> tuple[Comparison, ...]:
@@ -304,74 +358,75 @@ def _repetitions(verification: Verification) -> int:
     return min(times.size for times in verification.measured_s.values())
 
 
-def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
-    compared = _compared(plan, runs, verification)
-    entries = [
-        _entry(plan, configuration, verification, one)
-        for configuration, one in zip(plan.scenario.configurations, compared, strict=True)
-    ]
-    found = residuals(plan.scenario, runs, verification)
-    for entry in entries:
-        one = found.get(entry["name"])
-        entry["residual"] = None if one is None else one.to_dict()
-    bias = bias_of(entries, found)
-    medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
+def _verified(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> Verified:
+    compared, scenario = _compared(plan, runs, verification), plan.scenario
+    parted = residuals(scenario, runs, verification)
+    entries = tuple(
+        _entry(plan, configuration, verification, one, parted.get(configuration.name))
+        for configuration, one in zip(scenario.configurations, compared, strict=True)
+    )
+    errors = [100 * (one.expected_s / one.measured_median_s - 1) for one in compared]
+    bias = bias_of(errors, parted)
+    medians = {one.case: one.measured_median_s for one in compared}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
-    held = summary_of(compared, level=plan.level)
-    return {
-        "format": 1,
-        "command": "verify",
-        "application": application_facts(plan.scenario),
-        "pes": [pe.name for pe in plan.scenario.platform.pes],
-        "recommended": plan.recommended,
-        "best_measured": best,
-        "regret": regret,
-        "within_2_percent": regret <= CLOSE,
-        "configurations": entries,
-        "level": plan.level,
-        "share_of_intervals_that_hold": None if held["held"] is None else held["held"]["share"],
-        "intervals": held,
-        "mean_absolute_error_percent": float(np.mean([abs(entry["error_percent"]) for entry in entries])),
-        "bias": bias,
-        "pairs_in_order": _pairs_in_order(entries),
-        "repetitions": _repetitions(verification),
-        "repetitions_reused": reused,
-        "warnings": [
-            *([NO_RANGE] if held["held"] is None else []),
-            *([f"bias: {bias['text']}"] if bias else []),
-            *plan.scenario.warnings,
+    held = documents.from_dict(Coverage, summary_of(compared, level=plan.level))
+    return Verified(
+        format=1,
+        command="verify",
+        application=application_of(scenario),
+        pes=tuple(pe.name for pe in scenario.platform.pes),
+        recommended=plan.recommended,
+        best_measured=best,
+        regret=regret,
+        within_2_percent=regret <= CLOSE,
+        configurations=entries,
+        level=plan.level,
+        share_of_intervals_that_hold=None if held.held is None else held.held.share,
+        intervals=held,
+        mean_absolute_error_percent=float(np.mean(np.abs(errors))),
+        bias=bias,
+        pairs_in_order=_pairs_in_order(compared),
+        repetitions=_repetitions(verification),
+        repetitions_reused=reused,
+        warnings=(
+            *([NO_RANGE] if held.held is None else []),
+            *([f"bias: {bias.text}"] if bias else []),
+            *scenario.warnings,
             *_warnings(plan, verification),
-        ],
-        "provenance": provenance.provenance(
-            seed=plan.scenario.seed, machine=this_machine(), inputs=plan.scenario.inputs
         ),
-    }
+        provenance=Provenance.of(scenario.seed, scenario.inputs, this_machine()),
+    )
 
 
 def _entry(
-    plan: VerifyPlan, configuration: Configuration, verification: Verification, compared: Comparison
-) -> dict[str, Any]:
-    ends = compared.interval_s
-    one_run = [compared.run_low_s, compared.run_high_s]
-    return {
-        "name": configuration.name,
-        "partition": list(configuration.partition),
-        "placement": list(configuration.placement),
-        "processes": _processes(plan, configuration),
-        "also": [name for name, same in plan.also.items() if same == configuration.name],
-        "predicted_s": compared.expected_s,
-        "predicted_mean_s": compared.predicted_s,
-        "predicted_mean_interval_s": None if ends is None else [compared.low_s, compared.high_s],
-        "predicted_interval_s": None if ends is None else list(ends),
-        "predicted_range_s": None if None in one_run else one_run,
-        "measured_s": verification.measured_s[configuration.name].tolist(),
-        "measured_median_s": compared.measured_median_s,
-        "median_sd_percent": 100 * compared.median_sd,
-        "error_percent": 100 * (compared.expected_s / compared.measured_median_s - 1),
-        "interval_holds": compared.holds(),
-        "runs_inside": compared.runs_inside,
-    }
+    plan: VerifyPlan,
+    configuration: Configuration,
+    verification: Verification,
+    compared: Comparison,
+    residual: Residual | None,
+) -> VerifiedConfiguration:
+    ends, low, high = compared.interval_s, compared.run_low_s, compared.run_high_s
+    of_mean = compared.low_s, compared.high_s
+    return VerifiedConfiguration(
+        name=configuration.name,
+        partition=configuration.partition,
+        placement=configuration.placement,
+        processes=tuple(_processes(plan, configuration)),
+        also=tuple(name for name, same in plan.also.items() if same == configuration.name),
+        predicted_s=compared.expected_s,
+        predicted_mean_s=compared.predicted_s,
+        predicted_mean_interval_s=None if ends is None else of_mean,
+        predicted_interval_s=None if ends is None else ends,
+        predicted_range_s=None if low is None or high is None else (low, high),
+        measured_s=tuple(verification.measured_s[configuration.name].tolist()),
+        measured_median_s=compared.measured_median_s,
+        median_sd_percent=100 * compared.median_sd,
+        error_percent=100 * (compared.expected_s / compared.measured_median_s - 1),
+        interval_holds=compared.holds(),
+        runs_inside=compared.runs_inside,
+        residual=residual,
+    )
 
 
 def _processes(plan: VerifyPlan, configuration: Configuration) -> list[int]:
@@ -380,13 +435,13 @@ def _processes(plan: VerifyPlan, configuration: Configuration) -> list[int]:
     return [busy[pe.name] for pe in plan.scenario.platform.pes]
 
 
-def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
+def _pairs_in_order(compared: Sequence[Comparison]) -> float | None:
     """Of the pairs whose measured medians differ by more than `CLOSE`: how many were predicted in that order."""
     right = [
-        (one["predicted_s"] < other["predicted_s"]) == (one["measured_median_s"] < other["measured_median_s"])
-        for place, one in enumerate(entries)
-        for other in entries[:place]
-        if abs(one["measured_median_s"] / other["measured_median_s"] - 1) > CLOSE
+        (one.expected_s < other.expected_s) == (one.measured_median_s < other.measured_median_s)
+        for place, one in enumerate(compared)
+        for other in compared[:place]
+        if abs(one.measured_median_s / other.measured_median_s - 1) > CLOSE
     ]
     return sum(right) / len(right) if right else None
 

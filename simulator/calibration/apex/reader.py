@@ -10,7 +10,7 @@ import numpy as np
 from simulator.base.randomness import stream
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
-from simulator.calibration.kernels import apex_access as access
+from simulator.calibration.kernels import apexmap as access
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 _BLOCK = 1024

@@ -183,7 +183,7 @@ class Strip:
     def __init__(self, seat: Seat, room: Room) -> None:
         self._seat, self._room = seat, room
         self._n, self._steps = int(seat.program.parameters["n"]), int(seat.program.parameters["iterations"])
-        self._sweep = stencil.compiled()
+        self._sweep = stencil.sweeper()
         last = len(seat.program.units) - 1
         self._above = seat.channels[seat.rank - 1] if seat.rank else None
         self._under = seat.channels[seat.rank + 1] if seat.rank < last else None

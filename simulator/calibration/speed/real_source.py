@@ -20,9 +20,8 @@ from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import PointStore
 from simulator.calibration.bench.measurement import PRECISION, Measurement
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import panel_kernel
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
-from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.kernels.table import panel_kernel, sized_kernel
 from simulator.calibration.speed.sampling import Effort, Ends, Room, find_ends, sample_point, visit
 from simulator.calibration.speed.subjects import (
     KernelSubject,

@@ -7,8 +7,8 @@ from typing import Any
 from simulator.calibration.bench.pin import allocate, limit_memory
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs, command_waits
-from simulator.calibration.kernels.panels import named_kernel
 from simulator.calibration.kernels.sized import Prepared
+from simulator.calibration.kernels.table import named_kernel
 
 
 class Solo:

@@ -16,8 +16,8 @@ from simulator.base.formula import Formula, parse
 from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import MARK
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
+from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
 

@@ -23,7 +23,7 @@ from simulator.base.machine import Machine
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain, read_entries, renew
 from simulator.calibration.bench.measurement import half_interval_of_median
-from simulator.characterisation.costs.observations import Counts
+from simulator.characterisation.costs.vectors import Counts
 
 Floats = NDArray[np.float64]
 
@@ -255,11 +255,11 @@ _RUN = (
     "characterisation/costs/micro*.py",
     "characterisation/costs/timing.py",
     "characterisation/derive/**/*.py",
-    "characterisation/kernels/*.py",
+    "characterisation/kernels.py",
     "calibration/kernels/*.py",
 )
 """What decides counts and times; below `simulator/`."""
-_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource/*.py")
+_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource.py")
 """What decides the model that is made of them."""
 _COMPILERS = ("numba", "llvmlite")
 

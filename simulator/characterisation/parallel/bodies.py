@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
+from simulator.calibration.kernels.matmul import loops
 from simulator.calibration.kernels.merge_sort import merge_sort
-from simulator.calibration.kernels.naive_matmul import loops
+from simulator.calibration.kernels.sized import compiled
 from simulator.calibration.pingpong.ends import Channel, StreamChannel
-from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.parallel.table import keep_part, numbers, shares
 
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from simulator.base import formula
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.costs.observations import bytes_of
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs.timing import Timed, time_in_turns
-from simulator.characterisation.costs.vectors import refitted, with_guesses
+from simulator.characterisation.costs.vectors import bytes_of, refitted, with_guesses
 from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
 from simulator.characterisation.parallel.table import ParallelKernel, ParallelStep

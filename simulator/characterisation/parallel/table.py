@@ -9,10 +9,10 @@ import numpy as np
 from simulator.base.errors import ScenarioError, meant
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
+from simulator.calibration.kernels.matmul import loops
 from simulator.calibration.kernels.merge_sort import Numbers, fill_numbers, merge_sort
-from simulator.calibration.kernels.naive_matmul import loops
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.kernels.table import study_kernel
+from simulator.calibration.kernels.sized import compiled
+from simulator.characterisation.kernels import study_kernel
 from simulator.programs.graphs.work import Asked
 
 

@@ -8,8 +8,9 @@ from advisor import explain, recommend
 from advisor.advise.explanation.sharing import bindings
 from advisor.advise.simulated import kinds_of
 from advisor.advise.strategies import at_work, simplest, tied
-from advisor.report.explanation_text import sharing_lines
+from advisor.report.explanation import sharing_lines
 from simulator import Configuration, load_scenario, read_template, run
+from tests.support.rendered import explained
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def test_the_explanation_names_the_domain_that_binds(channels):
     )  # fmt: skip
     assert one["kept"] == pytest.approx(0.8, rel=1e-5)
     whose = "memory 1 of node1 (PEs node1-core01 to node1-core04, and 3 more such domains)"
-    assert sharing_lines(told["why"]) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
+    assert sharing_lines(explained(told).why) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
     (alone,) = (one for one in told["why"]["costs"] if one["of"] == "neighbours")
     assert alone["makespan_s"] == pytest.approx(4.8, rel=1e-4)
     assert alone["divided_anew"] == pytest.approx(0.6, rel=1e-4)

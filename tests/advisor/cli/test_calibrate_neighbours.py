@@ -62,7 +62,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
         ),
         (["--replay", "good.csv", "--cache", "L3=x"], "--cache L3: 'x' found"),
         (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
-        (["--kernel", "nothing"], "kernel: 'nothing' found"),
+        (["--kernel", "nothing"], "there is no kernel 'nothing'"),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
         (
             ["--command", "true", "--size", "n", "--volume", "n"],

@@ -43,22 +43,22 @@ def run(tmp_path, *words, timeout=60):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["characterise", "nothing"], "kernel: 'nothing' found, integration, sort, matmul"),
+        (["characterise", "nothing"], "there is no kernel 'nothing', only integration, sort, matmul"),
         (
             ["characterise", "matmul", "--method", "hllc,abc"],
             "--method has 'abc'; give all or some of dbc,poc,hllc,intcc,icc,ct",
         ),
         (["characterise", "none.py:f", "--args", "n=5"], "none.py: no such file"),
-        (["characterise", "my.py:g", "--args", "n=5"], "function 'g' not found"),
-        (["characterise", "my.py", "--args", "n=5"], "no function named, FILE.py:FUNCTION allowed"),
-        (["characterise", "my.py:f", "--args", "n=one"], "--args: n: 'one' found"),
+        (["characterise", "my.py:g", "--args", "n=5"], "has no function 'g'"),
+        (["characterise", "my.py", "--args", "n=5"], "names no function; write FILE.py:FUNCTION"),
+        (["characterise", "my.py:f", "--args", "n=one"], "--args: n is 'one'"),
         (["characterise", "my.py:f"], "arguments: n missing"),
         (
             ["characterise", "my.py:f", "--args", "n=5", "--sizes", "1,b"],
             "--sizes is '1,b'; give whole numbers with commas between",
         ),
         (["characterise", "my.py:f", "--args", "n=5", "--budget", "0s"], "--budget"),
-        (["characterise", "my.py:names", "--args", "n=5"], "list comprehension found"),
+        (["characterise", "my.py:names", "--args", "n=5"], "list comprehension cannot be analysed"),
         (["characterise", "matmul", "--hardware", "none.json"], "none.json: no such file"),
         (["characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind: 'memory' found"),
         (["calibrate", "resource", "--budget", "1s"], "--budget is '1s'; give 10s to 24h"),

@@ -7,11 +7,9 @@ import pytest
 
 from advisor import advice_document, explain, recommend
 from advisor.cli import _run
-from advisor.report.html import render_html
-from advisor.report.illustrated import illustrated
-from advisor.report.pages import page_of
+from advisor.report.pages import page_of, render_html
 from simulator import load_scenario
-from tests.support.illustrated import TUTORIAL, simulated
+from tests.support.illustrated import TUTORIAL, illustrated, simulated
 from tests.support.pages import Page, hostile, words
 from tests.support.report_sample import sample_document
 
@@ -49,7 +47,7 @@ def advised():
     found = recommend(scenario, replications=4)
     document = advice_document(scenario, found) | explain(scenario, found, most_runs=20_000).to_dict()
     compared = scenario.with_configurations(found.candidates)
-    return illustrated(document, compared, found.runs, (found.configuration.name, "equal"))
+    return document | illustrated(compared, found.runs, (found.configuration.name, "equal"))
 
 
 @pytest.mark.slow

@@ -113,9 +113,9 @@ def test_bad_input_is_one_line(tmp_path, words, told):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"processes": "1,b"}, "--processes: '1,b' found"),
+        ({"processes": "1,b"}, "--processes is '1,b'; give whole numbers"),
         ({"sizes": "100"}, "--processes: 128 found, whole numbers of 1 to 100"),
-        ({"sizes": "100,200"}, "--sizes: 100,200 found, one size allowed"),
+        ({"sizes": "100,200"}, "--sizes is 100,200; give one size"),
         ({"sizes": "0"}, "--sizes: 0 found"),
         ({"sizes": "10000000000"}, "--sizes: 10000000000 found"),
         ({"link": Path("none.json")}, "none.json: no such file"),

@@ -6,7 +6,7 @@ import pytest
 from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.calibration import make_sweep, measure_vectors
-from simulator.calibration.kernels.apex_access import fill, sweepers
+from simulator.calibration.kernels.apexmap import fill, sweepers
 from simulator.models.memory.correction import fit_correction
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import MemoryLevel, MemoryUse
