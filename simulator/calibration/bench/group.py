@@ -146,9 +146,12 @@ class Group:
             self.tell(number, command)
         return self.answers(list(commands), limit_s=limit_s)
 
-    def ask_all(self, command: Mapping[str, Any], *, limit_s: float = LIMIT_S) -> list[dict[str, Any]]:
-        """Hand every worker the same command at once; see `ask`."""
-        return list(self.ask(dict.fromkeys(range(len(self._controls)), command), limit_s=limit_s).values())
+    def ask_all(
+        self, command: Mapping[str, Any], *, numbers: Sequence[int] | None = None, limit_s: float = LIMIT_S
+    ) -> list[dict[str, Any]]:
+        """Hand every worker, or some, the same command at once; see `ask`."""
+        asked = range(len(self._controls)) if numbers is None else numbers
+        return list(self.ask(dict.fromkeys(asked, command), limit_s=limit_s).values())
 
     def answers(self, numbers: Sequence[int], *, limit_s: float) -> dict[int, dict[str, Any]]:
         """Wait for an answer of each of these workers; see `ask`."""

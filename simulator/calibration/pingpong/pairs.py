@@ -4,11 +4,11 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -30,19 +30,12 @@ Ends = tuple[int, int]
 """File descriptors that a process writes to and reads from."""
 
 
-class Driver(Protocol):
-    """Processes that carry out samples."""
-
-    def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float) -> dict[int, dict[str, Any]]:
-        """Hand each process its command at once and wait for all answers."""
-
-
 class Pairs:
     """Pairs of processes, and the message times between them.
 
     Parameters
     ----------
-    driver
+    group
         Where commands go.
     sides
         Per pair the processes that we drive: number, number of its peer, whether it sends first.
@@ -54,14 +47,14 @@ class Pairs:
 
     def __init__(
         self,
-        driver: Driver,
+        group: Group,
         sides: Sequence[Sequence[tuple[int, int, bool]]],
         *,
         steer: bool = False,
         library: str = "",
     ) -> None:
         self.library = library
-        self._driver = driver
+        self._group = group
         self._sides = sides
         self._steer = steer
 
@@ -102,7 +95,7 @@ class Pairs:
         commands = {
             number: command | {"peer": peer, "first": first} for sides in active for number, peer, first in sides
         }
-        return self._driver.ask(commands, limit_s=SAMPLE_LIMIT_S)
+        return self._group.ask(commands, limit_s=SAMPLE_LIMIT_S)
 
 
 @contextmanager
@@ -176,38 +169,7 @@ CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends,
 """Medium -> what makes both ends."""
 
 
-# Chains, in which each process passes packets on to the next.
-
-
-class Chain:
-    """Processes in a row, joined by Unix sockets; the first and the one so many hops away play ping-pong."""
-
-    def __init__(self, group: Group, *, packet_bytes: int) -> None:
-        self._group = group
-        self._packet_bytes = packet_bytes
-
-    def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
-        """Seconds per message over as many hops as `pattern` says, half a round trip."""
-        hops = int(pattern)
-        shared = {"size_bytes": size_bytes, "rounds": rounds, "batches": batches}
-        commands: dict[int, dict[str, Any]] = {
-            0: {"do": "sample", "peer": 1, "first": True, "both": False, **shared},
-            hops: {"do": "sample", "peer": hops - 1, "first": False, "both": False, **shared},
-        }
-        for number in range(1, hops):
-            neighbours = [number - 1, number + 1]
-            commands[number] = {"do": "relay", "peers": neighbours, "packet_bytes": self._packet_bytes, **shared}
-        answers = self._group.ask(commands, limit_s=SAMPLE_LIMIT_S)
-        return float(answers[0]["wall_s"]) / rounds / 2
-
-
-@contextmanager
-def open_chain(hops: int, *, cpus: Sequence[int], packet_bytes: int) -> Iterator[Chain]:
-    """A chain of `hops + 1` processes, on the processors in turn; relays pass on packets of so many bytes."""
-    places = [cpus[number % len(cpus)] for number in range(hops + 1)]
-    joined = [(number, number + 1) for number in range(hops)]
-    with start_ends(places, "unix", joined=joined) as group:
-        yield Chain(group, packet_bytes=packet_bytes)
+# Chains of processes in a row, joined by Unix sockets: each passes packets on to the next.
 
 
 @dataclass(frozen=True)
@@ -253,8 +215,19 @@ def measure_chain(
     plan = Plan(sorted(sizes), [str(count) for count in hops], budget_s, seed)
     subject = {"what": "chain", "packet_bytes": packet_bytes, "cpus": list(cpus)}
     kept = open_store(store, plan, subject=subject, machine=machine)
-    with open_chain(max(hops), cpus=cpus, packet_bytes=packet_bytes) as chain:
-        points = tuple(measure_sizes(plan, chain.sample_s, kept, on_progress=on_progress))
+    places = [cpus[number % len(cpus)] for number in range(max(hops) + 1)]
+    with start_ends(places, "unix", joined=[(number, number + 1) for number in range(max(hops))]) as group:
+
+        def sample_s(pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
+            """Half a round trip over as many hops as the pattern says."""
+            shared = {"size_bytes": size_bytes, "rounds": rounds, "batches": batches}
+            last, ends = int(pattern), shared | {"do": "sample", "both": False}
+            commands = {0: ends | {"peer": 1, "first": True}, last: ends | {"peer": last - 1, "first": False}}
+            relays = shared | {"do": "relay", "packet_bytes": packet_bytes}
+            commands |= {number: relays | {"peers": [number - 1, number + 1]} for number in range(1, last)}
+            return float(group.ask(commands, limit_s=SAMPLE_LIMIT_S)[0]["wall_s"]) / rounds / 2
+
+        points = tuple(measure_sizes(plan, sample_s, kept, on_progress=on_progress))
     warnings = machine_warnings(machine)
     if max(hops) >= len(cpus):
         warnings.append(

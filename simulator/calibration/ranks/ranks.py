@@ -5,9 +5,9 @@ import shlex
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -97,18 +97,18 @@ class Ranks:
 
         Panels of one order share their arrays if the one with most rows is made ready first.
         """
-        answers = self._all({"do": "prepare", "name": kernel, "n": n, "rows": rows})
-        return [float(answer["wall_s"]) for answer in answers.values()]
+        answers = self._group.ask_all({"do": "prepare", "name": kernel, "n": n, "rows": rows})
+        return [float(answer["wall_s"]) for answer in answers]
 
     def measure(self, kernel: str, n: int, rows: int, *, inner: int, ranks: Sequence[int] | None = None) -> list[Usage]:
         """Run a prepared kernel `inner` times in a row, on all ranks at once (or on some), and say what it cost."""
         command = {"do": "measure", "name": kernel, "n": n, "rows": rows, "inner": inner}
-        return [Usage(**answer) for answer in self._all(command, ranks=ranks).values()]
+        return [Usage(**answer) for answer in self._group.ask_all(command, numbers=ranks)]
 
     def forget(self) -> None:
         """Free the operands of all kernels and programs."""
         self._prepared.clear()
-        self._all({"do": "forget"})
+        self._group.ask_all({"do": "forget"})
 
     def ping(self, size_bytes: int, *, peer: int) -> float:
         """Seconds for a payload from rank 0 to a peer, half of there and back.
@@ -132,7 +132,7 @@ class Ranks:
             self.forget()
         self._alike = alike
         number = self._prepared.setdefault(_key(program), len(self._prepared))
-        command = {"do": "prepare program", "program": program.to_dict(), "number": number}
+        command = {"do": "prepare program", "program": asdict(program), "number": number}
         self._group.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
 
     def run_program(
@@ -159,10 +159,11 @@ class Ranks:
             ranks are of no use.
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
-        self._all(command | {"do": "ready"}, ranks=taking_part, limit_s=limit_s)
+        self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
         with beside():
             begin = {"start": time.perf_counter() + LEAD_S}  # one clock serves all processes
-            answers = self._all(command | {"do": "run program"} | begin, ranks=taking_part, limit_s=limit_s).values()
+            run = command | {"do": "run program"} | begin
+            answers = self._group.ask_all(run, numbers=taking_part, limit_s=limit_s)
         reports = [answer["report"] for answer in answers]
         if wrong := PROGRAMS[program.name].agree(program, reports):
             raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
@@ -173,15 +174,9 @@ class Ranks:
             sum(one["pull_s"] for one in reports) / pulls if pulls else None,
         )
 
-    def _all(
-        self, command: Mapping[str, Any], *, ranks: Sequence[int] | None = None, limit_s: float = LIMIT_S
-    ) -> dict[int, dict[str, Any]]:
-        asked = range(len(self.cpus)) if ranks is None else ranks
-        return self._group.ask(dict.fromkeys(asked, command), limit_s=limit_s)
-
 
 def _key(program: RealProgram) -> str:
-    return json.dumps(program.to_dict(), sort_keys=True)
+    return json.dumps(asdict(program), sort_keys=True)
 
 
 def _joined(count: int) -> list[tuple[int, int]]:

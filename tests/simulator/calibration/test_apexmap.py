@@ -167,7 +167,7 @@ def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
         ({"max_memory": "900TiB"}, "--max-memory is 900 TiB; give 32 KiB to the "),
         ({"max_memory": "110%"}, r"--max-memory is .*; give 32 KiB to the .* available"),
         ({"max_memory": "1KiB"}, "--max-memory is 1 KiB; give 32 KiB to the"),
-        ({"max_memory": "64"}, "--max-memory: '64' found, a size"),
+        ({"max_memory": "64"}, "--max-memory: '64' is no size"),
         ({"alphas": (0.1, 1.5)}, r"--alpha is 0\.1, 1\.5; give numbers above 0 and up to 1"),
         ({"alphas": (0.0,)}, r"--alpha is 0; give numbers above 0 and up to 1"),
         ({"lengths": (0.5,)}, r"--length is 0\.5; give whole numbers of 1 or more"),
@@ -185,5 +185,5 @@ def test_bad_options(changed, found):
 
 def test_elsewhere_than_on_linux_nothing_is_measured(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Plan9")
-    with pytest.raises(CalibrationError, match="Plan9 found, measuring needs Linux"):
+    with pytest.raises(CalibrationError, match="Plan9 and measuring needs Linux"):
         sweep()

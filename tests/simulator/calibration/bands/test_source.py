@@ -52,8 +52,8 @@ def test_a_comment_and_wall_seconds_are_read(tmp_path):
         ("10,1,1\n20,1,-2\n", ":3: cpu_s is -2; give a number above 0"),
         ("10,0,1\n20,1,2\n", ":2: volume is 0; give a number above 0"),
         ("10,1,1\n", ":2: size_elements: all rows have one size; give two sizes or more"),
-        ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' found, a finite number allowed"),
-        ("10,1,\n20,1,1\n", ":2: cpu_s: an empty cell found"),
+        ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' is no finite number"),
+        ("10,1,\n20,1,1\n", ":2: cpu_s: an empty cell is no finite number"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_by_line(tmp_path, rows, found):
@@ -87,7 +87,7 @@ def test_a_budget_keeps_what_was_measured_and_says_so(method):
     "options", [{"method": "best"}, {"accuracy": 0}, {"accuracy": 2}, {"budget_s": -1}, {"budget_s": float("nan")}]
 )
 def test_options_out_of_bounds_are_refused(options):
-    with pytest.raises(ApportionError, match="method is 'best'; name one of adaptive, gbbp, grid"):
+    with pytest.raises(ApportionError, match=r" is .*; (name one of|give) "):
         build(power_table(), **options)
 
 

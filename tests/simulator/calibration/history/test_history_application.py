@@ -65,7 +65,7 @@ def test_the_budget_ends_a_run_that_outlasts_it():
         ("N=64,P=1,Q=1", {}, "grid has N, P, Q; give N and P with matmul"),
         ("N=64,P=1", {"repetitions": 0}, "repetitions is 0; give 1 or more"),
         ("N=64,P=1", {"kernel": "fast"}, "there is no kernel 'fast', only dgemm, matmul"),
-        ("N=64,P=1", {"budget": "0"}, "budget: '0' found"),
+        ("N=64,P=1", {"budget": "0"}, "budget: '0' is no duration"),
     ],
 )
 def test_what_cannot_be_recorded_here_is_refused_in_one_line(grid, options, message):
