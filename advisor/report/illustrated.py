@@ -19,6 +19,7 @@ MOST_LOADS = 3
 """Loads that are drawn; the table has all."""
 MOST_LINKS, MOST_NAMED = 6, 3
 """Kinds of links, and links of a kind that are named."""
+NO_PLATFORM = blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
 _LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
 """Of plain values, traces for instance."""
 PROBES = (8, 2**20)

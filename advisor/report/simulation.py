@@ -8,7 +8,7 @@ from typing import Any, Literal
 from advisor import wording
 from advisor.advise.ranking import gain
 from advisor.report.html import render_page
-from advisor.report.illustrated import Illustration, illustration
+from advisor.report.illustrated import NO_PLATFORM, Illustration, illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.strategies import strategies_section
 from advisor.report.timelines import timeline_section
@@ -188,7 +188,7 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
         timeline_section(drawn.timelines, simulation.application),
         _time_section(simulation),
         _changes_section(simulation),
-        drawn.platform,
+        drawn.platform or NO_PLATFORM,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
     return blocks.Page(
