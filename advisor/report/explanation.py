@@ -1,10 +1,13 @@
 """The explanation of an advice: why, where it switches, what it is sensitive to, where its doubt comes from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from advisor import wording
 from advisor.advise.explanation import Reasons, Sensitivity, Switches
+from advisor.advise.explanation.doubt_sources import UNEXPLAINED as REST
+from advisor.advise.explanation.doubt_sources import UNSTATED, Share
+from advisor.advise.explanation.next_measurement import Candidate
 from advisor.advise.explanation.switch_points import Side
 from advisor.results import Compared, Described
 from advisor.wording import percent
@@ -20,10 +23,6 @@ LEAST_GAIN = 1.005
 """Ratio below which two strategies are as good as equal."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
-REST = "interactions and noise"
-"""What no source explains alone."""
-UNSTATED = "as stated"
-"""The cause of a doubt that its model or entry does not divide."""
 NOT_DOUBTED = "none of the models states a doubt"
 NO_DOUBT = "Nothing is doubted: no model of this scenario says what measuring left unknown."
 MOST_SOURCES = 8
@@ -32,19 +31,10 @@ NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 
 @dataclass(frozen=True)
-class Source:
-    """What one source explains of a variance over truths."""
-
-    source: str
-    share: float
-    causes: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class Sources:
     """Sources, the one that explains most first."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[Share, ...]
 
 
 @dataclass(frozen=True)
@@ -53,16 +43,6 @@ class Doubt:
 
     makespan: Sources | None
     gain: Sources | None
-
-
-@dataclass(frozen=True)
-class Measurable:
-    """What measuring one source is expected to bring."""
-
-    source: str
-    seconds: float
-    reduction: float
-    reduction_per_s: float
 
 
 @dataclass(frozen=True)
@@ -75,7 +55,7 @@ class Next:
     expected_loss: float | None
     expected_loss_after: float | None
     doubted: bool
-    ranked: tuple[Measurable, ...]
+    ranked: tuple[Candidate, ...]
     unstated: tuple[str, ...]
 
 
@@ -154,7 +134,7 @@ def _why(found: Explained) -> Iterator[blocks.Block]:
         for one in why.limits
         if max(one.path_share, one.computes_last) >= LEAST_WAIT
     ]
-    note = f"PEs in use spend {_time_spent(why, 'of their time ')}."
+    note = f"PEs in use spend {_time_spent(why)}."
     limiting = blocks.table(
         "PEs that limit, over replications", ["PE", "of the critical path", "computes last in"], limits[:12], note=note
     )
@@ -174,8 +154,8 @@ def _why(found: Explained) -> Iterator[blocks.Block]:
         yield blocks.Text("Sharing domains that bind: " + "; ".join(bound) + ".")
 
 
-def _time_spent(why: Reasons, of: str) -> str:
-    spent = f"{percent(why.computing)} {of}computing, {percent(why.waiting)} in messages and waiting"
+def _time_spent(why: Reasons) -> str:
+    spent = f"{percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and waiting"
     return f"{spent}, {percent(why.idle)} done early"
 
 
@@ -316,7 +296,7 @@ def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str
     for place, one in enumerate(limits[:MOST_LIMITS]):
         how = f"{one.pe} {'limits' if place == 0 else 'next'}: its computing is {percent(one.path_share)}"
         yield f"  {how} of the critical path; it computes last in {percent(one.computes_last)} of {over}"
-    yield f"  PEs in use: {_time_spent(why, 'of their time ')}"
+    yield f"  PEs in use: {_time_spent(why)}"
     predicted = None if compared.best is None else compared.best.predicted.mean
     waits = [one for one in why.waits if one.seconds >= LEAST_WAIT * (predicted or 0.0)]
     for wait in waits[:MOST_LIMITS]:
@@ -396,7 +376,7 @@ def next_rows(found: Explained) -> list[list[str]]:
             one.source,
             wording.duration(one.seconds),
             percent(max(0.0, (asked.expected_loss or 0.0) - one.reduction), 2),
-            percent(one.reduction_per_s, 3),
+            percent(one.per_second, 3),
         ]
         for one in (() if asked is None else asked.ranked[:MOST_SOURCES])
         if asked is not None
@@ -435,7 +415,7 @@ def again_lines(found: Explained) -> list[str]:
     return [*lines, f"  in the scenario: {', '.join(changes)}"]
 
 
-def _column(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
+def _column(sources: Sequence[Share], names: Sequence[str]) -> list[str]:
     """Shares of some sources and of the rest in whole percent that add up to 100."""
     shares = {one.source: one.share for one in sources}
     some = [shares.get(name, 0.0) for name in names]
@@ -451,7 +431,7 @@ def whole_percents(shares: Sequence[float]) -> list[int]:
     return floors
 
 
-def _causes(one: Source) -> str:
+def _causes(one: Share) -> str:
     parts = sorted(one.causes.items(), key=lambda item: -item[1])
     return ", ".join(f"{cause} {_whole(share)}" for cause, share in parts if cause != UNSTATED and share >= 0.005)
 

@@ -120,7 +120,7 @@ def jobs_page(ran: RanJobs) -> blocks.Page:
         ),
         settings=f"engine {ran.engine or wording.NOTHING}",
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
-        **head(ran),
+        **head(ran.command, ran.warnings, ran.provenance),
     )
 
 

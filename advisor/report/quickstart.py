@@ -162,7 +162,7 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
         host=(machine.host if machine is not None else "") or "this machine",
         settings=_settings(result),
         key_figures=_key_figures(result),
-        **head(result),
+        **head(result.command, result.warnings, result.provenance),
     )
 
 

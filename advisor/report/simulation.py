@@ -8,7 +8,7 @@ from typing import Any, Literal
 from advisor import wording
 from advisor.advise.ranking import gain
 from advisor.report.html import render_page
-from advisor.report.illustrated import Illustration, illustration, platform_section
+from advisor.report.illustrated import Illustration, illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.strategies import strategies_section
 from advisor.report.timelines import timeline_section
@@ -188,7 +188,7 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
         timeline_section(drawn.timelines, simulation.application),
         _time_section(simulation),
         _changes_section(simulation),
-        platform_section(drawn.platform),
+        drawn.platform,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
     return blocks.Page(
@@ -196,7 +196,7 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
         answer=_answer(shown.compared),
         sections=tuple(section for section in sections if section is not None),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
-        **head(simulation),
+        **head(simulation.command, simulation.warnings, simulation.provenance),
     )
 
 

@@ -26,7 +26,7 @@ def verification_page(verified: Verified) -> blocks.Page:
         host=machine.host if machine is not None else "",
         settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
         key_figures=_key_figures(verified),
-        **head(verified),
+        **head(verified.command, verified.warnings, verified.provenance),
     )
 
 

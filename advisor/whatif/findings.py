@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.pareto import front
+from advisor.advise.ranking import Gain
 from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import advised
 from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
@@ -30,17 +31,6 @@ class Configured:
     makespan_s: Described
     difference_s: Ends | None
     gain: Ends | None
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How many times faster a point is than the base, with its interval."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    probability: float | None
-    """Share of replications in which the point is faster; None of one that was drawn."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +219,7 @@ class Findings:
     def by_gain(self) -> list[PointFound]:
         """Points with a gain, the fastest first; of equal ones those with the fewest changes."""
         some = [one for one in self.points if one.gain is not None]
-        return _sorted(some, [-(one.gain.mean or 0.0) for one in some if one.gain is not None])
+        return _sorted(some, [-one.gain.mean for one in some if one.gain is not None])
 
 
 # What one field does by itself: where more of it gains nothing any more, and percent of makespan per percent of it.
@@ -598,7 +588,7 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
         wins = None
         if outcomes.deterministic or base_s.size > 1:
             wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
-        judged = Gain(gain.mean, gain.low, gain.high, wins)
+        judged = Gain(gain.mean or 0.0, gain.low, gain.high, wins)
         found[number] = replace(found[number], gain=judged, together=together, difference_s=difference)
     return _with_configurations(found, outcomes), comparisons
 

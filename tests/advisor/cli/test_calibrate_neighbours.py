@@ -60,7 +60,10 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
             ["--replay", "good.csv", "--cache", "L3"],
             "--cache: 'L3' is no NAME=SIZE, such as L3=32MiB",
         ),
-        (["--replay", "good.csv", "--cache", "L3=x"], "--cache L3: 'x' found"),
+        (
+            ["--replay", "good.csv", "--cache", "L3=x"],
+            "--cache L3: 'x' is no size; write one such as 64KiB, 4MiB or 1GB",
+        ),
         (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
         (["--kernel", "nothing"], "there is no kernel 'nothing'"),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),

@@ -100,8 +100,11 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
         (["--between", "pigeons"], "--between is 'pigeons'; name one of processes, tcp, mpi"),
         (["--between", "processes", "--medium", "tcp"], "--medium is 'tcp'; name unix or pipe"),
         (["--between", "processes", "--max-bytes", "0B"], "--max-bytes is 0 B; give 64 B to 1 GiB"),
-        (["--between", "processes", "--max-bytes", "12"], "--max-bytes: '12' found, a size such as"),
-        (["--between", "processes", "--budget", "0s"], "--budget: '0s' found"),
+        (
+            ["--between", "processes", "--max-bytes", "12"],
+            "--max-bytes: '12' is no size; write one such as 64KiB, 4MiB or 1GB",
+        ),
+        (["--between", "processes", "--budget", "0s"], "--budget: '0s' is not above zero; write a duration that is"),
         (
             ["--between", "processes", "--hosts", "a,b"],
             "--hosts has no effect with --between processes: leave it out, or use it with --between tcp",
@@ -127,7 +130,11 @@ def test_what_cannot_be_measured_is_told_in_one_line(capsys, arguments, found):
 @pytest.mark.usefixtures("quick")
 def test_hosts_that_cannot_be_reached(capsys, monkeypatch):
     monkeypatch.setenv("APPORTION_TOKEN", "x")
-    refused(capsys, ["--between", "tcp", "--connect", "a"], "--connect: 'a' found, HOST:PORT")
+    refused(
+        capsys,
+        ["--between", "tcp", "--connect", "a"],
+        "--connect is 'a'; give HOST:PORT, such as node2:4711 or [::1]:4711",
+    )
     refused(capsys, ["--between", "tcp", "--connect", "127.0.0.1:1"], "127.0.0.1:1 does not answer")
 
 

@@ -34,7 +34,7 @@ def test_sizes_are_powers_of_two_and_the_middle_between_them():
 
 @pytest.mark.parametrize("most", [0, -1, 2**40])
 def test_sizes_out_of_bounds_are_refused(most):
-    with pytest.raises(ScenarioError, match="largest message is .* bytes; give 1 to 1073741824"):
+    with pytest.raises(ScenarioError, match=r"largest message is .* bytes; give 1 to 1073741824"):
         message_sizes(most)
 
 

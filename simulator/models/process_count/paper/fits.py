@@ -90,7 +90,7 @@ class Configurations:
 
 
 def configurations(runs: AllocationRuns, regimes: MemoryRegimes | None) -> Configurations:
-    """Take the runs in which one kind takes part, and order them; by parts if all of them tell theirs."""
+    """Take the runs in which one kind takes part, and order them; by parts if all of them have theirs."""
     used = runs.allocations[..., 1] > 0
     rows = np.flatnonzero(used.sum(axis=1) == 1)
     kind = used[rows].argmax(axis=1)
@@ -134,7 +134,7 @@ LEAST_PROCESS_COUNTS = 3
 POWERS = 4
 UPPER = np.triu(np.ones((3, 3)))
 DEPENDENT = 1e-10
-"""A column with a smaller rest beside the columns before it, relative to its length, adds nothing and gets 0."""
+"""A column with a smaller rest given the columns before it, relative to its length, adds nothing and gets 0."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _fit_processes(
         mask &= np.repeat(modelled, runs.stop - runs.start)[rows]
     curve = (reference[..., np.newaxis, :] @ powers(runs.size[rows], scale).transpose(0, 2, 1))[..., 0, :]
     p = runs.processes[rows]
-    # The times stand beside the columns, so that triangularising gives their factors too without forming Q.
+    # The times stand next to the columns, so that triangularising gives their factors too without forming Q.
     design = np.zeros((*curve.shape, 4))
     design[..., 0] = mask
     design[..., 1] = curve * (mask / p)
@@ -327,7 +327,7 @@ def fit_compositions(
 ) -> tuple[Composition, ...]:
     """Fill in the P-T models of kinds that have none, in `roles`.
 
-    The factors are given, or fitted by least squares: in mixed runs that tell both kinds' parts at the same m, else in
+    The factors are given, or fitted by least squares: in mixed runs that have both kinds' parts at the same m, else in
     runs of either kind alone with the same N, PEs and m. The source is the kind with the most such runs.
 
     Parameters
@@ -499,7 +499,7 @@ ALONE, BY_P, BY_1_P, CONSTANT, ROLES = 0, 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class Options:
-    """What a fit takes beside the runs."""
+    """What a fit takes besides the runs."""
 
     compose: Mapping[str, Composed]
     regimes: MemoryRegimes | None

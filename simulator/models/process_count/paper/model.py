@@ -214,7 +214,7 @@ class PaperModel:
         return Estimates(level, mean, low, mean + half, self._warn(size, allocations, mean))
 
     def members(self, size: float, allocations: Ints) -> Floats:
-        """Models of the runs with noise drawn anew, as seconds of shape (member, n)."""
+        """Models of the runs with other draws of noise, as seconds of shape (member, n)."""
         return np.concatenate(
             [
                 self._makespans(self._member_curves, size, allocations[start : start + CHUNK])

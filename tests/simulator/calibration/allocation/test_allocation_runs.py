@@ -281,7 +281,7 @@ class TestReading:
 
     @pytest.mark.parametrize("text", ["took 1e999 s", "took -1 s", "took x s"])
     def test_what_is_no_time_is_refused(self, text):
-        with pytest.raises(CalibrationError, match="'1e999' is no time in seconds"):
+        with pytest.raises(CalibrationError, match="is no time in seconds"):
             make_reader("took (.*) s", None).read(text, wall_s=9, kinds=["a"])
 
     def test_hpl_tells_computation_and_communication_of_a_kind_that_runs_alone(self):

@@ -24,7 +24,7 @@ def shell(code):
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_every_subject_is_a_module_of_ours_that_sets_up_jobs(subject):
-    assert callable(importlib.import_module(SUBJECTS[subject]).jobs)
+    assert callable(importlib.import_module(f"simulator.{SUBJECTS[subject]}").jobs)
 
 
 @pytest.mark.parametrize(("subject", "uses"), [("load", "bisect"), ("command", "psutil")])
