@@ -56,7 +56,7 @@ from simulator.calibration import (
 
 REPLICATIONS = 200
 MEASURE, SPEEDS, LINK = 0.42, 0.29, 0.05
-"""Shares of the budget, beside that of the real runs: all measuring but of messages, of it speeds, and messages."""
+"""Shares of the budget, apart from real runs: all measuring but of messages, of it speeds, and messages."""
 NEIGHBOURS, LEAST_NEIGHBOURS_S = 0.1, 6.0
 """Share of the budget for what PEs lose to each other, and the seconds that it takes at least."""
 TRACE = "on-off-1-2.csv"

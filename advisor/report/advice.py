@@ -11,7 +11,7 @@ from advisor.report.explanation import (
     doubt_sentence,
     explanation_section,
 )
-from advisor.report.illustrated import Illustration
+from advisor.report.illustrated import NO_PLATFORM, Illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.strategies import (
     TOP,
@@ -70,7 +70,7 @@ def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
         doubt_section(advice.explained),
         explanation_section(compared, advice.explained),
         ranking_section(compared, advice.pareto),
-        *([] if drawn.platform is None else [drawn.platform]),
+        drawn.platform or NO_PLATFORM,
         origin,
     )
 

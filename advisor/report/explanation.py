@@ -178,10 +178,10 @@ def _sensitivity(compared: Compared, found: Explained, effort: Effort) -> Iterat
     note = "Regret: what this advice takes longer than the best found for the changed value. " + (
         f"Of the unchanged scenario on these draws: {percent(least, 2)}." if least else ""
     )
-    told = _sensitivity_table(found, len(found.sensitivity), "Sensitivity: change of the makespan", note)
+    said = _sensitivity_table(found, len(found.sensitivity), "Sensitivity: change of the makespan", note)
     level = wording.level_text(compared.drawn.held)
     caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
-    yield blocks.SideBySide(blocks.Figure(drawn, caption), (told,))
+    yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
 
 
 def _sensitivity_table(found: Explained, most: int, caption: str, note: str) -> blocks.Table:
@@ -219,10 +219,10 @@ def _spent(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
     if effort is None:
         return
     runs = f"{effort.simulated_runs} simulated runs of {wording.counted(effort.replications, 'replication')} each"
-    told = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
-    told += f" {better}." if (better := _better(effort)) else ""
-    told += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
-    yield blocks.Text(told, quiet=True)
+    said = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
+    said += f" {better}." if (better := _better(effort)) else ""
+    said += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
+    yield blocks.Text(said, quiet=True)
 
 
 def _better(effort: Effort) -> str:
@@ -245,8 +245,8 @@ def _doubt(found: Explained) -> Iterator[blocks.Block]:
         yield blocks.Text(". ".join(line.strip() for line in lines) + ".")
     if found.doubt is None:
         return
-    if told := doubt_sentence(found):
-        yield blocks.Text(f"{told}.")
+    if said := doubt_sentence(found):
+        yield blocks.Text(f"{said}.")
     note = "Shares of the variance over truths; what sources do only together, and noise, is no source's."
     yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found), note=note)
     if rows := next_rows(found):
@@ -285,8 +285,8 @@ def explanation_text(compared: Compared, found: Explained) -> Iterator[blocks.Bl
     yield blocks.table("\n".join(lines), NEXT_HEAD, rows) if len(rows) > 1 else blocks.Listing("\n".join(lines))
     yield blocks.Text(_better(effort))
     runs = f"{effort.simulated_runs} simulated runs of at most {effort.most_runs}"
-    told = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
-    yield blocks.Listing(f"{told}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else told)
+    said = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
+    yield blocks.Listing(f"{said}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else said)
 
 
 def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str]:
@@ -341,19 +341,19 @@ def doubt_sentence(found: Explained) -> str:
         return ""
     most, asked = found.doubt.makespan.sources[0], found.measure_next
     parts = _causes(most)
-    told = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
+    said = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
     if asked is None or asked.measure is None:
-        return f"{told}; no measurement is expected to save much"
+        return f"{said}; no measurement is expected to save much"
     again = "it" if asked.measure == most.source else asked.measure
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
     saved = f"is expected to reduce the expected loss from {before} to {after}"
-    return f"{told}; measuring {again} again for {wording.duration(asked.seconds)} {saved}"
+    return f"{said}; measuring {again} again for {wording.duration(asked.seconds)} {saved}"
 
 
 def losses(before: float | None, after: float | None) -> tuple[str, str]:
     """Two expected losses with as many decimals as they need to differ."""
-    told = [(percent(before, decimals), percent(after, decimals)) for decimals in (1, 2)]
-    return next((pair for pair in told if pair[0] != pair[1]), told[-1])
+    said = [(percent(before, decimals), percent(after, decimals)) for decimals in (1, 2)]
+    return next((pair for pair in said if pair[0] != pair[1]), said[-1])
 
 
 def share_rows(found: Explained) -> list[list[str]]:
@@ -393,8 +393,8 @@ def next_lines(found: Explained) -> list[str]:
         few = "one truth tells nothing of doubt; ask for more replications" if asked.doubted else NOT_DOUBTED
         return [f"Measure next: nothing; {'no measurement is expected to save much' if asked.ranked else few}", *more]
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
-    told = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"
-    return [f"{told}; expected loss {before} now, {after} then", asked.command, *more]
+    said = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"
+    return [f"{said}; expected loss {before} now, {after} then", asked.command, *more]
 
 
 def again_lines(found: Explained) -> list[str]:
@@ -462,8 +462,8 @@ def change_text(
     if low is None or high is None or round(low, decimals + 2) == round(high, decimals + 2):
         text, zero = f"{-100 * share if less else 100 * share:+.{decimals}f}", f"{0:.{decimals}f}"
         return f"{zero if text[1:] == zero else text} %"
-    told = (-share, -high, -low) if less else (share, low, high)
-    return units.show_interval(*told, unit="%", signed=True)
+    said = (-share, -high, -low) if less else (share, low, high)
+    return units.show_interval(*said, unit="%", signed=True)
 
 
 def gain_text(side: Side) -> str:

@@ -19,6 +19,7 @@ MOST_LOADS = 3
 """Loads that are drawn; the table has all."""
 MOST_LINKS, MOST_NAMED = 6, 3
 """Kinds of links, and links of a kind that are named."""
+NO_PLATFORM = blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
 _LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
 """Of plain values, traces for instance."""
 PROBES = (8, 2**20)
@@ -112,8 +113,8 @@ def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
         for kind, pe in zip(kinds, first, strict=True)
     ]
     caption = f"Kinds of PEs; speed of {kernel}" if kernel else "Kinds of PEs"
-    told = blocks.table(caption, ["like", "PEs", "cores", "speed of a core", "load (rule)"], rows)
-    facts = told, _network_facts(scenario.platform.network)
+    said = blocks.table(caption, ["like", "PEs", "cores", "speed of a core", "load (rule)"], rows)
+    facts = said, _network_facts(scenario.platform.network)
     if curves and (drawn := plots.speed_bands_svg(curves, unit="units/s")):
         caption = (
             "Speed bands that were assumed, over problem size. Each replication draws where in its band a PE runs."
@@ -153,10 +154,10 @@ def _load_blocks(pe: PE, name: str) -> Iterator[blocks.Block]:
     trace = Trace(load.trace.times_s.tolist(), load.trace.values.tolist(), float(load.trace.end_s))
     drawn = plots.load_svg({"pe": pe.name, "rule": load.rule, "trace": documents.to_dict(trace)}, name=name)
     if drawn:
-        told = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."
+        said = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."
         what = "Mean share left to us" if load.rule == "given" else "Mean competing processes"
         facts = blocks.pairs({"On": pe.name, "Rule": RULES.get(load.rule, load.rule), what: _mean_load(load)})
-        yield blocks.SideBySide(blocks.Figure(drawn, told), (facts,))
+        yield blocks.SideBySide(blocks.Figure(drawn, said), (facts,))
 
 
 def _network_facts(network: Any) -> blocks.Pairs:
@@ -174,7 +175,7 @@ def _network_facts(network: Any) -> blocks.Pairs:
     found["Sent without waiting"] = f"up to {wording.size_text(eager)}" if eager else ""
     for place, ((latency_s, bandwidth, shared), names) in enumerate(list(alike.items())[:MOST_LINKS]):
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        told = f"{', '.join(names[:MOST_NAMED])}{more}: {wording.duration(latency_s)}, "
-        told += units.show_rate(8 * bandwidth, "bit/s") + (", both directions together" if shared else "")
-        found["Links" if place == 0 else f"Links ({place + 1})"] = told
+        said = f"{', '.join(names[:MOST_NAMED])}{more}: {wording.duration(latency_s)}, "
+        said += units.show_rate(8 * bandwidth, "bit/s") + (", both directions together" if shared else "")
+        found["Links" if place == 0 else f"Links ({place + 1})"] = said
     return blocks.pairs(found)

@@ -56,9 +56,9 @@ class AlternativeFacts:
     @property
     def setting(self) -> dict[str, str]:
         """Everything that it says of itself, in words."""
-        told = {name.replace("_", " "): str(word) for name, word in self.policy.items()}
-        told |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform}
-        return {name: word for name, word in told.items() if word}
+        said = {name.replace("_", " "): str(word) for name, word in self.policy.items()}
+        said |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform}
+        return {name: word for name, word in said.items() if word}
 
 
 @dataclass(frozen=True)
@@ -353,17 +353,17 @@ def _asked_section(found: Comparison) -> blocks.Section:
 
 def _settings(alternatives: Sequence[AlternativeFacts]) -> Iterator[blocks.Block]:
     """What is the same in all alternatives, and a table of what is not."""
-    told = [one.setting for one in alternatives]
-    if not told:
+    said = [one.setting for one in alternatives]
+    if not said:
         return
-    fields = list(dict.fromkeys(name for one in told for name in one))
-    differing = [name for name in fields if len({one.get(name) for one in told}) > 1]
-    same = ", ".join(f"{name} {told[0][name]}" for name in fields if name not in differing)
+    fields = list(dict.fromkeys(name for one in said for name in one))
+    differing = [name for name in fields if len({one.get(name) for one in said}) > 1]
+    same = ", ".join(f"{name} {said[0][name]}" for name in fields if name not in differing)
     yield blocks.pairs({"The same in all": same})
     if differing:
         rows = [
             [one.name, *(setting.get(name, wording.NOTHING) for name in differing)]
-            for one, setting in zip(alternatives, told, strict=True)
+            for one, setting in zip(alternatives, said, strict=True)
         ]
         yield blocks.table("What is not", ["alternative", *differing], rows, text_columns=1 + len(differing))
 
@@ -434,8 +434,8 @@ def _changes_table(found: Changes, changes: Sequence[Change], level: float, bett
 
 def _changes_note(found: Changes, level: float) -> str:
     bound = " A bound is what nobody can have; it shows what better estimates could give at most."
-    told = _how_judged(level) + (bound if any(one.kind == BOUND for one in found.candidates) else "")
-    return told + (f" Not told apart from what pays most: {', '.join(found.ties)}." if found.ties else "")
+    said = _how_judged(level) + (bound if any(one.kind == BOUND for one in found.candidates) else "")
+    return said + (f" Not told apart from what pays most: {', '.join(found.ties)}." if found.ties else "")
 
 
 # Words of differences
@@ -594,9 +594,9 @@ def _save(
     files.write_text(folder / "draws.csv", files.csv_lines(_draw_rows(found)))
     files.write_json(folder / name, document)
     files.write_text(folder / "report.html", text)
-    told = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
-    told |= {key: about[key] for key in ("stream", "draws", "replications")}
-    files.write_json(folder / "manifest.json", told | {"files": [name, "draws.csv", "report.html"]})
+    said = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
+    said |= {key: about[key] for key in ("stream", "draws", "replications")}
+    files.write_json(folder / "manifest.json", said | {"files": [name, "draws.csv", "report.html"]})
 
 
 def _draw_rows(found: Compared) -> list[tuple[object, ...]]:

@@ -35,7 +35,7 @@ def provenance_section(
 def timeless_section(origin: Provenance) -> blocks.Section:
     """The same without times and dates, so that a resumed run writes the same page."""
     said = (
-        "When it was made, and how long it took, is in manifest.json beside this page: the page itself holds no time, "
+        "When it was made, and how long it took, is in manifest.json next to this page: the page itself holds no time, "
         "so that a run that was interrupted and resumed writes it to the byte."
     )
     return blocks.Section(

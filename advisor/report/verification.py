@@ -64,9 +64,7 @@ def verification_section(
     drawn = plots.verification_svg(documents.to_dict(entries))
     if not drawn:
         return blocks.Section("verification", heading, (blocks.Text("No real run has checked the prediction."),))
-    caption = (
-        "Real runs on this machine with the load on, every repetition shown, beside what was predicted before them."
-    )
+    caption = "Real runs on this machine with the load on, every repetition shown, and what was predicted before them."
     held = [] if coverage is None else wording.held_lines(coverage, level)
     said = (blocks.Text(f"{'. '.join(held)}. {wording.HELD_NOTE}"),) if held else ()
     shown = blocks.SideBySide(blocks.Figure(drawn, caption), (_table(entries, recommended, level), *said))

@@ -1,4 +1,4 @@
-"""Advice put to the test: the recommended configuration and the others really run here, beside what was predicted."""
+"""Advice put to the test: the recommended configuration and the others really run here, and what was predicted."""
 
 import json
 from collections import Counter
@@ -61,7 +61,7 @@ SLOWEST = 20.0
 LEAST_LIMIT_S = 10.0
 """No run is stopped before."""
 MATTERS = 0.01
-"""Share of the makespan from which on a wrong time of a pull is told."""
+"""Share of the makespan from which on a wrong time of a pull is named."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Verified:
 
 
 def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]) -> Verified:
-    """Run every configuration for real, interleaved, beside the scenario's loads, and compare with the prediction.
+    """Run every configuration for real, interleaved, with the scenario's loads on, and compare with the prediction.
 
     What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
 
@@ -347,7 +347,7 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
                 found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
         except (ScenarioError, AttributeError, LookupError, TypeError, ValueError):
             if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
-                raise ScenarioError(f"{kept}:{number}: no run found, a file that verify wrote allowed") from None
+                raise ScenarioError(f"{kept}:{number}: this is no run; name a file that verify wrote") from None
     whole = 0
     while all((name, whole) in found for name in names):
         whole += 1
@@ -489,8 +489,8 @@ def comparisons(
     bands, left = _bands(scenario), _left(scenario, verification) if command is None else None
     found = []
     for configuration, error in zip(scenario.configurations, errors, strict=True):
-        told, measured_s = described[configuration.name], verification.measured_s[configuration.name]
-        low, high, run_low, run_high = _ends(told, runs)
+        said, measured_s = described[configuration.name], verification.measured_s[configuration.name]
+        low, high, run_low, run_high = _ends(said, runs)
         inside = None
         if run_low is not None and run_high is not None:
             inside = int(np.sum((measured_s >= run_low) & (measured_s <= run_high)))
@@ -502,7 +502,7 @@ def comparisons(
                 version=_version(scenario, bands),
                 case=configuration.name,
                 level=level,
-                predicted_s=told["mean"],
+                predicted_s=said["mean"],
                 low_s=low,
                 high_s=high,
                 runs=int(measured_s.size),
@@ -530,11 +530,11 @@ def median_ratio(samples: Floats, truths: NDArray[np.int64] | None) -> float:
     return float(np.median(samples / means[truths]))
 
 
-def _ends(told: dict[str, float | None], runs: RunSet) -> tuple[float | None, ...]:
+def _ends(said: dict[str, float | None], runs: RunSet) -> tuple[float | None, ...]:
     """The intervals of the mean and of one run; None where they have no width, since nothing is drawn."""
     found: list[float | None] = []
     for names in (("low", "high"), ("run_low", "run_high")):
-        low, high = (told[name] for name in names)
+        low, high = (said[name] for name in names)
         wide = low is not None and high is not None and low < high and not runs.deterministic
         found += [max(low or 0.0, 0.0), high] if wide else [None, None]
     return tuple(found)

@@ -310,7 +310,7 @@ def elasticity(line: Line, outcomes: Outcomes) -> Elasticity | None:
     """Percent of makespan per percent of the field, each with its interval; None without two positive numbers.
 
     That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the
-    scenario has, between values a tenth or more beside it, or over the whole line if it is not on it.
+    scenario has, between values that differ from it by a tenth or more, or over the whole line if it is not on it.
     """
     some = [
         (stop, point)
@@ -352,11 +352,11 @@ def by_size(found: Sequence[Elasticity]) -> list[Elasticity]:
     return [found[place] for place in ties.in_order(size, floor=ties.SAME)]
 
 
-# Changes together: whether they gain what their single gains promise, and what the points cost beside it.
+# Changes together: whether they gain what their single gains promise, and what the points cost.
 
 
 MOST_INTERACTIONS = 20
-"""Combinations that are told, those that differ most from the product of their single gains."""
+"""Combinations that are listed, those that differ most from the product of their single gains."""
 
 
 def interactions(
@@ -461,7 +461,7 @@ def _changes_nothing(plan: Plan, change: str) -> bool:
 
 
 MOST_WARNINGS = 12
-"""Lines of warnings that are told."""
+"""Lines of warnings that are listed."""
 MARGIN = 0.01
 """A point so near to the best is as good as it."""
 
@@ -621,8 +621,8 @@ def _with_configurations(points: Sequence[PointFound], outcomes: Outcomes) -> li
         times = outcomes.makespans_s[:, place]
         numbers = [number for number in range(1, len(points)) if not np.isnan(times[[0, number], 0]).any()]
         if numbers:
-            told = gains(times[0], times[numbers], **outcomes.how)
-            over |= {(number, name): gain for number, gain in zip(numbers, told, strict=True)}
+            said = gains(times[0], times[numbers], **outcomes.how)
+            over |= {(number, name): gain for number, gain in zip(numbers, said, strict=True)}
     return [
         replace(
             one,
