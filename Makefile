@@ -14,7 +14,7 @@ SHARED := -n logical --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test cores coverage lint verify bench versions clean lock
+.PHONY: help demo test cores coverage lint kernels verify bench versions clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -22,8 +22,12 @@ help:  ## list the targets
 demo: $(VENV)/.ok  ## set up, then the whole loop on this machine, in about two minutes
 	@$(BIN)/apportion quickstart
 
-test: lint  ## set up, then lint, types and all tests but the slow ones
+test: $(VENV)/.ok  ## set up, then lint, types and all tests but the slow ones
+	@$(MAKE) --no-print-directory -j2 lint kernels
 	@$(PYTEST) $(SHARED)
+
+kernels: $(VENV)/.ok
+	@$(BIN)/python -m tests.support.kernels
 
 cores: $(VENV)/.ok  ## the tests of models and choices as other processors compute: three core types of OpenBLAS
 	@$(BIN)/python -m tests.core_types

@@ -1,4 +1,4 @@
-"""What results are told in: how numbers are written, and the sentences that page and terminal have in common."""
+"""The words of results: how numbers are written, and the sentences that page and terminal have in common."""
 
 import math
 from collections.abc import Mapping, Sequence

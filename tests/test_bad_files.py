@@ -39,21 +39,25 @@ def written(path, data):
 @pytest.mark.parametrize(
     ("name", "data", "line"),
     [
-        ("empty.yaml", b"", ":1:1: an empty file found, a scenario allowed"),
-        ("blank.yaml", b" \n\n# nothing\n", ":1:1: an empty file found, a scenario allowed"),
-        ("null.yaml", b"~\n", ":1:1: top level: None found, fields with names allowed"),
+        ("empty.yaml", b"", ":1:1: the file is empty; write a scenario"),
+        ("blank.yaml", b" \n\n# nothing\n", ":1:1: the file is empty; write a scenario"),
+        ("null.yaml", b"~\n", ":1:1: top level: None has no fields; give fields with names"),
         ("empty.toml", b"", ": format: missing"),
-        ("binary.yaml", b"\x7fELF\x02\x01\x00", ":1:1: character 0x007f found, YAML allowed"),
-        ("zeros.yaml", b"format: 1\nseed: \x00\x00", ":2:7: character 0x0000 found, YAML allowed"),
-        ("latin.yaml", "format: 1\n# é".encode("latin-1"), ":2:3: byte 0xe9 found, UTF-8 text allowed"),
-        ("utf16.yaml", GOOD.encode("utf-16"), ":1:1: byte 0xff found, UTF-8 text allowed"),
-        ("tab.yaml", b"a:\n\t- 2\n", ":2:1: found character '\\t' that cannot start any token, YAML allowed"),
-        ("text.yaml", b"Dear all,\n", ":1:1: top level: 'Dear all,' found, fields with names allowed"),
-        ("number.yaml", b"7", ":1:1: top level: 7 found, fields with names allowed"),
-        ("deep.yaml", b"[" * 200_000, ":1:52: more than 50 levels found, fewer allowed"),
-        ("deep.toml", b"a = " + b"[" * 60 + b"]" * 60, ": more than 50 levels found, fewer allowed"),
-        ("deeper.toml", b"a = " + b"[" * 100_000, ":1:1: more than 50 levels found, fewer allowed"),
-        ("open.json", b'{"format": 1', ":2:1: did not find expected ',' or '}', YAML allowed"),
+        ("binary.yaml", b"\x7fELF\x02\x01\x00", ":1:1: the character 0x007f cannot stand in YAML; take it out"),
+        ("zeros.yaml", b"format: 1\nseed: \x00\x00", ":2:7: the character 0x0000 cannot stand in YAML; take it out"),
+        (
+            "latin.yaml",
+            "format: 1\n# é".encode("latin-1"),
+            ":2:3: byte 0xe9 is no text in UTF-8; save the file as that",
+        ),
+        ("utf16.yaml", GOOD.encode("utf-16"), ":1:1: byte 0xff is no text in UTF-8; save the file as that"),
+        ("tab.yaml", b"a:\n\t- 2\n", ":2:1: this is no YAML: found character '\\t' that cannot start any token"),
+        ("text.yaml", b"Dear all,\n", ":1:1: top level: 'Dear all,' has no fields; give fields with names"),
+        ("number.yaml", b"7", ":1:1: top level: 7 has no fields; give fields with names"),
+        ("deep.yaml", b"[" * 200_000, ":1:52: this lies more than 50 levels deep; write fewer levels"),
+        ("deep.toml", b"a = " + b"[" * 60 + b"]" * 60, ": this lies more than 50 levels deep; write fewer levels"),
+        ("deeper.toml", b"a = " + b"[" * 100_000, ":1:1: the file has more than 50 levels; write fewer"),
+        ("open.json", b'{"format": 1', ":2:1: this is no YAML: did not find expected ',' or '}'"),
     ],
 )
 def test_a_file_that_is_no_scenario_is_one_line(capsys, tmp_path, name, data, line):
@@ -83,7 +87,7 @@ def test_devices_and_pipes_are_not_waited_for(capsys, tmp_path):
     watch.start()
     try:
         for path in (Path("/dev/zero"), Path("/dev/null"), tmp_path / "pipe.yaml"):
-            assert refused(capsys, path) == ": a device or pipe found, a file allowed"
+            assert refused(capsys, path) == ": this is a device or a pipe; name a file"
     finally:
         watch.cancel()
     good = tmp_path / "trace.yaml"
@@ -116,7 +120,7 @@ def test_a_file_of_100_mb_is_refused_by_its_size_alone(capsys, tmp_path, name):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert line == f": a file of 100000000 bytes found, at most {MAX_BYTES} bytes allowed"
+    assert line == f": the file has 100000000 bytes and at most {MAX_BYTES} are read; name a smaller one"
     assert peak < 10 * 2**20
 
 
@@ -130,7 +134,7 @@ def test_a_file_that_extends_one_of_100_mb_says_so_where_it_names_it(capsys, tmp
 def test_a_file_may_grow_while_it_is_read(tmp_path, monkeypatch):
     path = written(tmp_path / "growing", b"x" * 100)
     monkeypatch.setattr(files.os, "fstat", lambda _number: os.stat_result((0o100644, *[0] * 5, 10, 0, 0, 0)))
-    with pytest.raises(files.ScenarioError, match="a file of 51 bytes found, at most 50 bytes allowed"):
+    with pytest.raises(files.ScenarioError, match="the file has 51 bytes and at most 50 are read; name a smaller one"):
         files.read_bytes(path, limit_bytes=50)
 
 
@@ -139,7 +143,7 @@ def test_many_faults_are_cut_off(capsys, tmp_path):
     assert _run(["check", str(path)]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 101
-    assert lines[-1] == f"error: {path}:1:1: top level: more than 100 faults found, none allowed"
+    assert lines[-1] == f"error: {path}:1:1: top level: there are more than 100 faults; mend these first"
 
 
 @pytest.mark.slow

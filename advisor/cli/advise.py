@@ -166,7 +166,7 @@ def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None,
 def _measured_first(
     path: Path, load: "partial[Scenario]", asked: dict[str, Any], budget: str, output: Path | None
 ) -> tuple["Scenario", dict[str, Any]]:
-    """The scenario with what is doubted most measured again, and what is told of that."""
+    """The scenario with what is doubted most measured again, and what is said of that."""
     from advisor.advise.measured_again import measured_first
     from simulator import units
 
@@ -180,7 +180,7 @@ def _measured_first(
 
 @contextmanager
 def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
-    """Keep the runs of the search in or beside what is written, until it is."""
+    """Keep the runs of the search in or next to what is written, until it is."""
     from advisor.advise.recommendation import recommend
     from simulator import Interrupted, ScenarioError, dump_scenario, files
     from simulator.experiments.sweep import keeping, version_of
@@ -267,8 +267,8 @@ def _varied(vary: str | None, scenario: "Scenario", *, oversubscribe: bool) -> t
         return usual_vary(scenario, oversubscribe=True)
     varied = usual_vary(scenario) if vary is None else named[vary]
     if oversubscribe and "allocation" not in varied:
-        told = "leave it out, or use it with --vary allocation or both"
-        raise ScenarioError(f"--oversubscribe has no effect with --vary partition: {told}")
+        said = "leave it out, or use it with --vary allocation or both"
+        raise ScenarioError(f"--oversubscribe has no effect with --vary partition: {said}")
     return varied
 
 

@@ -244,8 +244,8 @@ def read_setting(
     scenario = None if file is None else load_scenario(file, changes=changes)
     count = None if scenario is None or draws is None else max(draws, scenario.replications)
     asked: Any = {"times": times, "replications": count, "label": change or ""}
-    with counting_bar("predicting applications") as told:
-        return setting_of(stream, platform=scenario, pes=procs, progress=told, **asked)
+    with counting_bar("predicting applications") as said:
+        return setting_of(stream, platform=scenario, pes=procs, progress=said, **asked)
 
 
 def read_estimates(

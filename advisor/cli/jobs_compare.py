@@ -129,7 +129,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
         _policies(policies, named=platform is not None), plans, settings, sizes=size_words, stream=stream
     )
     check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(choices) * replications * 8)
-    with counting_bar("draws") as told:
+    with counting_bar("draws") as text:
         found = compared(
             source,
             choices,
@@ -140,7 +140,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
             level=level,
             warm_up=warm_up,
             seed=seed,
-            progress=told,
+            progress=text,
         )
     document = {"format": 1, "command": "jobs compare", **found.document(), "provenance": _provenance(log, seed)}
     shown = documents.from_dict(Comparison, document)
@@ -189,7 +189,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     base = with_sizes(base, _estimates(estimates), "fixed", stream)
     more, prices = _whole(add, "--add"), _prices(price)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
-    with counting_bar("draws") as told:
+    with counting_bar("draws") as text:
         found = advised(
             source,
             base,
@@ -199,7 +199,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             replications=replications,
             level=level,
             seed=seed,
-            progress=told,
+            progress=text,
         )
     document = {"format": 1, "command": "jobs advise", **found.document(), "provenance": _provenance(log, seed)}
     shown = documents.from_dict(Changes, document)
@@ -233,8 +233,8 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     setting = read_setting(stream, None, procs, "predicted")
     runs = run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
     found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
-    told = found.to_dict() | {"job": job, "row": rows[0]}
-    document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **told}
+    text = found.to_dict() | {"job": job, "row": rows[0]}
+    document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
     document["provenance"] = _provenance(log, seed)
     finish(document, _forecast_text(document), as_json=as_json, write=None, said=None)
 

@@ -83,8 +83,8 @@ def _as_given(line: str) -> str:
     field, found, rest = line.partition(f"--set {RESOURCE_MODEL}: ")
     if not found:
         return line
-    if rest.startswith("unknown key found"):
-        rest = "goes with the application seg only"
+    if rest.startswith("the key is unknown here"):
+        rest = "only the application seg has one; leave it out"
     return f"{field}--resource-model: {rest}"
 
 

@@ -65,9 +65,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
-    with counting_bar("simulating") as told:
+    with counting_bar("simulating") as text:
         runs = run(
-            loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
+            loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=text
         )
     found = simulation.simulation_of(loaded, runs, level=level)
 

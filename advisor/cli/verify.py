@@ -43,7 +43,7 @@ def verify(
     ] = Path("out/verify"),
     as_json: Json = False,
 ) -> None:
-    """Really run the recommended configuration and the baselines, interleaved, beside the scenario's loads.
+    """Really run the recommended configuration and the baselines, interleaved, with the scenario's loads on.
 
     Matmul, stencil and farm run as we have them, anything else by --command; each process on a core of its PE.
     What was predicted and measured is kept, for `apportion history coverage` and for models made later.
@@ -87,7 +87,7 @@ def _run(plan: "VerifyPlan", kept: Path) -> "Verified":
     from simulator import Interrupted
 
     try:
-        with progress_lines(plan.budget_s) as told:
-            return check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
+        with progress_lines(plan.budget_s) as said:
+            return check(plan, kept=kept, on_progress=lambda _, share: said("verify", share))
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error

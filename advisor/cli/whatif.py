@@ -24,7 +24,7 @@ REPORT = "report.html"
 PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
 """About what results write in all, for each point, and for each of its replications."""
 MOST_ERRORS = 20
-"""Points that failed, told one by one."""
+"""Points that failed, named one by one."""
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
 
 
@@ -75,15 +75,15 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         _again(plan, only, output, as_json=as_json)
         return
     check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
-    with counting_lines("points", hint=_hint(dask, slurm)) as told:
+    with counting_lines("points", hint=_hint(dask, slurm)) as said:
         swept = sweep(
             plan,
             _where(plan, workers, dask, slurm),
             folder=output,
             resume=resume,
             form=table_form,
-            progress=told,
-            waiting=lambda: told(-1, 0),
+            progress=said,
+            waiting=lambda: said(-1, 0),
         )
     _tell(swept, output, as_json=as_json)
 

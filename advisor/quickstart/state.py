@@ -41,7 +41,7 @@ class Quickstart:
 
     @property
     def cpus(self) -> list[int]:
-        """The processors that serve as PEs; background load runs beside the last."""
+        """The processors that serve as PEs; background load runs on the last."""
         return [core.cpu for core in self.machine.cores[: min(MOST_PES, self.machine.pe_count)]]
 
     @property

@@ -11,7 +11,7 @@ from advisor.report.explanation import (
     doubt_sentence,
     explanation_section,
 )
-from advisor.report.illustrated import Illustration, platform_section
+from advisor.report.illustrated import NO_PLATFORM, Illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.strategies import (
     TOP,
@@ -43,7 +43,6 @@ class Advice:
     provenance: Provenance
     idle_cores: IdleCoresText | None
     pareto: tuple[Front, ...]
-    exports: tuple[str, ...]
     compared: Compared = field(metadata=documents.FLAT)
     explained: Explained = field(metadata=documents.FLAT)
     drawn: Illustration = field(metadata=documents.FLAT)
@@ -51,22 +50,28 @@ class Advice:
 
 def advice_page(advice: Advice) -> blocks.Page:
     """Recommended, compared, followed in time, explained."""
-    compared, drawn = advice.compared, advice.drawn
+    compared = advice.compared
     return blocks.Page(
         title=wording.asked(compared.application),
         answer=wording.answer(compared),
-        sections=(
-            strategies_section(compared),
-            timeline_section(drawn.timelines, compared.application),
-            doubt_section(advice.explained),
-            explanation_section(compared, advice.explained),
-            ranking_section(compared, advice.pareto),
-            platform_section(drawn.platform),
-            provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text),
-        ),
+        sections=_sections(advice),
         settings=wording.drawn_text(compared.drawn),
         key_figures=_key_figures(compared),
-        **head(advice),
+        **head(advice.command, advice.warnings, advice.provenance),
+    )
+
+
+def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
+    compared, drawn = advice.compared, advice.drawn
+    origin = provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text)
+    return (
+        strategies_section(compared),
+        timeline_section(drawn.timelines, compared.application),
+        doubt_section(advice.explained),
+        explanation_section(compared, advice.explained),
+        ranking_section(compared, advice.pareto),
+        drawn.platform or NO_PLATFORM,
+        origin,
     )
 
 

@@ -1,10 +1,13 @@
 """The explanation of an advice: why, where it switches, what it is sensitive to, where its doubt comes from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from advisor import wording
 from advisor.advise.explanation import Reasons, Sensitivity, Switches
+from advisor.advise.explanation.doubt_sources import UNEXPLAINED as REST
+from advisor.advise.explanation.doubt_sources import UNSTATED, Share
+from advisor.advise.explanation.next_measurement import Candidate
 from advisor.advise.explanation.switch_points import Side
 from advisor.results import Compared, Described
 from advisor.wording import percent
@@ -20,10 +23,6 @@ LEAST_GAIN = 1.005
 """Ratio below which two strategies are as good as equal."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
-REST = "interactions and noise"
-"""What no source explains alone."""
-UNSTATED = "as stated"
-"""The cause of a doubt that its model or entry does not divide."""
 NOT_DOUBTED = "none of the models states a doubt"
 NO_DOUBT = "Nothing is doubted: no model of this scenario says what measuring left unknown."
 MOST_SOURCES = 8
@@ -32,19 +31,10 @@ NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 
 @dataclass(frozen=True)
-class Source:
-    """What one source explains of a variance over truths."""
-
-    source: str
-    share: float
-    causes: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class Sources:
     """Sources, the one that explains most first."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[Share, ...]
 
 
 @dataclass(frozen=True)
@@ -53,16 +43,6 @@ class Doubt:
 
     makespan: Sources | None
     gain: Sources | None
-
-
-@dataclass(frozen=True)
-class Measurable:
-    """What measuring one source is expected to bring."""
-
-    source: str
-    seconds: float
-    reduction: float
-    reduction_per_s: float
 
 
 @dataclass(frozen=True)
@@ -75,7 +55,7 @@ class Next:
     expected_loss: float | None
     expected_loss_after: float | None
     doubted: bool
-    ranked: tuple[Measurable, ...]
+    ranked: tuple[Candidate, ...]
     unstated: tuple[str, ...]
 
 
@@ -154,7 +134,7 @@ def _why(found: Explained) -> Iterator[blocks.Block]:
         for one in why.limits
         if max(one.path_share, one.computes_last) >= LEAST_WAIT
     ]
-    note = f"PEs in use spend {_time_spent(why, 'of their time ')}."
+    note = f"PEs in use spend {_time_spent(why)}."
     limiting = blocks.table(
         "PEs that limit, over replications", ["PE", "of the critical path", "computes last in"], limits[:12], note=note
     )
@@ -174,8 +154,8 @@ def _why(found: Explained) -> Iterator[blocks.Block]:
         yield blocks.Text("Sharing domains that bind: " + "; ".join(bound) + ".")
 
 
-def _time_spent(why: Reasons, of: str) -> str:
-    spent = f"{percent(why.computing)} {of}computing, {percent(why.waiting)} in messages and waiting"
+def _time_spent(why: Reasons) -> str:
+    spent = f"{percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and waiting"
     return f"{spent}, {percent(why.idle)} done early"
 
 
@@ -198,10 +178,10 @@ def _sensitivity(compared: Compared, found: Explained, effort: Effort) -> Iterat
     note = "Regret: what this advice takes longer than the best found for the changed value. " + (
         f"Of the unchanged scenario on these draws: {percent(least, 2)}." if least else ""
     )
-    told = _sensitivity_table(found, len(found.sensitivity), "Sensitivity: change of the makespan", note)
+    said = _sensitivity_table(found, len(found.sensitivity), "Sensitivity: change of the makespan", note)
     level = wording.level_text(compared.drawn.held)
     caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
-    yield blocks.SideBySide(blocks.Figure(drawn, caption), (told,))
+    yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
 
 
 def _sensitivity_table(found: Explained, most: int, caption: str, note: str) -> blocks.Table:
@@ -239,10 +219,10 @@ def _spent(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
     if effort is None:
         return
     runs = f"{effort.simulated_runs} simulated runs of {wording.counted(effort.replications, 'replication')} each"
-    told = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
-    told += f" {better}." if (better := _better(effort)) else ""
-    told += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
-    yield blocks.Text(told, quiet=True)
+    said = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
+    said += f" {better}." if (better := _better(effort)) else ""
+    said += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
+    yield blocks.Text(said, quiet=True)
 
 
 def _better(effort: Effort) -> str:
@@ -265,8 +245,8 @@ def _doubt(found: Explained) -> Iterator[blocks.Block]:
         yield blocks.Text(". ".join(line.strip() for line in lines) + ".")
     if found.doubt is None:
         return
-    if told := doubt_sentence(found):
-        yield blocks.Text(f"{told}.")
+    if said := doubt_sentence(found):
+        yield blocks.Text(f"{said}.")
     note = "Shares of the variance over truths; what sources do only together, and noise, is no source's."
     yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found), note=note)
     if rows := next_rows(found):
@@ -305,8 +285,8 @@ def explanation_text(compared: Compared, found: Explained) -> Iterator[blocks.Bl
     yield blocks.table("\n".join(lines), NEXT_HEAD, rows) if len(rows) > 1 else blocks.Listing("\n".join(lines))
     yield blocks.Text(_better(effort))
     runs = f"{effort.simulated_runs} simulated runs of at most {effort.most_runs}"
-    told = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
-    yield blocks.Listing(f"{told}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else told)
+    said = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
+    yield blocks.Listing(f"{said}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else said)
 
 
 def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str]:
@@ -316,7 +296,7 @@ def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str
     for place, one in enumerate(limits[:MOST_LIMITS]):
         how = f"{one.pe} {'limits' if place == 0 else 'next'}: its computing is {percent(one.path_share)}"
         yield f"  {how} of the critical path; it computes last in {percent(one.computes_last)} of {over}"
-    yield f"  PEs in use: {_time_spent(why, 'of their time ')}"
+    yield f"  PEs in use: {_time_spent(why)}"
     predicted = None if compared.best is None else compared.best.predicted.mean
     waits = [one for one in why.waits if one.seconds >= LEAST_WAIT * (predicted or 0.0)]
     for wait in waits[:MOST_LIMITS]:
@@ -361,19 +341,19 @@ def doubt_sentence(found: Explained) -> str:
         return ""
     most, asked = found.doubt.makespan.sources[0], found.measure_next
     parts = _causes(most)
-    told = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
+    said = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
     if asked is None or asked.measure is None:
-        return f"{told}; no measurement is expected to save much"
+        return f"{said}; no measurement is expected to save much"
     again = "it" if asked.measure == most.source else asked.measure
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
     saved = f"is expected to reduce the expected loss from {before} to {after}"
-    return f"{told}; measuring {again} again for {wording.duration(asked.seconds)} {saved}"
+    return f"{said}; measuring {again} again for {wording.duration(asked.seconds)} {saved}"
 
 
 def losses(before: float | None, after: float | None) -> tuple[str, str]:
     """Two expected losses with as many decimals as they need to differ."""
-    told = [(percent(before, decimals), percent(after, decimals)) for decimals in (1, 2)]
-    return next((pair for pair in told if pair[0] != pair[1]), told[-1])
+    said = [(percent(before, decimals), percent(after, decimals)) for decimals in (1, 2)]
+    return next((pair for pair in said if pair[0] != pair[1]), said[-1])
 
 
 def share_rows(found: Explained) -> list[list[str]]:
@@ -396,7 +376,7 @@ def next_rows(found: Explained) -> list[list[str]]:
             one.source,
             wording.duration(one.seconds),
             percent(max(0.0, (asked.expected_loss or 0.0) - one.reduction), 2),
-            percent(one.reduction_per_s, 3),
+            percent(one.per_second, 3),
         ]
         for one in (() if asked is None else asked.ranked[:MOST_SOURCES])
         if asked is not None
@@ -413,8 +393,8 @@ def next_lines(found: Explained) -> list[str]:
         few = "one truth tells nothing of doubt; ask for more replications" if asked.doubted else NOT_DOUBTED
         return [f"Measure next: nothing; {'no measurement is expected to save much' if asked.ranked else few}", *more]
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
-    told = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"
-    return [f"{told}; expected loss {before} now, {after} then", asked.command, *more]
+    said = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"
+    return [f"{said}; expected loss {before} now, {after} then", asked.command, *more]
 
 
 def again_lines(found: Explained) -> list[str]:
@@ -435,7 +415,7 @@ def again_lines(found: Explained) -> list[str]:
     return [*lines, f"  in the scenario: {', '.join(changes)}"]
 
 
-def _column(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
+def _column(sources: Sequence[Share], names: Sequence[str]) -> list[str]:
     """Shares of some sources and of the rest in whole percent that add up to 100."""
     shares = {one.source: one.share for one in sources}
     some = [shares.get(name, 0.0) for name in names]
@@ -451,7 +431,7 @@ def whole_percents(shares: Sequence[float]) -> list[int]:
     return floors
 
 
-def _causes(one: Source) -> str:
+def _causes(one: Share) -> str:
     parts = sorted(one.causes.items(), key=lambda item: -item[1])
     return ", ".join(f"{cause} {_whole(share)}" for cause, share in parts if cause != UNSTATED and share >= 0.005)
 
@@ -482,8 +462,8 @@ def change_text(
     if low is None or high is None or round(low, decimals + 2) == round(high, decimals + 2):
         text, zero = f"{-100 * share if less else 100 * share:+.{decimals}f}", f"{0:.{decimals}f}"
         return f"{zero if text[1:] == zero else text} %"
-    told = (-share, -high, -low) if less else (share, low, high)
-    return units.show_interval(*told, unit="%", signed=True)
+    said = (-share, -high, -low) if less else (share, low, high)
+    return units.show_interval(*said, unit="%", signed=True)
 
 
 def gain_text(side: Side) -> str:

@@ -10,14 +10,16 @@ import numpy as np
 from advisor import wording
 from advisor.advise.simulated import kinds_of
 from advisor.report.timelines import Timeline, TooLong, median_replication, timelines
-from simulator import PE, RunSet, Scenario, blocks, documents, dump_scenario, plots, units
+from simulator import PE, Load, RunSet, Scenario, SpeedBand, blocks, documents, dump_scenario, plots, units
 
 MOST_TIMELINES = 4
 MOST_SCENARIO = 60_000
 """Characters of the scenario that are shown."""
 MOST_LOADS = 3
 """Loads that are drawn; the table has all."""
-MOST_LINKS = 6
+MOST_LINKS, MOST_NAMED = 6, 3
+"""Kinds of links, and links of a kind that are named."""
+NO_PLATFORM = blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
 _LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
 """Of plain values, traces for instance."""
 PROBES = (8, 2**20)
@@ -44,14 +46,6 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class BandPoint:
-    """A size and its speed."""
-
-    size_elements: float
-    speed: Speed
-
-
-@dataclass(frozen=True)
 class Trace:
     """A load over time, in seconds."""
 
@@ -61,75 +55,12 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class LoadFacts:
-    """The load of a kind of PEs."""
-
-    pe: str
-    rule: str
-    mean: float | None
-    trace: Trace
-
-
-@dataclass(frozen=True)
-class KindFacts:
-    """PEs that are alike."""
-
-    name: str
-    count: int
-    node: str
-    cores: int
-    points: tuple[BandPoint, ...]
-    load: LoadFacts | None
-
-
-@dataclass(frozen=True)
-class Times:
-    """What messages take."""
-
-    sizes_bytes: tuple[float, ...]
-    times_s: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class LinkFacts:
-    """Links that are alike."""
-
-    names: tuple[str, ...]
-    """The first of them."""
-    count: int
-    latency_s: float
-    bandwidth_bytes_per_s: float
-    shared: bool
-
-
-@dataclass(frozen=True)
-class NetworkFacts:
-    """How PEs are joined."""
-
-    contention: str
-    eager_bytes: float | None
-    topology: str
-    times: Times | None
-    links: tuple[LinkFacts, ...]
-
-
-@dataclass(frozen=True)
-class PlatformFacts:
-    """Kinds of PEs with their speeds and loads, and the network."""
-
-    kernel: str
-    pes: int
-    kinds: tuple[KindFacts, ...]
-    network: NetworkFacts
-
-
-@dataclass(frozen=True)
 class Illustration:
     """What a page shows of a scenario that was simulated."""
 
-    platform: PlatformFacts | None
     timelines: tuple[Timeline | TooLong, ...]
     scenario_text: str
+    platform: blocks.Section | None
 
 
 def illustration(scenario: Scenario, runs: RunSet, names: Sequence[str]) -> Illustration:
@@ -149,9 +80,9 @@ def illustration(scenario: Scenario, runs: RunSet, names: Sequence[str]) -> Illu
     replication = median_replication(runs, shown[0])
     text = _LONG_LIST.sub(_shortened, dump_scenario(scenario))
     return Illustration(
-        platform_facts(scenario),
         timelines(scenario, runs, shown, replication=replication),
         text if len(text) <= MOST_SCENARIO else "",
+        platform_section(scenario),
     )
 
 
@@ -161,55 +92,29 @@ def _shortened(found: re.Match[str]) -> str:
     return f"[{', '.join(values[:4])}, ... {len(values) - 5} more ..., {values[-1]}]"
 
 
-def platform_facts(scenario: Scenario) -> PlatformFacts:
-    """Kinds of PEs with their speeds and loads, and the network."""
-    pes, kernel = scenario.platform.pes, scenario.application.kernel
-    kinds = tuple(_kind(pes[kind.pes[0]], kernel, kind.name, kind.count) for kind in kinds_of(scenario))
-    return PlatformFacts(kernel, len(pes), kinds, _network(scenario.platform.network))
+# The platform
 
 
-def _kind(pe: PE, kernel: str, name: str, count: int) -> KindFacts:
-    band, load = pe.speed_of(kernel), None
-    knots = zip(*(curve.tolist() for curve in (band.sizes, band.low, band.mid, band.high)), strict=True)
-    points = tuple(BandPoint(size, Speed(low, mid, high)) for size, low, mid, high in knots)
-    if pe.load is not None:
-        trace = pe.load.trace
-        mean = float(np.average(trace.values, weights=trace.durations_s))
-        told = Trace(trace.times_s.tolist(), trace.values.tolist(), float(trace.end_s))
-        load = LoadFacts(pe.name, pe.load.rule, mean, told)
-    return KindFacts(name, count, pe.node, pe.cores, points, load)
-
-
-def _network(network: Any) -> NetworkFacts:
-    if network.topology is None:
-        times = tuple(float(time) for time in network.model.time_s(np.array(PROBES, dtype=np.float64)))
-        alone = "one model for all pairs of nodes"
-        return NetworkFacts(network.contention, network.eager_bytes, alone, Times(PROBES, times), ())
-    alike: dict[tuple[float, float, bool], list[str]] = {}
-    for link in network.links:
-        alike.setdefault((link.latency_s, link.bandwidth_bytes_per_s, link.shared), []).append(link.name)
-    links = tuple(LinkFacts(tuple(names[:3]), len(names), *facts) for facts, names in alike.items())
-    topology = type(network.topology).__name__.lower()
-    return NetworkFacts(network.contention, network.eager_bytes, topology, None, links)
-
-
-# Shown
-
-
-def platform_section(platform: PlatformFacts | None) -> blocks.Section:
+def platform_section(scenario: Scenario) -> blocks.Section:
     """What the simulated PEs, loads and links are like."""
-    if platform is None or not platform.kinds:
-        return blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
-    return blocks.Section("platform", "Platform: speeds, loads, network", tuple(_shown(platform)))
+    return blocks.Section("platform", "Platform: speeds, loads, network", tuple(_platform(scenario)))
 
 
-def _shown(platform: PlatformFacts) -> Iterator[blocks.Block]:
+def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
+    pes, kernel, kinds = scenario.platform.pes, scenario.application.kernel, kinds_of(scenario)
+    first = [pes[kind.pes[0]] for kind in kinds]
     curves = [
-        {"name": platform.kernel, "pe": kind.name, "points": documents.to_dict(kind.points)}
-        for kind in platform.kinds
-        if len(kind.points) > 1
+        {"name": kernel, "pe": kind.name, "points": _points(pe.speed_of(kernel))}
+        for kind, pe in zip(kinds, first, strict=True)
+        if pe.speed_of(kernel).sizes.size > 1
     ]
-    facts = _kinds_table(platform), _network_facts(platform.network)
+    rows = [
+        [kind.name, str(kind.count), str(pe.cores), _speed_text(pe.speed_of(kernel)), _load_text(pe)]
+        for kind, pe in zip(kinds, first, strict=True)
+    ]
+    caption = f"Kinds of PEs; speed of {kernel}" if kernel else "Kinds of PEs"
+    said = blocks.table(caption, ["like", "PEs", "cores", "speed of a core", "load (rule)"], rows)
+    facts = said, _network_facts(scenario.platform.network)
     if curves and (drawn := plots.speed_bands_svg(curves, unit="units/s")):
         caption = (
             "Speed bands that were assumed, over problem size. Each replication draws where in its band a PE runs."
@@ -217,57 +122,60 @@ def _shown(platform: PlatformFacts) -> Iterator[blocks.Block]:
         yield blocks.SideBySide(blocks.Figure(drawn, caption), facts)
     else:
         yield from facts
-    loads = [kind.load for kind in platform.kinds if kind.load is not None]
-    for place, load in enumerate(loads[:MOST_LOADS]):
-        told = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."
-        if drawn := plots.load_svg(documents.to_dict(load), name=f"load-{place}"):
-            yield blocks.SideBySide(blocks.Figure(drawn, told), (_load_facts(load),))
+    for place, pe in enumerate([pe for pe in first if pe.load is not None][:MOST_LOADS]):
+        yield from _load_blocks(pe, f"load-{place}")
 
 
-def _kinds_table(platform: PlatformFacts) -> blocks.Table:
-    rows = [
-        [
-            kind.name,
-            str(kind.count),
-            str(kind.cores),
-            _speed_text(kind),
-            "none" if kind.load is None else f"{wording.digits(kind.load.mean)} ({kind.load.rule})",
-        ]
-        for kind in platform.kinds
-    ]
-    caption = f"Kinds of PEs; speed of {platform.kernel}" if platform.kernel else "Kinds of PEs"
-    return blocks.table(caption, ["like", "PEs", "cores", "speed of a core", "load (rule)"], rows)
+def _points(band: SpeedBand) -> list[dict[str, Any]]:
+    """What the figure takes."""
+    knots = zip(*(curve.tolist() for curve in (band.sizes, band.low, band.mid, band.high)), strict=True)
+    return [{"size_elements": size, "speed": {"low": low, "mid": mid, "high": high}} for size, low, mid, high in knots]
 
 
-def _speed_text(kind: KindFacts) -> str:
+def _speed_text(band: SpeedBand) -> str:
     """The extremes of the middle of its band."""
-    speeds = [point.speed.mid for point in kind.points if point.speed.mid]
-    if not speeds:
-        return wording.NOTHING
-    low, high = (units.show_rate(speed, "units/s") for speed in (min(speeds), max(speeds)))
+    low, high = (units.show_rate(float(speed), "units/s") for speed in (band.mid.min(), band.mid.max()))
     return low if low == high else f"{low} to {high}"
 
 
-def _load_facts(load: LoadFacts) -> blocks.Pairs:
-    what = "Mean share left to us" if load.rule == "given" else "Mean competing processes"
-    return blocks.pairs({"On": load.pe, "Rule": RULES.get(load.rule, load.rule), what: wording.digits(load.mean)})
+def _mean_load(load: Load) -> str:
+    return wording.digits(float(np.average(load.trace.values, weights=load.trace.durations_s)))
 
 
-def _network_facts(network: NetworkFacts) -> blocks.Pairs:
-    times = network.times or Times((), ())
-    knots = zip(times.sizes_bytes, times.times_s, strict=False)
-    eager = network.eager_bytes
-    found = {
-        "Network": network.topology,
-        "Messages": ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for size, time in knots),
-        "Contention": CONTENTION.get(network.contention, network.contention),
-        "Sent without waiting": f"up to {wording.size_text(eager)}" if eager else "",
-    }
-    for place, link in enumerate(network.links[:MOST_LINKS]):
-        more = link.count - len(link.names)
-        told = f"{', '.join(link.names)}{f' and {more} more' if more > 0 else ''}: {wording.duration(link.latency_s)}, "
-        told += units.show_rate(8 * link.bandwidth_bytes_per_s, "bit/s")
-        found["Links" if place == 0 else f"Links ({place + 1})"] = told + (
-            ", both directions together" if link.shared else ""
-        )
+def _load_text(pe: PE) -> str:
+    return "none" if pe.load is None else f"{_mean_load(pe.load)} ({pe.load.rule})"
+
+
+def _load_blocks(pe: PE, name: str) -> Iterator[blocks.Block]:
+    """The load of a PE as a figure, with its facts."""
+    load = pe.load
+    if load is None:
+        return
+    trace = Trace(load.trace.times_s.tolist(), load.trace.values.tolist(), float(load.trace.end_s))
+    drawn = plots.load_svg({"pe": pe.name, "rule": load.rule, "trace": documents.to_dict(trace)}, name=name)
+    if drawn:
+        said = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."
+        what = "Mean share left to us" if load.rule == "given" else "Mean competing processes"
+        facts = blocks.pairs({"On": pe.name, "Rule": RULES.get(load.rule, load.rule), what: _mean_load(load)})
+        yield blocks.SideBySide(blocks.Figure(drawn, said), (facts,))
+
+
+def _network_facts(network: Any) -> blocks.Pairs:
+    eager, alike = network.eager_bytes, dict[tuple[float, float, bool], list[str]]()
+    found = {"Network": "one model for all pairs of nodes"}
+    if network.topology is None:
+        times = network.model.time_s(np.array(PROBES, dtype=np.float64)).tolist()
+        knots = zip(times, PROBES, strict=True)
+        found["Messages"] = ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for time, size in knots)
+    else:
+        found["Network"] = type(network.topology).__name__.lower()
+        for link in network.links:
+            alike.setdefault((link.latency_s, link.bandwidth_bytes_per_s, link.shared), []).append(link.name)
+    found["Contention"] = CONTENTION.get(network.contention, network.contention)
+    found["Sent without waiting"] = f"up to {wording.size_text(eager)}" if eager else ""
+    for place, ((latency_s, bandwidth, shared), names) in enumerate(list(alike.items())[:MOST_LINKS]):
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        said = f"{', '.join(names[:MOST_NAMED])}{more}: {wording.duration(latency_s)}, "
+        said += units.show_rate(8 * bandwidth, "bit/s") + (", both directions together" if shared else "")
+        found["Links" if place == 0 else f"Links ({place + 1})"] = said
     return blocks.pairs(found)

@@ -1,7 +1,7 @@
 """Ways to run a stream of jobs, compared: what each gives, how it differs from others, and which change pays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from advisor.jobs.compare import LEVEL, METRICS, Compared, Metric
 from advisor.report.html import render_page
 from advisor.report.origin import head, provenance_section
 from advisor.results import Ends, Provenance
-from simulator import blocks, files, plots, units
+from simulator import blocks, documents, files, plots, units
 
 NOTHING_COMPARED = blocks.Text("This document compares nothing.", quiet=True)
 MOST_SAID = 3
@@ -56,9 +56,9 @@ class AlternativeFacts:
     @property
     def setting(self) -> dict[str, str]:
         """Everything that it says of itself, in words."""
-        told = {name.replace("_", " "): str(word) for name, word in self.policy.items()}
-        told |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform}
-        return {name: word for name, word in told.items() if word}
+        said = {name.replace("_", " "): str(word) for name, word in self.policy.items()}
+        said |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform}
+        return {name: word for name, word in said.items() if word}
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,7 @@ class DifferenceFacts:
     base: str
     other: str
     verdict: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    low_together: float | None
-    high_together: float | None
-    p: float | None
-    holm: float | None
+    apart: Apart = field(metadata=documents.FLAT)
 
     def pair(self, base: str | None) -> str:
         """The other one, or both where bases differ."""
@@ -106,9 +100,10 @@ class DifferenceFacts:
 
     def alone(self, level: float) -> str:
         """What it would be if it were the only one."""
-        if self.p is None or self.mean is None or self.verdict == "alike":
+        p, mean = self.apart.p, self.apart.mean
+        if p is None or mean is None or self.verdict == "alike":
             return VERDICTS["alike" if self.verdict == "alike" else "refused"]
-        return VERDICTS["open" if self.p >= 1 - level else "less" if self.mean < 0 else "more"]
+        return VERDICTS["open" if p >= 1 - level else "less" if mean < 0 else "more"]
 
 
 @dataclass(frozen=True)
@@ -216,7 +211,7 @@ def comparison_page(found: Comparison) -> blocks.Page:
         ),
         settings=found.drawn,
         key_figures=blocks.pairs({name: text for name, text in values.items() if text != wording.NOTHING}),
-        **head(found) | {"warnings": (*found.warnings, *overload_sentences(found))},
+        **head(found.command, (*found.warnings, *overload_sentences(found)), found.provenance),
     )
 
 
@@ -240,7 +235,7 @@ def changes_page(found: Changes) -> blocks.Page:
         ),
         settings=compared.drawn,
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
-        **head(found) | {"warnings": (*found.warnings, *overload_sentences(compared))},
+        **head(found.command, (*found.warnings, *overload_sentences(compared)), found.provenance),
     )
 
 
@@ -293,7 +288,7 @@ def _differences_section(found: Comparison) -> blocks.Section:
         for number, (name, rows) in enumerate(found.by_metric().items())
         for block in _metric_blocks(found, name, rows, f"differences-{number}")
     ]
-    if any(one.low is not None for one in found.differences):
+    if any(one.apart.low is not None for one in found.differences):
         shown.append(blocks.Text(_how_judged(found.held), quiet=True))
     alone = blocks.Text("There is one alternative only, so nothing differs.", quiet=True)
     return blocks.Section("differences", "Differences", tuple(shown) or (alone,))
@@ -305,7 +300,7 @@ def _metric_blocks(
     metric, bases = metric_of(name), {one.base for one in rows}
     base = rows[0].base if len(bases) == 1 else None
     drawn = plots.differences_svg(
-        [{**vars(one), "name": one.pair(base), "sure": one.verdict in {"less", "more"}} for one in rows],
+        [{**vars(one.apart), "name": one.pair(base), "sure": one.verdict in {"less", "more"}} for one in rows],
         axis=f"difference of the {metric.said}{f' in {metric.unit}' if metric.unit else ''}",
         title=f"Differences of the {metric.said}",
         level=found.held,
@@ -319,9 +314,9 @@ def _metric_blocks(
     cells = [
         [
             one.pair(base),
-            wording.with_interval(one, metric.unit),
+            wording.with_interval(one.apart, metric.unit),
             one.alone(found.held),
-            units.show_range(one.low_together, one.high_together, unit=metric.unit),
+            one.apart.together(metric.unit),
             VERDICTS.get(one.verdict, one.verdict),
         ]
         for one in rows
@@ -358,17 +353,17 @@ def _asked_section(found: Comparison) -> blocks.Section:
 
 def _settings(alternatives: Sequence[AlternativeFacts]) -> Iterator[blocks.Block]:
     """What is the same in all alternatives, and a table of what is not."""
-    told = [one.setting for one in alternatives]
-    if not told:
+    said = [one.setting for one in alternatives]
+    if not said:
         return
-    fields = list(dict.fromkeys(name for one in told for name in one))
-    differing = [name for name in fields if len({one.get(name) for one in told}) > 1]
-    same = ", ".join(f"{name} {told[0][name]}" for name in fields if name not in differing)
+    fields = list(dict.fromkeys(name for one in said for name in one))
+    differing = [name for name in fields if len({one.get(name) for one in said}) > 1]
+    same = ", ".join(f"{name} {said[0][name]}" for name in fields if name not in differing)
     yield blocks.pairs({"The same in all": same})
     if differing:
         rows = [
             [one.name, *(setting.get(name, wording.NOTHING) for name in differing)]
-            for one, setting in zip(alternatives, told, strict=True)
+            for one, setting in zip(alternatives, said, strict=True)
         ]
         yield blocks.table("What is not", ["alternative", *differing], rows, text_columns=1 + len(differing))
 
@@ -439,8 +434,8 @@ def _changes_table(found: Changes, changes: Sequence[Change], level: float, bett
 
 def _changes_note(found: Changes, level: float) -> str:
     bound = " A bound is what nobody can have; it shows what better estimates could give at most."
-    told = _how_judged(level) + (bound if any(one.kind == BOUND for one in found.candidates) else "")
-    return told + (f" Not told apart from what pays most: {', '.join(found.ties)}." if found.ties else "")
+    said = _how_judged(level) + (bound if any(one.kind == BOUND for one in found.candidates) else "")
+    return said + (f" Not told apart from what pays most: {', '.join(found.ties)}." if found.ties else "")
 
 
 # Words of differences
@@ -468,7 +463,7 @@ def _sentence(found: Comparison, metric: Metric, rows: Sequence[DifferenceFacts]
 def _surely(metric: Metric, rows: Iterable[DifferenceFacts], verdict: str) -> str:
     found = [one for one in rows if one.verdict == verdict]
     said = [
-        f"{_quoted(one.other)} has surely {verdict} than {_quoted(one.base)}, by {_by(one, metric.unit)}"
+        f"{_quoted(one.other)} has surely {verdict} than {_quoted(one.base)}, by {_by(one.apart, metric.unit)}"
         for one in found[:MOST_SAID]
     ]
     more = f"{len(found) - MOST_SAID} more have surely {verdict}" if len(found) > MOST_SAID else ""
@@ -501,7 +496,7 @@ def _quoted(name: str) -> str:
     return f"'{name}'" if "," in name else name
 
 
-def _by(one: DifferenceFacts, unit: str) -> str:
+def _by(one: Apart, unit: str) -> str:
     """How much less or more, without a sign."""
     if one.mean is None or one.mean >= 0:
         return wording.with_interval(one, unit)
@@ -561,11 +556,11 @@ def _source_lines(found: Comparison) -> Iterator[str]:
 
 
 def _difference_text(one: DifferenceFacts) -> str:
-    mean = _number(one.mean)
-    if one.low is None:
+    apart, mean = one.apart, _number(one.apart.mean)
+    if apart.low is None:
         return f"{mean}{' (equal in every draw)' if one.verdict == 'alike' else ' (no interval)'}"
-    together = f"[{_number(one.low_together)} to {_number(one.high_together)}]"
-    return f"{mean} ({_number(one.low)} to {_number(one.high)}) {together}: {VERDICTS[one.verdict]}"
+    together = f"[{_number(apart.low_together)} to {_number(apart.high_together)}]"
+    return f"{mean} ({_number(apart.low)} to {_number(apart.high)}) {together}: {VERDICTS[one.verdict]}"
 
 
 def _number(value: float | None) -> str:
@@ -599,9 +594,9 @@ def _save(
     files.write_text(folder / "draws.csv", files.csv_lines(_draw_rows(found)))
     files.write_json(folder / name, document)
     files.write_text(folder / "report.html", text)
-    told = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
-    told |= {key: about[key] for key in ("stream", "draws", "replications")}
-    files.write_json(folder / "manifest.json", told | {"files": [name, "draws.csv", "report.html"]})
+    said = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
+    said |= {key: about[key] for key in ("stream", "draws", "replications")}
+    files.write_json(folder / "manifest.json", said | {"files": [name, "draws.csv", "report.html"]})
 
 
 def _draw_rows(found: Compared) -> list[tuple[object, ...]]:

@@ -120,7 +120,7 @@ def jobs_page(ran: RanJobs) -> blocks.Page:
         ),
         settings=f"engine {ran.engine or wording.NOTHING}",
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
-        **head(ran),
+        **head(ran.command, ran.warnings, ran.provenance),
     )
 
 
@@ -376,8 +376,8 @@ def save_jobs(
     if jobs is not None:
         files.write_pieces(jobs, stream_lines(runs, jobs.suffix))
     if timeline is not None:
-        told = ("command", "stream", "policy", "estimates", "averages", "warnings", "provenance")
-        write_job_timeline(timeline, runs, about={key: document[key] for key in told})
+        said = ("command", "stream", "policy", "estimates", "averages", "warnings", "provenance")
+        write_job_timeline(timeline, runs, about={key: document[key] for key in said})
 
 
 def figures(runs: JobRuns, warm_up: float) -> dict[str, str]:

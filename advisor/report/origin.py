@@ -1,36 +1,16 @@
 """What every page says of where a result comes from: command, date, warnings, machine, versions, hashes, time taken."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from advisor import wording
 from advisor.results import Provenance
 from simulator import Machine, blocks
 
 
-class Stated(Protocol):
-    """What every result says of itself."""
-
-    @property
-    def command(self) -> str:
-        """The command that made it."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What to know before it is trusted."""
-
-    @property
-    def provenance(self) -> Provenance:
-        """What it rests on."""
-
-
-def head(result: Stated) -> dict[str, Any]:
+def head(command: str, warnings: tuple[str, ...], origin: Provenance) -> dict[str, Any]:
     """Command, date and warnings, as a page wants them."""
-    return {
-        "command": result.command or "run",
-        "made": wording.clean(result.provenance.made),
-        "warnings": result.warnings,
-    }
+    return {"command": command or "run", "made": wording.clean(origin.made), "warnings": warnings}
 
 
 def provenance_section(
@@ -55,7 +35,7 @@ def provenance_section(
 def timeless_section(origin: Provenance) -> blocks.Section:
     """The same without times and dates, so that a resumed run writes the same page."""
     said = (
-        "When it was made, and how long it took, is in manifest.json beside this page: the page itself holds no time, "
+        "When it was made, and how long it took, is in manifest.json next to this page: the page itself holds no time, "
         "so that a run that was interrupted and resumed writes it to the byte."
     )
     return blocks.Section(

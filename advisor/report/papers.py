@@ -1,4 +1,4 @@
-"""The page of `reproduce all`: every table of the papers beside ours, and what cannot be had."""
+"""The page of `reproduce all`: every table of the papers and ours, and what cannot be had."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class Reproduced:
 def papers_page(found: Reproduced) -> blocks.Page:
     """Inventory, a section per paper, what cannot be reproduced, provenance."""
     counts = {name: count for name, count in found.counts.items() if count}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
     recorded = found.settings.get("recorded")
     how = "on shipped recordings, nothing was run" if recorded else "with real runs on this machine"
     papers = (
@@ -97,8 +97,8 @@ def papers_page(found: Reproduced) -> blocks.Page:
         for one in found.papers
     )
     return blocks.Page(
-        title="The tables of the papers beside ours",
-        answer=f"Of {sum(counts.values())} tables and figures: {told}." if told else "No paper was computed.",
+        title="The tables of the papers and ours",
+        answer=f"Of {sum(counts.values())} tables and figures: {said}." if said else "No paper was computed.",
         sections=(_inventory(found), *papers, _impossible(found), _provenance(found)),
         command="reproduce",
         made=found.provenance.made,
@@ -143,7 +143,7 @@ def _paper(found: Reproduced, paper: PaperFacts) -> Iterator[blocks.Block]:
         items = tuple((str(number), line) for number, line in enumerate(paper.misprints, start=1))
         yield blocks.Folded("Misprints and open points, and what we took them for", (blocks.Pairs(items),))
     if paper.figures and paper.name not in found.drawings:
-        yield blocks.Text(f"Drawings beside this page: {', '.join(paper.figures)}.", quiet=True)
+        yield blocks.Text(f"Drawings in the folder of this page: {', '.join(paper.figures)}.", quiet=True)
     for title, svg in found.drawings.get(paper.name, ()):
         yield blocks.Figure(svg, f"{NAMES.get(paper.name, paper.name)}: {title}")
 

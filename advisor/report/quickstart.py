@@ -128,15 +128,15 @@ class QuickstartResult:
     provenance: Provenance
     report: str
     scenario: str
-    told: Compared = field(metadata=documents.FLAT)
+    stated: Compared = field(metadata=documents.FLAT)
 
     @property
     def compared(self) -> Compared:
         """The strategies, with the PE of each process."""
-        known = self.told.pes or tuple(dict.fromkeys(entry.pe for entry in self.kernels))
+        known = self.stated.pes or tuple(dict.fromkeys(entry.pe for entry in self.kernels))
         named = {entry.process: entry.pe for entry in self.timeline}
-        names = wording.pe_names(replace(self.told, pes=known))
-        return replace(self.told, pes=tuple(named.get(place, name) for place, name in enumerate(names)))
+        names = wording.pe_names(replace(self.stated, pes=known))
+        return replace(self.stated, pes=tuple(named.get(place, name) for place, name in enumerate(names)))
 
 
 def quickstart_page(result: QuickstartResult) -> blocks.Page:
@@ -162,7 +162,7 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
         host=(machine.host if machine is not None else "") or "this machine",
         settings=_settings(result),
         key_figures=_key_figures(result),
-        **head(result),
+        **head(result.command, result.warnings, result.provenance),
     )
 
 
@@ -228,7 +228,7 @@ def _load_section(result: QuickstartResult) -> blocks.Section:
     drawn = plots.load_svg(documents.to_dict(load))
     if not drawn or load is None:
         return blocks.Section("load", "Background load", (blocks.Text("No background load was set."),))
-    caption = "The load that ran beside us and that every replication starts at another point of. Dashed: its mean."
+    caption = "The load that ran on one PE and that every replication starts at another point of. Dashed: its mean."
     facts = {
         "On": load.pe,
         "Rule": RULES.get(load.rule, load.rule),
@@ -245,13 +245,13 @@ def _load_section(result: QuickstartResult) -> blocks.Section:
 
 def _recorded_section(result: QuickstartResult) -> blocks.Section:
     """The operations that older versions kept of the recommended partition."""
-    told = _recorded(result)
+    said = _recorded(result)
     drawn = plots.gantt_svg(documents.to_dict(result.timeline))
     if not drawn:
         none = blocks.Text("No replication was kept.")
-        return blocks.Section("timeline", HEADING, (none, told) if told.rows else (none,))
+        return blocks.Section("timeline", HEADING, (none, said) if said.rows else (none,))
     caption = "Simulated run of the recommended partition. Gaps: waiting. Dotted: the makespan."
-    return blocks.Section("timeline", HEADING, (blocks.SideBySide(blocks.Figure(drawn, caption), (told,)),))
+    return blocks.Section("timeline", HEADING, (blocks.SideBySide(blocks.Figure(drawn, caption), (said,)),))
 
 
 def _recorded(result: QuickstartResult) -> blocks.Table:
@@ -388,26 +388,26 @@ def unstable_text(kernels: Sequence[KernelSpeeds]) -> str:
     return f"not stable: {len(unstable)} of {wording.counted(len(points), 'point')}, {known}"
 
 
-def _calibrated(told: Calibration | None) -> list[str]:
+def _calibrated(said: Calibration | None) -> list[str]:
     """How speeds together compare with those alone, and what real pieces of the application said of them."""
-    if told is None:
+    if said is None:
         return []
-    lines = [] if told.neighbours is None else _neighbours(told.neighbours)
-    if told.pieces:
-        off = ", ".join(f"{one.pe} {wording.signed_percent(one.difference_percent)}" for one in told.pieces)
+    lines = [] if said.neighbours is None else _neighbours(said.neighbours)
+    if said.pieces:
+        off = ", ".join(f"{one.pe} {wording.signed_percent(one.difference_percent)}" for one in said.pieces)
         lines.append(f"Real pieces of the application attained more (+) or less than the band says: {off}.")
     return lines
 
 
-def _neighbours(told: NeighbourFacts) -> list[str]:
+def _neighbours(said: NeighbourFacts) -> list[str]:
     """What PEs were seen to lose to each other."""
-    if told.missing:
-        return [f"What PEs lose to each other was not measured: {told.missing}."]
-    if told.domains:
-        names = ", ".join(sorted({one.kind for one in told.domains}))
-        kept = wording.percent(told.share_together, 1)
-        return [f"PEs slow each other down ({names}): {told.kernel} on all of them keeps {kept} of its speed alone."]
-    seen = ", ".join(f"{level} {most:.1f} %" for level, most in told.beyond_percent.items() if most is not None)
+    if said.missing:
+        return [f"What PEs lose to each other was not measured: {said.missing}."]
+    if said.domains:
+        names = ", ".join(sorted({one.kind for one in said.domains}))
+        kept = wording.percent(said.share_together, 1)
+        return [f"PEs slow each other down ({names}): {said.kernel} on all of them keeps {kept} of its speed alone."]
+    seen = ", ".join(f"{level} {most:.1f} %" for level, most in said.beyond_percent.items() if most is not None)
     return [f"No PE was seen to slow another down by more than what can be told here: {seen}."] if seen else []
 
 

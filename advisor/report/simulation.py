@@ -8,7 +8,7 @@ from typing import Any, Literal
 from advisor import wording
 from advisor.advise.ranking import gain
 from advisor.report.html import render_page
-from advisor.report.illustrated import Illustration, illustration, platform_section
+from advisor.report.illustrated import NO_PLATFORM, Illustration, illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.strategies import strategies_section
 from advisor.report.timelines import timeline_section
@@ -119,7 +119,7 @@ class ShownSimulation:
 
 
 def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:
-    """What runs of a scenario tell; intervals hold with `level`."""
+    """What runs of a scenario say; intervals hold with `level`."""
     pes, application = loaded.platform.pes, application_of(loaded)
     simulated = tuple(
         Simulated(
@@ -188,7 +188,7 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
         timeline_section(drawn.timelines, simulation.application),
         _time_section(simulation),
         _changes_section(simulation),
-        platform_section(drawn.platform),
+        drawn.platform or NO_PLATFORM,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
     return blocks.Page(
@@ -196,7 +196,7 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
         answer=_answer(shown.compared),
         sections=tuple(section for section in sections if section is not None),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
-        **head(simulation),
+        **head(simulation.command, simulation.warnings, simulation.provenance),
     )
 
 
@@ -235,9 +235,9 @@ def _time_section(simulation: Simulation) -> blocks.Section:
     shown: list[blocks.Block] = []
     for one in simulation.configurations:
         rows = [[f"{spent.pe}, process {spent.process}", *spent.times] for spent in one.processes]
-        told = blocks.table(f"Where time goes, means: {one.name}", ["PE", "computing", "waiting", "done, idle"], rows)
+        said = blocks.table(f"Where time goes, means: {one.name}", ["PE", "computing", "waiting", "done, idle"], rows)
         folded = len(rows) > MOST_OPEN or len(simulation.configurations) > 1
-        shown.append(blocks.Folded(f"{one.name}: {len(rows)} processes", (told,)) if folded else told)
+        shown.append(blocks.Folded(f"{one.name}: {len(rows)} processes", (said,)) if folded else said)
     return blocks.Section("time", "Where time goes", tuple(shown) or (blocks.Text("Nothing was simulated."),))
 
 
@@ -326,12 +326,12 @@ def shown_in_timeline(
     """Names of the configurations that a timeline shows."""
     count = loaded.replications if replications is None else replications
     if replication >= count:
-        raise ScenarioError(f"--replication: {replication} found, 0 to {count - 1} allowed")
+        raise ScenarioError(f"--replication is {replication}; give 0 to {count - 1}")
     names = tuple(one.name for one in loaded.configurations)
     if configuration is None:
         return names
     if configuration not in names:
-        raise ScenarioError(f"--configuration: {configuration!r} found, one of {', '.join(names)} allowed")
+        raise ScenarioError(f"--configuration: there is no {configuration!r}; name one of {', '.join(names)}")
     return (configuration,)
 
 

@@ -116,9 +116,9 @@ def strategies_text(compared: Compared) -> blocks.Table:
 
 def ranking_section(compared: Compared, fronts: tuple[Front, ...]) -> blocks.Section:
     """How much was simulated, ties, the best candidates and Pareto fronts."""
-    shown: list[blocks.Block] = [blocks.Text(f"{told}.")] if (told := wording.confirmed_text(compared)) else []
-    if told := wording.tie_text(compared):
-        shown.append(blocks.Text(f"{told[0].upper()}{told[1:]}"))
+    shown: list[blocks.Block] = [blocks.Text(f"{said}.")] if (said := wording.confirmed_text(compared)) else []
+    if said := wording.tie_text(compared):
+        shown.append(blocks.Text(f"{said[0].upper()}{said[1:]}"))
     count = len(compared.ranking)
     if count > 1:
         caption = f"The best {MOST_RANKED} of {count}" if count > MOST_RANKED else "All candidates, best first"

@@ -403,8 +403,8 @@ def _blocks(shown: Sequence[Timeline], application: Application | None) -> Itera
     for one in shown:
         waits, processes = _tables(one, wording.unit_of(application))
         if one is not first:
-            told = waits_text(one.waits_for) or "nothing took any time"
-            yield blocks.Folded(f"{one.configuration}: {told}", (waits, processes))
+            said = waits_text(one.waits_for) or "nothing took any time"
+            yield blocks.Folded(f"{one.configuration}: {said}", (waits, processes))
         elif len(processes.rows) > MOST_OPEN:
             yield waits
             yield blocks.Folded(f"What each of {len(one.spent)} processes gets and does", (processes,))
@@ -443,8 +443,8 @@ def _still(one: Timeline) -> blocks.Block:
         for process, begin, end in zip(*[iter(one.path)] * 3, strict=True)
     ]
     drawn = plots.gantt_svg(list(_operations(one)), path=path)
-    told = f"Simulated run of {one.configuration}. Gaps: waiting. Line: the critical path. Dotted: the makespan."
-    return blocks.Figure(drawn, told)
+    said = f"Simulated run of {one.configuration}. Gaps: waiting. Line: the critical path. Dotted: the makespan."
+    return blocks.Figure(drawn, said)
 
 
 def _operations(one: Timeline) -> Iterator[dict[str, Any]]:
@@ -471,14 +471,14 @@ def waits_text(parts: Sequence[Waited]) -> str:
     messages = [part for part in parts if part.what == "message"]
     others = [part for part in parts if part.what != "message"]
     named = others if len(others) == MOST_NAMED + 1 else others[:MOST_NAMED]
-    told = [(part.share, _lost(part)) for part in named]
+    text = [(part.share, _lost(part)) for part in named]
     if messages:
-        told.append((sum(part.share for part in messages), _messages_text(messages)))
-    told = [one for one in sorted(told, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or told[:1]
+        text.append((sum(part.share for part in messages), _messages_text(messages)))
+    text = [one for one in sorted(text, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or text[:1]
     if len(others) > len(named):
         rest = sum(part.share for part in others[len(named) :])
-        told += [(rest, f"{len(others) - len(named)} more PEs")] if rest >= LEAST_SHARE else []
-    (first, what), *more = told
+        text += [(rest, f"{len(others) - len(named)} more PEs")] if rest >= LEAST_SHARE else []
+    (first, what), *more = text
     said = [f"{wording.percent(first)} of the makespan is {what}"]
     return ", ".join([*said, *(f"{wording.percent(share)} {who}" for share, who in more)])
 

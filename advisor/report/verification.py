@@ -26,7 +26,7 @@ def verification_page(verified: Verified) -> blocks.Page:
         host=machine.host if machine is not None else "",
         settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
         key_figures=_key_figures(verified),
-        **head(verified),
+        **head(verified.command, verified.warnings, verified.provenance),
     )
 
 
@@ -64,9 +64,7 @@ def verification_section(
     drawn = plots.verification_svg(documents.to_dict(entries))
     if not drawn:
         return blocks.Section("verification", heading, (blocks.Text("No real run has checked the prediction."),))
-    caption = (
-        "Real runs on this machine with the load on, every repetition shown, beside what was predicted before them."
-    )
+    caption = "Real runs on this machine with the load on, every repetition shown, and what was predicted before them."
     held = [] if coverage is None else wording.held_lines(coverage, level)
     said = (blocks.Text(f"{'. '.join(held)}. {wording.HELD_NOTE}"),) if held else ()
     shown = blocks.SideBySide(blocks.Figure(drawn, caption), (_table(entries, recommended, level), *said))

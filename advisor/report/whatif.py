@@ -101,8 +101,8 @@ def _failed_section(found: Findings) -> blocks.Section | None:
         return None
     count = sum(bool(point.error) for point in found.points)
     said = f"{counted(count, 'point')} of {len(found.points)} without an answer; this does not touch the others."
-    told = blocks.table("Points that failed", ["reason", "points", "changes"], lost, text_columns=3)
-    return blocks.Section("failed", "What failed", (blocks.Text(said), told))
+    text = blocks.table("Points that failed", ["reason", "points", "changes"], lost, text_columns=3)
+    return blocks.Section("failed", "What failed", (blocks.Text(said), text))
 
 
 # Which upgrade pays most
@@ -125,10 +125,10 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
             f"{level} interval of each by itself. Thin: intervals that hold for all "
             f"{found.comparisons} comparisons together; a change is said to pay only where that one is above 1."
         )
-        drawn, told = plots.gains_svg(named, level=found.drawn.held), _gains(found, shown, alone=alone)
+        drawn, said = plots.gains_svg(named, level=found.drawn.held), _gains(found, shown, alone=alone)
         figure = blocks.Figure(drawn, caption)
         # with costs there are more columns than there is room for at the side of a figure
-        yield from (figure, told) if found.fronts else (blocks.SideBySide(figure, (told,)),)
+        yield from (figure, said) if found.fronts else (blocks.SideBySide(figure, (said,)),)
     if found.diminishing:
         note = (
             "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does "
@@ -148,8 +148,8 @@ def _gain_entry(point: PointFound) -> dict[str, object]:
 
 def _other_fields(others: set[str]) -> str:
     """What the other fields were."""
-    told = sorted(others - {""})
-    return f" Other fields {' or '.join(told)}." if told else ""
+    said = sorted(others - {""})
+    return f" Other fields {' or '.join(said)}." if said else ""
 
 
 def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> blocks.Table:
@@ -207,8 +207,8 @@ def _sensitivity_section(found: Findings) -> blocks.Section | None:
     for one in found.elasticity:
         means = [step.mean or 0.0 for step in one.steps]
         over = "" if len(means) < 2 else f"{min(means):+.2f} to {max(means):+.2f}"
-        told = wording.with_interval(one.here, "", signed=True)
-        rows.append([one.field, told, f"{one.here.begin} to {one.here.to}", over])
+        said = wording.with_interval(one.here, "", signed=True)
+        rows.append([one.field, said, f"{one.here.begin} to {one.here.to}", over])
     note = (
         "Elasticity: so many percent of makespan for one percent more of the field, with its "
         f"{wording.level_text(found.drawn.held)} interval; -1 is as good as it gets for a speed that "
@@ -242,8 +242,8 @@ def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     rows = []
     for point in (found.points[number] for number in front.points):
         rate = point.cost.cost_per_s if of == "cost" and point.cost else point.energy.power_w if point.energy else None
-        told = [words.named(found, point), words.makespan(point), words.run_text(point, of), wording.digits(rate, 4)]
-        rows.append(told)
+        said = [words.named(found, point), words.makespan(point), words.run_text(point, of), wording.digits(rate, 4)]
+        rows.append(said)
     note = "Fastest first; by mean makespans, noise not counted."
     note += f" {front.silent} points say no {of} of some PE." if front.silent else ""
     head = ["change", "makespan", "of a run", "per second" if of == "cost" else "W"]
@@ -291,8 +291,8 @@ def _points_table(found: Findings) -> blocks.Table:
         for one in shown
     ]
     head = ["point", "configuration", "makespan", "against the base", "times as fast", "fastest"]
-    told = [line] if (line := wording.interval_line(found.drawn)) else []
-    notes = [*more, *told, "fastest: chance that no other point is faster; a tie is within 1 %"]
+    said = [line] if (line := wording.interval_line(found.drawn)) else []
+    notes = [*more, *said, "fastest: chance that no other point is faster; a tie is within 1 %"]
     return blocks.table("", head, rows, text_columns=2, note="\n".join(notes))
 
 
@@ -310,11 +310,11 @@ def _effects(found: Findings) -> list[str]:
     lines = aligned(words.DIMINISHING, rows, left=5) if rows else []
     if found.elasticity:
         slopes = ((one.field, one.here) for one in found.elasticity)
-        told = ", ".join(
+        said = ", ".join(
             f"{field} {wording.with_interval(here, '', signed=True)} ({here.begin} to {here.to})"
             for field, here in slopes
         )
-        lines.append(f"% of makespan per % more: {told}")
+        lines.append(f"% of makespan per % more: {said}")
     most = next((one for one in found.interactions if one.point == found.pays_most), None)
     return lines if most is None else [*lines, f"Together: {words.interaction_text(found, most)}"]
 
@@ -350,5 +350,5 @@ def _spent(found: Findings) -> str:
     line = f"{count} points{ran}; {paired} each, seed {drawn.seed}{known}"
     if spent.get("median_asked_s"):
         times = [units.show_duration(spent[name]) for name in ("median_asked_s", "median_beside_s")]
-        line += f"; per point {times[0]} of simulation and {times[1]} beside it (medians)"
+        line += f"; per point {times[0]} of simulation and {times[1]} of overhead (medians)"
     return line

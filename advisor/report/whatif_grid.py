@@ -165,8 +165,8 @@ def _points(found: Findings) -> blocks.Table:
     points = found.points
     every = sum(max(1, len(point.configurations)) for point in points) <= MOST_ROWS
     shown = list(points) if len(points) <= MOST_ROWS else [points[0], *found.by_gain()[: MOST_ROWS - 1]]
-    told = wording.interval_sentence(found.drawn)
-    note = f"Differences and gains are to the scenario as it is, on the same draws. {told}"
+    said = wording.interval_sentence(found.drawn)
+    note = f"Differences and gains are to the scenario as it is, on the same draws. {said}"
     if not every:
         note = f"Each point under its best configuration, against the best one of the scenario as it is. {note}"
     if len(shown) < len(points):

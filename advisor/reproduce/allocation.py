@@ -191,7 +191,7 @@ def reproduce(seeds: int = SEEDS, *, methods: Sequence[str] = METHODS, recorded:
     Parameters
     ----------
     seeds
-        How often the surrogate's construction runs are measured anew, each with noise of its own.
+        How often the surrogate's construction runs are measured again, each with noise of its own.
     methods
         Of `allocation_study.METHODS`.
     recorded
@@ -349,7 +349,7 @@ def _rows(name: str) -> Rows:
     return shipped_rows(f"papers/kishimoto_{name}.csv")
 
 
-# Tables and figures beside ours
+# Tables and figures compared with ours
 
 
 CITATION = "Y. Kishimoto and S. Ichikawa: An execution-time estimation model for heterogeneous clusters"
@@ -462,7 +462,7 @@ def _error_cells(number: str) -> Iterator[Cell]:
 
 
 def _chosen(number: str, result: Document) -> Compared:
-    """Regret of the paper's method on the surrogate, beside the printed regret."""
+    """Regret of the paper's method on the surrogate, compared with the printed regret."""
     title = f"Regret of what {TABLES[number]} chooses, on a surrogate"
     case = next(
         (

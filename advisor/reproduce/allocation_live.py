@@ -55,7 +55,7 @@ NAIVE = {"one process on each PE": ((1, 1), (1, 1)), "one process on the fast PE
 STEP = 100
 """Sizes are multiples of it."""
 
-Tell = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LiveProgram:
     wait: str = "yield"
 
     def allocated(self, folder: Path) -> AllocatedProgram:
-        """The program, run in a folder, ranks pinned beside real busy loops."""
+        """The program, run in a folder, ranks pinned, with real busy loops."""
         if self.command is None:
             return AllocatedProgram(lu_command(self.wait, local=True), folder, make_reader("lu", "lu"), local=True)
         words, templates = parse_program(self.command, templates=self.before, local=True)
@@ -84,7 +84,7 @@ def live(
     program: LiveProgram | None = None,
     model: str = "pooled",
     sizes: Sequence[float] | None = None,
-    on_progress: Tell = lambda _stage, _share: None,
+    on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
     """Build, advise, run everything, and judge.
 
@@ -146,14 +146,14 @@ _BUILDING = AIM / (AIM + JUDGED_REPETITIONS)
 """The share of the whole that construction takes."""
 
 
-def _build(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, tell: Tell) -> list[str]:
+def _build(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, on_progress: OnProgress) -> list[str]:
     """Make the construction runs; what failed.
 
     Each kind alone comes first; then it is known what running everything takes, and so what may be spent.
     """
 
     def on_run(label: str, _wall_s: float, share: float) -> None:
-        tell(f"construction: {label}", _BUILDING * min(1.0, share))
+        on_progress(f"construction: {label}", _BUILDING * min(1.0, share))
 
     first = replace(plan, runs=plan.runs[: LEAST_SIZES * len(plan.kinds)])
     failures = make_runs(first, program, table, limits=Limits(math.inf)).failures
@@ -171,12 +171,12 @@ def _configurations(plan: ConstructionPlan) -> tuple[NDArray[np.float64], NDArra
     return np.repeat(np.array(plan.at), len(allocations)), np.tile(allocations, (len(plan.at), 1, 1))
 
 
-def _judge(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, tell: Tell) -> list[str]:
+def _judge(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, on_progress: OnProgress) -> list[str]:
     """Run every configuration; what failed."""
     wanted = sum(run.repetitions for run in plan.runs)
 
     def on_run(label: str, _wall_s: float, _share: float) -> None:
-        tell(f"judged: {label}", _BUILDING + (1 - _BUILDING) * len(table.done) / wanted)
+        on_progress(f"judged: {label}", _BUILDING + (1 - _BUILDING) * len(table.done) / wanted)
 
     return make_runs(plan, program, table, limits=Limits(math.inf), on_run=on_run).failures
 
@@ -196,7 +196,7 @@ def _construction(
         least_s = (JUDGED_REPETITIONS + AIM) * plan.full_s
         if sizes or least_s <= budget_s:
             return plan
-    raise ScenarioError(f"--budget: {budget_s:g} s found, at least {least_s:.0f} s needed for the smallest sizes")
+    raise ScenarioError(f"--budget: the smallest sizes take {least_s:.0f} s, more than {budget_s:g} s; give more")
 
 
 def platform_text() -> str:
@@ -209,7 +209,7 @@ def platform_text() -> str:
     """
     cores = this_machine().cores
     if len(cores) < 2:
-        raise ScenarioError("this machine: 1 PE found, at least 2 allowed")
+        raise ScenarioError("this machine has 1 PE, and the experiment needs 2; run it on another")
     load = f"{{trace: {{times_s: [0], values: [{COMPETITORS}], end_s: 1}}, rule: fair}}"
     speeds = f"speeds: {{dgemm: {GUESSED_SPEED}}}"
     return (
@@ -252,19 +252,19 @@ def _judged(size: float, advice: Mapping[str, Any], table: RunTable, plan: Const
         )
         if allocation not in times:
             continue
-        measured_s, told = float(np.median(times[allocation])), entry["estimate_s"]
+        measured_s, estimate = float(np.median(times[allocation])), entry["estimate_s"]
         rows.append(
             {
                 "configuration": {name: list(cell) for name, cell in zip(names, allocation, strict=True)},
-                "estimate_s": told,
+                "estimate_s": estimate,
                 "measured_s": measured_s,
                 "runs_s": times[allocation],
-                "error": told["mean"] / measured_s - 1,
-                "inside": told["low"] <= measured_s <= told["high"],
+                "error": estimate["mean"] / measured_s - 1,
+                "inside": estimate["low"] <= measured_s <= estimate["high"],
             }
         )
     if not rows:
-        raise ScenarioError(f"size {size:g}: no run that was made found, at least one configuration needed")
+        raise ScenarioError(f"size {size:g}: no configuration was run, so there is nothing to judge; start it again")
     best_s = min(row["measured_s"] for row in rows)
     for row in rows:
         row["regret"] = row["measured_s"] / best_s - 1

@@ -173,7 +173,7 @@ def measured(
     seed
         Of the noise; the same runs with the same seed give the same bits.
     phases
-        Whether the program tells computation and communication apart: then each is read with noise of its own, and the
+        Whether the program times computation and communication apart: then each is read with noise of its own, and the
         whole time is the longest of their sums. Otherwise noise is on the whole time.
     misspecified
         As in `truth`.

@@ -63,13 +63,13 @@ def measure(
     files.make_folder(folder)
     sweep_s, vectors_s = (1 - SHARE - VECTORS) * budget_s, VECTORS * budget_s
 
-    def told(what: str, share: float) -> None:
+    def show(what: str, share: float) -> None:
         on_progress(what, share * sweep_s / budget_s)
 
-    sweep = measure_sweep(plan, machine=machine, budget_s=sweep_s, store=folder / VISITS, on_progress=told)
+    sweep = measure_sweep(plan, machine=machine, budget_s=sweep_s, store=folder / VISITS, on_progress=show)
     write_sweep_table(sweep.cells, folder / TABLE)
     sweeps = measure_vectors(plan, machine, budget_s=vectors_s)
-    told("fit", 1.0)
+    show("fit", 1.0)
     measured = fit_sweep(sweep, machine, sweeps=sweeps)
     left_s = SHARE * budget_s
     measure_speeds(measured, folder, budget_s=left_s, cpu=cpu, on_progress=on_progress)
@@ -253,7 +253,7 @@ def speed_lines(found: dict[str, Any]) -> list[str]:
     return text + [f"warning: {kernel}: {line}" for kernel, one in found.items() for line in one["warnings"]]
 
 
-# Table 2 beside ours
+# Table 2 compared with ours
 
 
 CITATION = (
@@ -280,7 +280,7 @@ def inventory(result: Document) -> list[Compared]:
         judged(
             "table 2",
             "Four models of the time per data access",
-            "The printed formulas (model 3 without its misprint) beside our model of levels, at one point.",
+            "The printed formulas (model 3 without its misprint) against our model of levels, at one point.",
             _formulas(),
             tolerance=1e-6,
         ),

@@ -37,7 +37,7 @@ from simulator.models import CostVector, error_statistics
 
 TITLE = "Characterisation (Papaefstathiou et al.)"
 COMMUNICATION = "section 4.2, communication: equation 5"
-PARALLEL = "kernels under their templates on this machine, beside the paper's errors due to the resource models"
+PARALLEL = "kernels under their templates on this machine, and the paper's errors due to the resource models"
 CHAIN = "chain"
 NODE_TIMES = "papers/warwick_node_times.csv"
 
@@ -146,7 +146,7 @@ def flop_rate(times_us: Mapping[tuple[str, ...], float]) -> Document:
 
 
 def single_nodes(times_us: Mapping[tuple[str, ...], float]) -> Rows:
-    """Errors of each kernel's dominant node against its component timing, beside those printed for 2 processors."""
+    """Errors of each kernel's dominant node against its component timing, with those printed for 2 processors."""
     printed = published("papers/warwick_errors.csv", ERROR_KEYS, "error_percent")
     rows = []
     for kernel, node in DOMINANT.items():
@@ -434,7 +434,7 @@ def _simulated_lines(rows: Rows) -> list[str]:
     ]
 
 
-# Tables and figures beside ours
+# Tables and figures compared with ours
 
 
 CITATION = (
@@ -460,11 +460,11 @@ def inventory(result: Document) -> list[Compared]:
         judged(
             "table 1", "Flops that an operation counts for", "The same weights are those of `poc` here.", _weights()
         ),
-        defined("table 2", "Methods beside each other", "Stars for effort and portability, no figures."),
+        defined("table 2", "Methods compared", "Stars for effort and portability, no figures."),
         judged(
             "table 3",
             "Timing formulas of the kernels",
-            "The shipped graphs evaluated, beside the formulas with the node times of component timing.",
+            "The shipped graphs evaluated, against the formulas with the node times of component timing.",
             _formulas(),
             tolerance=1e-6,
         ),
@@ -523,7 +523,7 @@ def _compared_node_times(found: Document) -> Compared:
         for row in shipped_rows(NODE_TIMES)
         if row["method"] != "POC" or (row["kernel"], row["node"]) not in known
     ]
-    because = "Of 40 cells only flops that the text tells can be computed. " + " ".join(
+    because = "Of 40 cells only flops that the text states can be computed. " + " ".join(
         f"{method}: {reason}." for method, reason in found["not_reproduced"].items()
     )
     return judged("table 6 (first)", "Node times", because, cells)

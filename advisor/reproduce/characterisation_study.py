@@ -138,7 +138,7 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
 
 
 def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
-    """The study beside the paper's table 7."""
+    """The study compared with the paper's table 7."""
     where = "shipped recording, two-core virtual machine" if recorded else "this machine"
     kernels = in_order(row["kernel"] for row in found["errors"])
     points = {(row["kernel"], row["n"]) for row in found["errors"]}

@@ -1,4 +1,4 @@
-"""A paper's table beside ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
+"""A paper's table and ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

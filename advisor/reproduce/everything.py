@@ -1,4 +1,4 @@
-"""All papers in one go: each kept as soon as it is finished, every table beside ours, one report.
+"""All papers in one go: each kept as soon as it is finished, every table compared with ours, one report.
 
 The folder holds `report.html`, `report.json` (the same as data), `inventory.csv` (a row per table and figure),
 `cells.csv` (a row per figure compared), and a folder per paper with what its module returned (`result.json`), its text
@@ -31,7 +31,7 @@ class Paper:
     """A paper on the list, and what computes it.
 
     Its module of that name has `CITATION`, `MISPRINTS`, `text(result)`, its tables for the terminal, and
-    `inventory(result)`: all its tables and figures beside ours, what cannot be had and why.
+    `inventory(result)`: all its tables and figures compared with ours, what cannot be had and why.
     """
 
     name: str
@@ -56,7 +56,7 @@ def reproduce_all(
     folder
         Where everything goes; None: nowhere.
     on_paper
-        Told each paper's name and state: `computing`, `kept`, `done` or `failed: REASON`.
+        Called with each paper's name and state: `computing`, `kept`, `done` or `failed: REASON`.
 
     Returns
     -------

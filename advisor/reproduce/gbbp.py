@@ -166,7 +166,7 @@ def _study(trace: LoadTrace, histories: Sequence[int]) -> dict[str, Any]:
     return {"step_s": regular_step(trace), "window": WINDOW, "rows": [row.to_dict() for row in rows]}
 
 
-# Table and figures beside ours
+# Table and figures compared with ours
 
 
 CITATION = "A. Lastovetsky, R. Reddy and R. Higgins: Building the functional performance model of a processor"
@@ -192,7 +192,7 @@ def inventory(result: Document) -> list[Compared]:
             "figure 10",
             "Speed bands on both machines",
             "A drawing without its points; X1 (Pentium Xeon, 2 GHz) and X2 (UltraSparc IIi, 440 MHz) are gone. Bands "
-            "of the same kernels elsewhere are drawn beside.",
+            "of the same kernels elsewhere are drawn.",
         ),
         _table_1(result["table_1"]),
         _load(result["load_study"]),
@@ -224,7 +224,7 @@ def _compared_cells(found: Document) -> Iterator[Cell]:
 
 
 def _load(study: Document) -> Compared:
-    """The history that is best by the paper, beside our hit ratios."""
+    """The history that is best by the paper, and our hit ratios."""
     first = study["studies"][0]
     ratios = ", ".join(f"{row['history']}: {row['hit_ratio']:.0%}" for row in first["rows"])
     because = (

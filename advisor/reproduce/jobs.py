@@ -1,4 +1,4 @@
-"""Policies for job streams beside what others published: averages on two logs, and schedules of Batsim start by start.
+"""Policies for job streams against what others published: averages on two logs, and schedules of Batsim start by start.
 
 Logs and schedules belong to others and do not ship; the caller names them. The published averages do ship
 (`papers/jobs_published.csv`).
@@ -17,7 +17,7 @@ from advisor.reproduce.comparison import REPEATED, Cell, Compared, half_of_last_
 from simulator import Estimates, JobRuns, Policy, ScenarioError, Stream, files, job_metrics, read_stream, run_jobs
 from simulator.calibration import read_table
 
-TITLE = "Job streams: policies beside other systems and published averages"
+TITLE = "Job streams: policies against other systems and published averages"
 CELLS = "cells.csv"
 BATSIM = "Batsim"
 ALIKE_S = 1e-6
@@ -232,8 +232,8 @@ def text(result: Document) -> str:
             own = [cell for cell in result["cells"] if (cell["log"], cell["source"]) == (log["log"], source)]
             lines += ["", *_table(source, own)] if own else []
     counts = result["counts"]
-    told = f"{counts['within']} of {counts['within'] + counts['beyond']} figures within their bar"
-    lines += ["", f"{told}, {counts['shown']} shown without one" if counts["shown"] else told]
+    met = f"{counts['within']} of {counts['within'] + counts['beyond']} figures within their bar"
+    lines += ["", f"{met}, {counts['shown']} shown without one" if counts["shown"] else met]
     return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
 
 
@@ -268,8 +268,8 @@ def _table(source: str, cells: Cells) -> Iterator[str]:
 
 def _known(path: Path) -> tuple[str, Stream]:
     """A stream that there is something to compare with, and which one it is."""
-    told = f"neither {' nor '.join(LOGS)} of the Parallel Workloads Archive, of which figures were published"
-    refusal = ScenarioError(f"{path}: the stream is {told}, nor a workload of Batsim (.json); name one of these")
+    known = f"neither {' nor '.join(LOGS)} of the Parallel Workloads Archive, of which figures were published"
+    refusal = ScenarioError(f"{path}: the stream is {known}, nor a workload of Batsim (.json); name one of these")
     try:
         stream = read_stream(path)
     except ScenarioError:
@@ -296,15 +296,15 @@ def _missing(name: str, stream: Stream) -> list[str]:
     fewer = LOGS[name].published_jobs - len(stream)
     if not fewer:
         return []
-    told = f"{len(stream):,} jobs after cleaning, {abs(fewer):,} {'fewer' if fewer > 0 else 'more'} than the"
-    return [f"{name}: this edition of the log has {told} {LOGS[name].published_jobs:,} of the study of 2015"]
+    jobs = f"{len(stream):,} jobs after cleaning, {abs(fewer):,} {'fewer' if fewer > 0 else 'more'} than the"
+    return [f"{name}: this edition of the log has {jobs} {LOGS[name].published_jobs:,} of the study of 2015"]
 
 
 # Averages
 
 
 def _averages(name: str, stream: Stream) -> Iterator[Document]:
-    """All published averages of a log beside ours, each run made once."""
+    """All published averages of a log compared with ours, each run made once."""
 
     @functools.cache
     def ran(first: int | None, policy: str, estimates: str) -> JobRuns:
@@ -364,8 +364,8 @@ def _starts(policy: str, path: Path, stream: Stream) -> tuple[Cells, list[str]]:
     if start.all():
         return cells, []
     job = int(np.argmin(start))
-    told = f"{np.count_nonzero(~start)} of {len(ids)} starts differ from {path}, first that of job {ids[job]}"
-    return cells, [f"{policy}: {told}: {runs.start_s[job]:.6f} s here, {theirs[job]:.6f} s there"]
+    differing = f"{np.count_nonzero(~start)} of {len(ids)} starts differ from {path}, first that of job {ids[job]}"
+    return cells, [f"{policy}: {differing}: {runs.start_s[job]:.6f} s here, {theirs[job]:.6f} s there"]
 
 
 def _numbers(text: str, path: Path, pes: int) -> list[int]:
@@ -377,7 +377,7 @@ def _numbers(text: str, path: Path, pes: int) -> list[int]:
     return [number for part in ends for number in range(part[0], min(part[-1], pes) + 1)]
 
 
-# Tables beside ours
+# Tables compared with ours
 
 
 CITATION = (

@@ -1,4 +1,4 @@
-"""Kernels under their templates: makespans foretold for many processes, judged by runs on one and two real ones.
+"""Kernels under their templates: makespans predicted for many processes, judged by runs on one and two real ones.
 
 The error due to the resource model alone is the error minus that of component timing, as in the paper's second table 6.
 Where nothing can be run, the difference from component timing's prediction stands for it.
@@ -39,7 +39,7 @@ REAL_SHARE = 0.6
 PAPER_NAMES = {"icc": "ICC", "hllc": "HLLC", "poc": "POC"}
 PAPER_KERNELS = {"integration": "integration", "sort": "sorting", "matmul": "matmul"}
 MOST_TIMING_ERROR = 10.0
-"""Percent that component timing may be off on one process before it is told."""
+"""Percent that component timing may be off on one process before it is mentioned."""
 EXPLAINED = "of the model: error minus that of component timing (ct)"
 
 
@@ -78,7 +78,7 @@ class Plan:
             If a kernel has no template, or numbers of processes or the link cannot be used.
         """
         if n is not None and not 1 <= n <= MOST_SIZE:
-            raise ScenarioError(f"--sizes: {n} found, 1 to {MOST_SIZE} allowed")
+            raise ScenarioError(f"--sizes is {n}; give 1 to {MOST_SIZE}")
         sizes = {name: parallel_kernel(name).size if n is None else n for name in kernels}
         counts = _checked(PROCESSES if processes is None else processes, min(sizes.values()))
         message, origin = _link(link)
@@ -94,7 +94,7 @@ def study(
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
-    """Foretell, run and compare; plain data.
+    """Predict, run and compare; plain data.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _entry(
     methods: Sequence[str],
     hardware: "HardwareModel",
 ) -> dict[str, Any]:
-    """One kernel: its simulated makespans beside the real ones."""
+    """One kernel: its simulated makespans with the real ones."""
     kernel, n = parallel_kernel(name), plan.sizes[name]
     warnings = [*found.warnings, *hardware.warnings]
     makespans: dict[str, dict[int, float]] = {
@@ -171,8 +171,8 @@ def _checked(processes: Sequence[int], most: int) -> tuple[int, ...]:
     most = min(most, MOST_PROCESSES)
     wrong = [count for count in processes if not 1 <= count <= most]
     if wrong or not processes:
-        found = wrong[0] if wrong else "none"
-        raise ScenarioError(f"--processes: {found} found, whole numbers of 1 to {most} with commas between allowed")
+        found = f"{wrong[0]} is no such number" if wrong else "none is given"
+        raise ScenarioError(f"--processes: {found}; give whole numbers of 1 to {most} with commas between")
     return tuple(sorted(set(processes)))
 
 

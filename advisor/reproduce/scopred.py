@@ -333,7 +333,7 @@ def _made_up_splits(seed: int) -> Iterator[Split]:
             )
 
 
-# Tables 1 to 15 of the paper on prediction from run history (ScoPred), beside ours.
+# Tables 1 to 15 of the paper on prediction from run history (ScoPred), compared with ours.
 
 
 CITATION = (
@@ -462,7 +462,7 @@ def _coefficients(cells: Sequence[Document]) -> Compared:
 
 
 def _breakdown() -> Iterator[Cell]:
-    """Sum of the parts beside the total, and communication's share of the transform."""
+    """Sum of the parts against the total, and communication's share of the transform."""
     rows = shipped_rows("papers/scopred_ft_breakdown.csv")
     for nodes in in_order(row["nodes"] for row in rows):
         own = {row["component"]: float(row["value"]) for row in rows if row["nodes"] == nodes}

@@ -1,4 +1,4 @@
-"""Real runs of recommended and baseline configurations, here, beside the load that was assumed.
+"""Real runs of recommended and baseline configurations, here, with the load on that was assumed.
 
 What runs and is timed comes from `simulator.calibration`; what is recommended, from `advise`.
 """

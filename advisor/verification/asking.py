@@ -26,7 +26,7 @@ def verify(
     kept: str | Path | None = None,
     on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
 ) -> dict[str, Any]:
-    """Really run the recommended configuration and the others, interleaved, beside the loads that the scenario has.
+    """Really run the recommended configuration and the others, interleaved, with the scenario's loads on.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _asked(
 
 
 def _further_names(advice: Mapping[str, Any]) -> dict[str, str]:
-    """What an advice calls configurations beside their names: further name -> name."""
+    """What else an advice calls configurations: further name -> name."""
     listed = advice.get("baselines")
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     return {str(entry.get("name")): str(entry["same_as"]) for entry in entries if entry.get("same_as")}

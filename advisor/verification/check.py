@@ -1,4 +1,4 @@
-"""Advice put to the test: the recommended configuration and the others really run here, beside what was predicted."""
+"""Advice put to the test: the recommended configuration and the others really run here, and what was predicted."""
 
 import json
 from collections import Counter
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advisor.advise.export import ranks_of
 from advisor.results import Application, Coverage, Provenance, application_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
-from advisor.verification.compared import comparisons
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
 from advisor.verification.residuals import Bias, Residual, bias_of, residuals
@@ -25,6 +25,7 @@ from simulator import (
     RunSet,
     Scenario,
     ScenarioError,
+    SpeedBand,
     documents,
     files,
     intervals,
@@ -43,6 +44,8 @@ from simulator.calibration import (
     RealRun,
     Usage,
     keep_comparisons,
+    learnt_in,
+    median_errors,
     program_fault,
     summary_of,
 )
@@ -58,7 +61,7 @@ SLOWEST = 20.0
 LEAST_LIMIT_S = 10.0
 """No run is stopped before."""
 MATTERS = 0.01
-"""Share of the makespan from which on a wrong time of a pull is told."""
+"""Share of the makespan from which on a wrong time of a pull is named."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ def _is_whole(trace: LoadTrace) -> bool:
     return bool(np.all(trace.values == np.rint(trace.values)))
 
 
+Floats = NDArray[np.float64]
 Range = tuple[float, float]
 MaybeRange = tuple[float | None, float | None]
 
@@ -205,7 +209,7 @@ class Verified:
 
 
 def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]) -> Verified:
-    """Run every configuration for real, interleaved, beside the scenario's loads, and compare with the prediction.
+    """Run every configuration for real, interleaved, with the scenario's loads on, and compare with the prediction.
 
     What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
 
@@ -343,7 +347,7 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
                 found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
         except (ScenarioError, AttributeError, LookupError, TypeError, ValueError):
             if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
-                raise ScenarioError(f"{kept}:{number}: no run found, a file that verify wrote allowed") from None
+                raise ScenarioError(f"{kept}:{number}: this is no run; name a file that verify wrote") from None
     whole = 0
     while all((name, whole) in found for name in names):
         whole += 1
@@ -462,3 +466,114 @@ def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
             there, said = units.show_duration(really_s), units.show_duration(said_s)
             lines.append(f"application: a pull takes {there} here, and the scenario says {said}; say `pull: {there}`")
     return lines
+
+
+# Predictions and what real runs took, as they are judged and kept: see `history.comparisons`
+
+
+def comparisons(
+    scenario: Scenario, runs: RunSet, verification: Verification, *, level: float, command: Sequence[str] | None
+) -> tuple[Comparison, ...]:
+    """One comparison per configuration, in the order of the scenario.
+
+    Parameters
+    ----------
+    level
+        How often the stated intervals are to hold.
+    command
+        What ranks ran, in the place of our own application.
+    """
+    described = {entry["name"]: entry for entry in runs.summary(level=level)}
+    names = [configuration.name for configuration in scenario.configurations]
+    errors = median_errors([verification.measured_s[name] for name in names])
+    bands, left = _bands(scenario), _left(scenario, verification) if command is None else None
+    found = []
+    for configuration, error in zip(scenario.configurations, errors, strict=True):
+        said, measured_s = described[configuration.name], verification.measured_s[configuration.name]
+        low, high, run_low, run_high = _ends(said, runs)
+        inside = None
+        if run_low is not None and run_high is not None:
+            inside = int(np.sum((measured_s >= run_low) & (measured_s <= run_high)))
+        found.append(
+            Comparison(
+                kind=_kind(scenario, command),
+                subject=scenario.application.kernel,
+                model=", ".join(_files(scenario, bands)),
+                version=_version(scenario, bands),
+                case=configuration.name,
+                level=level,
+                predicted_s=said["mean"],
+                low_s=low,
+                high_s=high,
+                runs=int(measured_s.size),
+                measured_median_s=float(np.median(measured_s)),
+                median_sd=error,
+                median_ratio=median_ratio(runs.of(configuration.name), runs.truths),
+                run_low_s=run_low,
+                run_high_s=run_high,
+                runs_inside=inside,
+                learnt=max((learnt_in(band.doubt) for band in bands), default=1.0),
+                pes=len(_computing(configuration)),
+                size=float(max(configuration.partition)),
+                left=left,
+            )
+        )
+    return tuple(found)
+
+
+def median_ratio(samples: Floats, truths: NDArray[np.int64] | None) -> float:
+    """What the median of runs is over their mean, by the noise of the replications of each truth."""
+    if truths is None:
+        return float(np.median(samples) / np.mean(samples))
+    counts = np.bincount(truths)
+    means = np.bincount(truths, weights=samples) / np.maximum(counts, 1)
+    return float(np.median(samples / means[truths]))
+
+
+def _ends(said: dict[str, float | None], runs: RunSet) -> tuple[float | None, ...]:
+    """The intervals of the mean and of one run; None where they have no width, since nothing is drawn."""
+    found: list[float | None] = []
+    for names in (("low", "high"), ("run_low", "run_high")):
+        low, high = (said[name] for name in names)
+        wide = low is not None and high is not None and low < high and not runs.deterministic
+        found += [max(low or 0.0, 0.0), high] if wide else [None, None]
+    return tuple(found)
+
+
+def _kind(scenario: Scenario, command: Sequence[str] | None) -> Literal["kernel", "command", "regression"]:
+    if scenario.application.model is not None:
+        return "regression"
+    return "kernel" if command is None else "command"
+
+
+def _bands(scenario: Scenario) -> list[SpeedBand]:
+    """The speeds of all PEs at the application's kernel, each once."""
+    kernel = scenario.application.kernel
+    bands = [pe.speeds[kernel] for pe in scenario.platform.pes if kernel in pe.speeds]
+    return list({id(band): band for band in bands}.values())
+
+
+def _files(scenario: Scenario, bands: Sequence[SpeedBand]) -> list[str]:
+    """Names of the models' files, without folders."""
+    sources = dict.fromkeys(band.source for band in bands if band.source in scenario.inputs)
+    return [Path(source).name for source in sources]
+
+
+def _version(scenario: Scenario, bands: Sequence[SpeedBand]) -> str:
+    """Hash of the speeds, or the regression, that were predicted with: the same where they are written out."""
+    model = scenario.application.model
+    said = sorted(json.dumps(band.to_dict(), sort_keys=True, default=str) for band in bands)
+    return files.digest(json.dumps([said, None if model is None else model.to_dict()], default=str).encode())
+
+
+def _computing(configuration: Configuration) -> set[int]:
+    pairs = zip(configuration.placement, configuration.partition, strict=True)
+    return {pe for pe, units in pairs if units}
+
+
+def _left(scenario: Scenario, verification: Verification) -> float | None:
+    """Least share of a PE without load that was left to us."""
+    if not verification.usages:
+        return None
+    pes = [number for number, pe in enumerate(scenario.platform.pes) if pe.load is None]
+    return min((min(1.0, verification.share_of(number)) for number in pes), default=None)

@@ -133,14 +133,14 @@ def bias_of(errors_percent: Sequence[float], found: Mapping[str, Residual]) -> B
     slow = middle > 0
     how = f"{abs(middle):.1f} % too {'slow' if slow else 'fast'} (median)"
     what = "every strategy" if errors.size > 1 else "the strategy"
-    told = f"{what} is predicted {how}"
+    said = f"{what} is predicted {how}"
     if not found:
-        return Bias(middle, None, None, f"{told}; where this comes from is not known")
+        return Bias(middle, None, None, f"{said}; where this comes from is not known")
     parts = {part: float(np.median([one.of(part) for one in found.values()])) for part in PARTS}
     part = max(parts, key=lambda name: parts[name] * (1 if slow else -1))
     cause = _cause(part, list(found.values()), slow=slow)
     share = f"of which {abs(parts[part]):.1f} points come from {PARTS[part]}"
-    return Bias(middle, part, cause, f"{told}, {share}: {cause}")
+    return Bias(middle, part, cause, f"{said}, {share}: {cause}")
 
 
 FEWEST_ALIKE = 3

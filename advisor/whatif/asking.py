@@ -148,7 +148,7 @@ def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
         If there is none, or a text of values cannot be read.
     """
     if not vary:
-        raise ScenarioError("vary: nothing found, at least one path with its values allowed")
+        raise ScenarioError("vary: nothing is to vary; name at least one path with its values")
     found = []
     for path, values in vary.items():
         if isinstance(values, str):
@@ -156,7 +156,7 @@ def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
             continue
         texts = tuple(value if isinstance(value, str) else json.dumps(_plain(value)) for value in values)
         if not texts:
-            raise ScenarioError(f"vary: {path}: no value found, at least one allowed")
+            raise ScenarioError(f"vary: {path} has no value; give at least one")
         whatif.read_varied(f"{path}=0")  # refuses paths that may not vary
         found.append(whatif.Varied(path, texts))
     return tuple(found)

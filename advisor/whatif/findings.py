@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.pareto import front
+from advisor.advise.ranking import Gain
 from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import advised
 from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
@@ -30,17 +31,6 @@ class Configured:
     makespan_s: Described
     difference_s: Ends | None
     gain: Ends | None
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How many times faster a point is than the base, with its interval."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    probability: float | None
-    """Share of replications in which the point is faster; None of one that was drawn."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +219,7 @@ class Findings:
     def by_gain(self) -> list[PointFound]:
         """Points with a gain, the fastest first; of equal ones those with the fewest changes."""
         some = [one for one in self.points if one.gain is not None]
-        return _sorted(some, [-(one.gain.mean or 0.0) for one in some if one.gain is not None])
+        return _sorted(some, [-one.gain.mean for one in some if one.gain is not None])
 
 
 # What one field does by itself: where more of it gains nothing any more, and percent of makespan per percent of it.
@@ -320,7 +310,7 @@ def elasticity(line: Line, outcomes: Outcomes) -> Elasticity | None:
     """Percent of makespan per percent of the field, each with its interval; None without two positive numbers.
 
     That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the
-    scenario has, between values a tenth or more beside it, or over the whole line if it is not on it.
+    scenario has, between values that differ from it by a tenth or more, or over the whole line if it is not on it.
     """
     some = [
         (stop, point)
@@ -362,11 +352,11 @@ def by_size(found: Sequence[Elasticity]) -> list[Elasticity]:
     return [found[place] for place in ties.in_order(size, floor=ties.SAME)]
 
 
-# Changes together: whether they gain what their single gains promise, and what the points cost beside it.
+# Changes together: whether they gain what their single gains promise, and what the points cost.
 
 
 MOST_INTERACTIONS = 20
-"""Combinations that are told, those that differ most from the product of their single gains."""
+"""Combinations that are listed, those that differ most from the product of their single gains."""
 
 
 def interactions(
@@ -471,7 +461,7 @@ def _changes_nothing(plan: Plan, change: str) -> bool:
 
 
 MOST_WARNINGS = 12
-"""Lines of warnings that are told."""
+"""Lines of warnings that are listed."""
 MARGIN = 0.01
 """A point so near to the best is as good as it."""
 
@@ -598,7 +588,7 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
         wins = None
         if outcomes.deterministic or base_s.size > 1:
             wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
-        judged = Gain(gain.mean, gain.low, gain.high, wins)
+        judged = Gain(gain.mean or 0.0, gain.low, gain.high, wins)
         found[number] = replace(found[number], gain=judged, together=together, difference_s=difference)
     return _with_configurations(found, outcomes), comparisons
 
@@ -631,8 +621,8 @@ def _with_configurations(points: Sequence[PointFound], outcomes: Outcomes) -> li
         times = outcomes.makespans_s[:, place]
         numbers = [number for number in range(1, len(points)) if not np.isnan(times[[0, number], 0]).any()]
         if numbers:
-            told = gains(times[0], times[numbers], **outcomes.how)
-            over |= {(number, name): gain for number, gain in zip(numbers, told, strict=True)}
+            said = gains(times[0], times[numbers], **outcomes.how)
+            over |= {(number, name): gain for number, gain in zip(numbers, said, strict=True)}
     return [
         replace(
             one,

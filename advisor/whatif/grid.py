@@ -130,10 +130,10 @@ def _field(present: Mapping[str, Any], paths: tuple[str, ...], points: Sequence[
 
 
 def _text(path: str, value: Any, asked: str | None) -> str:
-    told = shown(value)
-    given = told if asked is None else asked.removeprefix(f"{path}=")
-    same = given.replace(" ", "") == told.replace(" ", "")
-    return told if same or not isinstance(value, str | int | float) else f"{told} ({given})"
+    said = shown(value)
+    given = said if asked is None else asked.removeprefix(f"{path}=")
+    same = given.replace(" ", "") == said.replace(" ", "")
+    return said if same or not isinstance(value, str | int | float) else f"{said} ({given})"
 
 
 def differing(values: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?")
 _OPENING, _CLOSING = "[{", "]}"
 _PAIRED = ("seed", "replications")
-_NOT_THERE = ("not found in", "unknown key found")
+_NOT_THERE = ("there is no '", "the key is unknown here")
 
 
 @dataclass(frozen=True)

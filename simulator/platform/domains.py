@@ -234,8 +234,12 @@ class KernelUsesForm(Form):
             for name, column in columns.items():
                 value = getattr(use, name)
                 if isinstance(value, list) and len(value) != len(sizes):
-                    counted = f"{len(value)} values for {len(sizes)} sizes" if self.sizes else "a list without sizes"
-                    raise ScenarioError(f"{level}: {name}: this is {counted}; write one value for each of sizes")
+                    counted = (
+                        f"it has {len(value)} values for {len(sizes)} sizes"
+                        if self.sizes
+                        else "it is a list without sizes"
+                    )
+                    raise ScenarioError(f"{level}: {name}: {counted}; write one value for each of sizes")
                 column.append(np.array(value if isinstance(value, list) else [value] * len(sizes), dtype=np.float64))
         demands, sensitivities = (dict(zip(told, column, strict=True)) for column in columns.values())
         return KernelUses(np.array(sizes, dtype=np.float64), demands, sensitivities)

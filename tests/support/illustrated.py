@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from advisor.report.illustrated import illustration
-from advisor.report.simulation import compared, simulation_of
+from advisor.report.simulation import ShownSimulation, compared, simulation_of, simulation_page
 from simulator import documents, load_scenario, run
 
 TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
@@ -20,6 +20,16 @@ def simulated(name="shared-pes.yaml", replications=None, changes=()):
     return scenario, runs, document | illustrated(scenario, runs, (judged.recommended, *runs.configurations))
 
 
+@cache
+def simulated_page(name="shared-pes.yaml"):
+    """The page of `simulate -o`, with the platform."""
+    scenario, runs, _ = simulated(name)
+    judged = compared(scenario, runs)
+    drawn = illustration(scenario, runs, (judged.recommended, *runs.configurations))
+    return simulation_page(ShownSimulation(simulation_of(scenario, runs), judged, drawn))
+
+
 def illustrated(scenario, runs, names):
-    """What a page shows beyond the document."""
-    return documents.to_dict(illustration(scenario, runs, names))
+    """What a page shows beyond the document, but for the platform."""
+    drawn = documents.to_dict(illustration(scenario, runs, names))
+    return {name: value for name, value in drawn.items() if name != "platform"}

@@ -30,7 +30,7 @@ LEVELLED = (0.25, 0.5, 1.0)
 SETTLING = 12
 """Rounds in which shares follow the times they take."""
 OTHERS = 2
-"""Placements beside the advised one that a search simulates: those that the model finds best; one of large ones."""
+"""Further placements that a search simulates: those that the model finds best; one of large ones."""
 NEAR = 1.2
 """Placements that the model finds so many times as slow as the advised one are not simulated."""
 MOST_NEAR = 8

@@ -97,7 +97,7 @@ def iterative(
         off = [points[index].add(int(tried[index]), float(times_s[index])) for index in np.flatnonzero(tried)]
         plan = functional(units, _partial(pes, points))
         if plan.makespan_s > best_s * (1 - least_gain - _worst_luck(off)):
-            ended = "no gain foretold"
+            ended = "no gain predicted"
             break
         tried = plan.units
     details = {"measured_s": measured_s, "iterations": len(measured_s), "ended": ended}

@@ -28,7 +28,7 @@ METHODS: dict[str, Callable[..., Partition]] = {
 
 
 def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
-    """What a method takes beside units and PEs, from the options of the command line; None is an option not given.
+    """What a method takes besides units and PEs, from the options of the command line; None is an option not given.
 
     Raises
     ------

@@ -150,7 +150,7 @@ def of_units(method: str, pes: SpeedKinds, units: Ints, lower_bound_s: float, **
 def bound_s(units: int, pes: SpeedKinds) -> float:
     """A makespan that no partition can beat: the least one where times grow, else that of padded work.
 
-    A PE whose time falls may do with fewer units as if it had more; whoever cannot do that is no faster.
+    A PE whose time falls may do with fewer units as if it had more; one that cannot is no faster.
     """
     if pes.grows(units):
         return least_limit(units, pes)[0]

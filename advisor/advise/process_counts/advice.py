@@ -203,7 +203,7 @@ def switch_points(
 
 @dataclass(frozen=True)
 class Baseline:
-    """A naive configuration beside the advised one."""
+    """A naive configuration to compare the advised one with."""
 
     name: str
     allocation: Allocations

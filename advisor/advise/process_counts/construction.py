@@ -31,7 +31,7 @@ _MOST_TARGETS = 400
 _MOST_RUNS = 60
 _MOST_REPETITIONS = 2
 _AGAIN = 0.5
-"""What a repetition tells of what it would if all that a model misses were noise."""
+"""What a repetition teaches of what it would if all that a model misses were noise."""
 _SURE = 0.01
 """Choosing ends where estimates are this sure, as a root mean square: no model is better."""
 RESERVE = 1.0
@@ -307,7 +307,7 @@ def _candidates(
 
 
 def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> None:
-    """Choose what tells most per second, until the budget is used up or little is left to tell."""
+    """Choose what teaches most per second, until the budget is used up or little is left to learn."""
     taken = np.array([chosen.counts.get(key, 0) for key in candidates.keys])
     while sum(chosen.counts.values()) < _MOST_RUNS:
         gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
@@ -367,11 +367,8 @@ def _anchors(guess: CostGuess, sizes: Sequence[float]) -> Iterator[tuple[int, fl
 
 def _balanced(guess: CostGuess, size: float) -> Allocation:
     """The configuration with all PEs of every kind that the guess likes best."""
-    choices = np.stack(
-        np.meshgrid(*(np.arange(1, kind.most + 1) for kind in guess.kinds), indexing="ij"), axis=-1
-    ).reshape(-1, len(guess.kinds))
-    counts = np.array([len(kind.pes) for kind in guess.kinds])
-    rows = np.stack([np.broadcast_to(counts, choices.shape), choices], axis=2)
+    each = [np.array([(len(kind.pes), m) for m in range(1, kind.most + 1)]) for kind in guess.kinds]
+    rows = combined(each, np.arange(math.prod(map(len, each))))
     return _key(size, rows[ties.first_least(guess.time_s(np.full(len(rows), size), rows))])[1]
 
 
@@ -387,10 +384,9 @@ def _add_anchors(
     """Choose the anchors that the budget pays for, and say what they cost."""
     spent = 0.0
     for rank, size, allocation, why in _anchors(guess, sizes):
-        row = np.array([allocation], dtype=np.int64)
-        if (size, allocation) in chosen.counts or not fit(size, row)[0]:
+        if (size, allocation) in chosen.counts or not fit(size, np.array([allocation]))[0]:
             continue
-        price = float(guess.time_s(np.array([size]), row)[0]) + start_s
+        price = _run_s(guess, size, allocation) + start_s
         if rank and spent + price > budget_s:
             continue
         chosen.add(size, allocation, why)
@@ -405,8 +401,12 @@ def _add_anchors(
 
 def _indispensable_s(guess: CostGuess, sizes: Sequence[float], fit: Fits, *, start_s: float) -> float:
     """Seconds of the runs without which there is no model."""
-    rows = [(size, np.array([row], dtype=np.int64)) for rank, size, row, _ in _anchors(guess, sizes) if not rank]
-    return sum(float(guess.time_s(np.array([size]), row)[0]) + start_s for size, row in rows if fit(size, row)[0])
+    needed = [(size, row) for rank, size, row, _ in _anchors(guess, sizes) if not rank]
+    return sum(_run_s(guess, size, row) + start_s for size, row in needed if fit(size, np.array([row]))[0])
+
+
+def _run_s(guess: CostGuess, size: float, allocation: Allocation) -> float:
+    return float(guess.time_s(np.array([size]), np.array([allocation], dtype=np.int64))[0])
 
 
 def _listed(
@@ -418,9 +418,8 @@ def _listed(
             own = within.get((size, allocation), 0)
             times = count - own if reserve else own
             if times:
-                time_s = float(guess.time_s(np.array([size]), np.array([allocation], dtype=np.int64))[0])
-                why = chosen.reasons[size, allocation]
-                yield PlannedRun(size, allocation, times, time_s + start_s, why, reserve)
+                run_s, why = _run_s(guess, size, allocation) + start_s, chosen.reasons[size, allocation]
+                yield PlannedRun(size, allocation, times, run_s, why, reserve)
 
 
 def _notes(guess: CostGuess, budget_s: float, full_s: float, weight: float) -> Iterator[str]:

@@ -21,15 +21,16 @@ from typing import Any, Final
 from simulator.calibration.bench.pin import die_with_parent, pin
 
 SUBJECTS: Final = {
-    "apex": "simulator.calibration.apex.reader",
-    "body": "simulator.characterisation.parallel.bodies",
-    "command": "simulator.calibration.bench.launcher",
-    "kernel": "simulator.calibration.speed.solo",
-    "load": "simulator.calibration.bench.busy_loop",
-    "ping-pong": "simulator.calibration.pingpong.ends",
-    "rank": "simulator.calibration.ranks.programs",
+    "apex": "calibration.apex.reader",
+    "body": "characterisation.parallel.bodies",
+    "command": "calibration.bench.launcher",
+    "disk": "calibration.disk",
+    "kernel": "calibration.speed.solo",
+    "load": "calibration.bench.busy_loop",
+    "ping-pong": "calibration.pingpong.ends",
+    "rank": "calibration.ranks.programs",
 }
-"""What is measured -> the module of its jobs."""
+"""What is measured -> the module of `simulator` that has its jobs."""
 _THREADED = ("OMP", "OPENBLAS", "MKL", "BLIS")
 """Libraries that would start threads of their own."""
 
@@ -54,7 +55,7 @@ def main() -> None:
     else:
         _join(driver)
     pin(cpus)  # before any memory is touched
-    jobs: Jobs = importlib.import_module(SUBJECTS[subject]).jobs(*arguments)
+    jobs: Jobs = importlib.import_module(f"simulator.{SUBJECTS[subject]}").jobs(*arguments)
     for line in sys.stdin:
         command = json.loads(line)
         answer = jobs[command.pop("do")](**command)

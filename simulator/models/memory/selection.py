@@ -37,27 +37,27 @@ def faults_of(form: Form, constants: Constants) -> tuple[str, ...]:
     """What is not physical about a fit, one line each; none where all is well."""
     kinds = {"latency": constants.latency_s} | ({"gap": constants.gap_s} if form.runs else {})
     found = [
-        f"{kind} of level {level + 1} is {value:.3g} s; physical is {'above 0' if kind == 'latency' else '0 or more'}"
+        f"{kind} of level {level + 1}: {value:.3g} s is not {'above 0' if kind == 'latency' else '0 or more'}"
         for kind, values in kinds.items()
         for level, value in enumerate(values)
         if value < 0 or (kind == "latency" and value == 0)
     ]
     found += [
-        f"{kind} of level {level + 2} is {values[level + 1]:.3g} s; physical is at least the {values[level]:.3g} s of "
-        f"level {level + 1}"
+        f"{kind} of level {level + 2}: {values[level + 1]:.3g} s is less than the {values[level]:.3g} s of level "
+        f"{level + 1}"
         for kind, values in kinds.items()
         for level in range(form.levels - 1)
         if values[level + 1] < values[level] * (1 - 1e-9)
     ]
     capacities = constants.capacities_words
     found += [
-        f"capacity of level {level + 2} is {capacities[level + 1]:.4g} words; physical is more than the "
+        f"capacity of level {level + 2}: {capacities[level + 1]:.4g} words is not above the "
         f"{capacities[level]:.4g} of level {level + 1}"
         for level in range(form.levels - 2)
         if capacities[level + 1] < capacities[level] * SAME_CAPACITY
     ]
     found += [
-        f"levels {level + 1} and {level + 2} have the same latency and gap; two levels differ"
+        f"levels {level + 1} and {level + 2}: the same latency and gap; two levels differ"
         for level in range(form.levels - 1)
         if all(np.isclose(values[level], values[level + 1], rtol=SAME_TIME, atol=0) for values in kinds.values())
     ]

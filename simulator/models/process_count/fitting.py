@@ -39,7 +39,7 @@ def fit_process_counts(runs: AllocationRuns, *, method: str = "pooled", **option
         `pooled` shares each physical constant over all runs, so that small cheap runs extrapolate; `paper` fits every
         configuration on its own, as Kishimoto and Ichikawa do.
     options
-        What the method takes beside the runs; see `paper.fit_paper`.
+        What the method takes besides the runs; see `paper.fit_paper`.
 
     Raises
     ------

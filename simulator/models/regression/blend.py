@@ -103,7 +103,8 @@ class Blend:
         widened = (sampling + self.variance * local[:, 0]) * self.inflation
         away = mean[:, 0] - self.weight @ mean[:, 0]
         form = self.weight @ (widened - sampling + away**2)
-        return np.array([float(self.weight @ sampling), float(form), float(self._drift(values)[0])])
+        # Where the forward validation narrows the doubt, the form adds none.
+        return np.array([float(self.weight @ sampling), max(float(form), 0.0), float(self._drift(values)[0])])
 
     def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""

@@ -60,7 +60,7 @@ def run(tmp_path, *words, timeout=60):
         (["characterise", "my.py:f", "--args", "n=5", "--budget", "0s"], "--budget"),
         (["characterise", "my.py:names", "--args", "n=5"], "list comprehension cannot be analysed"),
         (["characterise", "matmul", "--hardware", "none.json"], "none.json: no such file"),
-        (["characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind: 'memory' found"),
+        (["characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind 'memory' is no resource model"),
         (["calibrate", "resource", "--budget", "1s"], "--budget is '1s'; give 10s to 24h"),
         (["calibrate", "resource", "--memory", "bad.json"], "bad.json: "),
     ],

@@ -148,7 +148,7 @@ def test_other_settings_keep_nothing(tmp_path):
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ApportionError, match="a file found, a folder allowed"):
+    with pytest.raises(ApportionError, match="this is a file; name a folder"):
         reproduce_all([Paper("allocation", recorded)], settings=SETTINGS, folder=tmp_path / "file")
 
 
@@ -182,7 +182,7 @@ def test_the_papers_order_of_methods_comes_out_of_its_node_times():
 
 def test_a_bad_budget_is_bad_input_not_five_papers_that_fail(capsys):
     assert _run(["reproduce", "all", "--budget", "1s"]) == 2
-    assert capsys.readouterr().err.startswith("error: --budget: '1s' found")
+    assert capsys.readouterr().err.startswith("error: --budget is '1s'")
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def test_a_process_alone_is_right_and_a_spoilt_result_is_seen(name):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["matmul", "--parallel", "--processes", "0"], "--processes: 0 found, whole numbers of 1 to 512"),
+        (["matmul", "--parallel", "--processes", "0"], "--processes: 0 is no such number; give whole numbers"),
         (["fft", "--parallel"], "--parallel: 'fft' is no kernel with a template; name integration, sort, matmul"),
     ],
 )
@@ -113,11 +113,11 @@ def test_bad_input_is_one_line(tmp_path, words, told):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"processes": "1,b"}, "--processes is '1,b'; give whole numbers"),
-        ({"sizes": "100"}, "--processes: 128 found, whole numbers of 1 to 100"),
-        ({"sizes": "100,200"}, "--sizes is 100,200; give one size"),
-        ({"sizes": "0"}, "--sizes: 0 found"),
-        ({"sizes": "10000000000"}, "--sizes: 10000000000 found"),
+        ({"processes": "1,b"}, "--processes is '1,b'; give whole numbers above 0 with commas between"),
+        ({"sizes": "100"}, "--processes: 128 is no such number; give whole numbers of 1 to 100 with commas between"),
+        ({"sizes": "100,200"}, "--sizes is 100,200; give one size with --parallel"),
+        ({"sizes": "0"}, "--sizes is 0; give 1 to 100000000"),
+        ({"sizes": "10000000000"}, "--sizes is 10000000000; give 1 to 100000000"),
         ({"link": Path("none.json")}, "none.json: no such file"),
     ],
 )

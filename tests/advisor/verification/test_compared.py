@@ -10,8 +10,7 @@ import pytest
 
 from advisor.report.pages import render_html
 from advisor.verification.allocations import AllocationPredictions
-from advisor.verification.check import VerifyPlan, _verified
-from advisor.verification.compared import comparisons, median_ratio
+from advisor.verification.check import VerifyPlan, _verified, comparisons, median_ratio
 from advisor.verification.interleaved import Verification
 from simulator import Scenario, ScenarioError, SpeedBand, documents, run, this_machine
 from simulator.calibration import Usage, fit_allocation_table, kept_comparisons, save_allocation_fit, state_file

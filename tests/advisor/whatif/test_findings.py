@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from advisor.advise.ranking import reliability
 from advisor.whatif import whatif_document
 from advisor.whatif.outcomes import gains, product_of_means
 from simulator import intervals
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.reliability import reliability
 
 NULLS = 20
 

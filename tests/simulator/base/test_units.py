@@ -28,7 +28,7 @@ def test_reads_what_people_write(text, kind, value):
 
 @pytest.mark.parametrize("text", ["60", "soon", "", "1e400s", "5 MB", "s", "1s2s", "nan s", None, 61])
 def test_refuses_anything_else_as_a_duration(text):
-    with pytest.raises(ScenarioError, match=r"^--budget: .* found, "):
+    with pytest.raises(ScenarioError, match=r"^--budget: .* is (no duration|too large)"):
         units.parse_duration(text, field="--budget")
 
 
@@ -41,7 +41,7 @@ def test_refuses_anything_else_as_a_duration(text):
 )
 def test_numbers_beyond_a_double_or_a_line_are_refused_with_the_limit(text):
     began_s = time.process_time()
-    with pytest.raises(ScenarioError, match=r"at most 1000 letters allowed$") as caught:
+    with pytest.raises(ScenarioError, match=r"at most 1000 letters$") as caught:
         units.parse(text, units.DURATION, field="--duration")
     assert time.process_time() - began_s < 0.5
     assert len(caught.value.lines[0]) < 200
@@ -63,7 +63,7 @@ def test_exact_of_what_is_no_number(text):
 
 def test_sizes_fit_64_bits():
     assert units.parse("4194304TiB", units.SIZE, field="memory") == units.MOST_BYTES
-    with pytest.raises(ScenarioError, match="at most 4 EiB allowed"):
+    with pytest.raises(ScenarioError, match="memory: '4194305TiB' is too large; write at most 4 EiB"):
         units.parse("4194305TiB", units.SIZE, field="memory")
 
 

@@ -75,9 +75,9 @@ def test_what_holds_after_the_last_sample_is_stated():
     assert Capacity.of(trace_of(trace, after_end="cycle"), "fair").integral(at).tolist() == [1.75, 3.25]
     ends = Capacity.of(trace_of(trace, after_end="error"), "fair")
     assert ends.integral(3.0) == 1.75
-    with pytest.raises(TraceError, match="time_s: 5 found, at most 3 allowed"):
+    with pytest.raises(TraceError, match="time_s is 5, and the trace ends at 3"):
         ends.integral(at)
-    with pytest.raises(TraceError, match=r"capacity_s: 1.8 found, at most 1.75 allowed"):
+    with pytest.raises(TraceError, match=r"capacity_s is 1.8, and the trace ends at 1.75"):
         ends.inverse(1.8)
 
 
@@ -113,9 +113,9 @@ def test_several_traces_answer_as_each_alone():
 @pytest.mark.parametrize("asked", [-1.0, np.nan, np.inf])
 def test_queries_that_are_no_times_are_refused(asked):
     capacity = Capacity.of(trace_of([0.0, 1.0]), "idle")
-    with pytest.raises(TraceError, match="finite numbers of at least 0"):
+    with pytest.raises(TraceError, match="finite and at least 0"):
         capacity.integral(asked)
-    with pytest.raises(TraceError, match="finite numbers of at least 0"):
+    with pytest.raises(TraceError, match="finite and at least 0"):
         capacity.inverse([1.0, asked])
 
 

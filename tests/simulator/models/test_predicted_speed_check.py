@@ -106,7 +106,7 @@ def test_figures_for_pages_and_files(memory, triad, tmp_path):
     drawn = predicted_speeds_svg([found, found])
     assert drawn.startswith("<svg")
     assert drawn.count("mean error 0.0%") >= 2
-    with pytest.raises(ScenarioError, match="ending"):
+    with pytest.raises(ScenarioError, match="ends in"):
         plot_predicted_speed(found, tmp_path / "p.txt")
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_foretold(memory, triad):
     document = json.loads(triad.read_text())
     document["points"] = document["points"][:1]
     triad.write_text(json.dumps(document))
-    with pytest.raises(ScenarioError, match="points: 1 found, at least 2"):
+    with pytest.raises(ScenarioError, match="1 measured sizes are too few"):
         foretell_speed(triad, memory)
 
 
@@ -277,7 +277,7 @@ configurations: {one: {partition: equal}}
     assert changed.platform.known_nodes[0].levels[0].capacity_bytes == 2 * EDGE
     assert changed.extrapolations[0].highest_factor > 1.2
     path.write_text(path.read_text().replace("[RAM]", "[L3]"))
-    with pytest.raises(ScenarioError, match=r"platform.nodes.0.levels.shared: 'L3' found, one of L2, RAM allowed"):
+    with pytest.raises(ScenarioError, match=r"platform.nodes.0.levels.shared: there is no level 'L3'; take L2, RAM"):
         load_scenario(path)
 
 

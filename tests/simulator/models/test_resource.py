@@ -98,8 +98,8 @@ def test_every_fault_of_a_document_is_told():
     said = error.value.lines
     assert len(said) == 10
     assert said[0].startswith("extra: this is no key")
-    assert "methods: poc: rate_per_s: 0 found, a finite number above 0 allowed" in said
-    assert "methods: hllc: costs: add: 'x' found, a finite number allowed" in said
+    assert "methods: poc: rate_per_s: 0 is not a finite number above 0" in said
+    assert "methods: hllc: costs: add: 'x' is not a finite number" in said
     assert "methods: hllc: costs: load: low 2, seconds 1, high 3; write low <= seconds <= high" in said
     assert "methods: zzz: this is no method; write one of dbc, poc, hllc, intcc, icc, ct" in said
     assert (

@@ -112,19 +112,34 @@ def test_farms_in_loops_are_new_farms_over_one_table():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ((), "0 processes found"),
-        (((Compute(-1, 1),),), r"process 0, operation 0 \(compute\): -1 found, a finite number of at least 0"),
-        (((Compute(float("nan"), 1),),), "nan found"),
-        (((Delay(1), Send(3, 1)), ()), r"process 0, operation 1 \(send\): process 3 found, 0 to 1 allowed"),
-        (((Barrier((1,)),), ()), "process 0: a group without it"),
-        (((Barrier((0, 5)),), ()), "processes 0 to 1, once each, allowed"),
-        (((Broadcast(4, 1),), ()), "root: a member of its group allowed"),
-        (((Broadcast(0, 1, "pigeon"),), ()), "'pigeon' found, one of .*ring"),
-        (((Loop(-1, ()),),), "-1 iterations found"),
-        (((Compute(np.ones(3), 1),), ()), r"an array of shape \(3,\) found"),
-        (((Farm(np.ones(2), 1, 0),),), "chunk 0"),
+        ((), "program: it has no processes; give at least one"),
+        (
+            ((Compute(-1, 1),),),
+            r"program: process 0, operation 0 \(compute\): it is \-1; give a finite number of at least 0",
+        ),
+        (
+            ((Compute(float("nan"), 1),),),
+            r"program: process 0, operation 0 \(compute\): it is nan; give a finite number of at least 0",
+        ),
+        (((Delay(1), Send(3, 1)), ()), r"program: process 0, operation 1 \(send\): there is no process 3; give 0 to 1"),
+        (((Barrier((1,)),), ()), "program: process 0 is not in its group; give groups that hold their processes"),
+        (((Barrier((0, 5)),), ()), r"program: \(0, 5\) is no group; give processes 0 to 1, once each"),
+        (((Broadcast(4, 1),), ()), "program: broadcast: root is not in its group; give a member"),
+        (
+            ((Broadcast(0, 1, "pigeon"),), ()),
+            "program: broadcast: algorithm: 'pigeon' is unknown; take ring, modified_ring, two_rings, binomial",
+        ),
+        (((Loop(-1, ()),),), r"program: loop: it has \-1 iterations; give at least 0"),
+        (
+            ((Compute(np.ones(3), 1),), ()),
+            r"program: an array has the shape \(3,\); give one that fits \(iterations\.\.\., process\) = \(2,\)",
+        ),
+        (((Farm(np.ones(2), 1, 0),),), "program: farm: chunk is 0 and pull_s 0; give at least 1 and at least 0"),
         (((Farm(np.array([-1.0]), 1),),), "volumes"),
-        (((Farm(np.ones(2), 1),), (Farm(np.ones(3), 1),)), "two unlike ones found"),
+        (
+            ((Farm(np.ones(2), 1),), (Farm(np.ones(3), 1),)),
+            "program: farm of 2 processes: two of them differ; give one for all",
+        ),
     ],
 )
 def test_what_no_engine_could_run_is_refused(rows, message):

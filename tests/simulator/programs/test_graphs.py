@@ -96,7 +96,10 @@ def test_memory_costs_follow_the_working_set_of_the_graph_or_the_question():
 def test_a_method_needs_a_ruv_of_every_step():
     seg = Seg((Graph("g", (), Sequence("", (step("x", store=1), Processing("y", {"poc": {}, "hllc": {}})))),))
     assert used_methods(seg) == ("hllc",)
-    with pytest.raises(ScenarioError, match=r"graphs\.g\.body\.0: step x: RUV by poc not found, by hllc found"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"graphs\.g\.body\.0: step x: it has no RUV by poc \(by hllc\); add one, \{\} where it uses nothing",
+    ):
         total_ruv(seg, "poc", {})
 
 
@@ -110,9 +113,9 @@ def test_an_operation_without_a_cost_is_named_with_its_place():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"N": -1, "P_max": 0.5}, "body.1.count: N = -1 at N = -1 found, at least 0 allowed"),
-        ({"N": 1, "P_max": [0.5, 1.5]}, "probability: P_max = 1.5 at P_max = 1.5 found, a number in [0, 1] allowed"),
-        ({"N": 1}, "graph find_max: parameters: P_max missing, N found"),
+        ({"N": -1, "P_max": 0.5}, "body.1.count: N is -1 at N = -1; make it at least 0"),
+        ({"N": 1, "P_max": [0.5, 1.5]}, "probability: P_max is 1.5 at P_max = 1.5; make it a number in [0, 1]"),
+        ({"N": 1}, "graph find_max: parameters: P_max missing; given are N"),
     ],
 )
 def test_values_are_checked_where_they_are_used(values, said):
@@ -126,7 +129,10 @@ def test_probabilities_must_add_up_at_the_values_too():
     seg = Seg((Graph("g", ("p", "q"), Branch("b", arms)),))
     check(seg)
     assert float(visits(seg, {"p": 0.25, "q": 0.75})[0].count) == 0.25
-    with pytest.raises(ScenarioError, match=r"add up to 0\.75 at p = 0\.25, q = 0\.5 found, 1 allowed"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"graphs\.g\.body\.0\.arms: the probabilities add up to 0\.75 at p = 0\.25, q = 0\.5; make it 1",
+    ):
         visits(seg, {"p": 0.25, "q": 0.5})
 
 
@@ -137,38 +143,41 @@ def graph_of(body, *parameters, name="g"):
 @pytest.mark.parametrize(
     ("seg", "said"),
     [
-        (Seg(()), "graphs: none found, at least one allowed"),
-        (Seg((graph_of(NOTHING), graph_of(NOTHING))), "graphs.g: named twice found, each name once allowed"),
-        (Seg((graph_of(NOTHING, "n", "n"),)), "graphs.g.parameters: 'n' twice found, each name once allowed"),
-        (Seg((graph_of(NOTHING, "log"),)), "graphs.g.parameters: 'log' found, names of letters, digits and _ allowed"),
+        (Seg(()), "graphs: there is none; write at least one"),
+        (Seg((graph_of(NOTHING), graph_of(NOTHING))), "graphs.g: two graphs have this name; give each its own"),
+        (Seg((graph_of(NOTHING, "n", "n"),)), "graphs.g.parameters: 'n' comes twice; name each once"),
+        (
+            Seg((graph_of(NOTHING, "log"),)),
+            "graphs.g.parameters: 'log' is no name of a parameter; take letters, digits and _, and no name of a",
+        ),
         (
             Seg((graph_of(Loop("l", formula("m"), NOTHING), "n"),)),
-            "graphs.g.body.0.count: unknown name 'm' found, n allowed",
+            "graphs.g.body.0.count: the name 'm' is unknown here; take n",
         ),
         (
             Seg((graph_of(Loop("l", formula("1 - 2"), NOTHING)),)),
-            "graphs.g.body.0.count: 1 - 2 found, at least 0 allowed",
+            "graphs.g.body.0.count: it is 1 - 2; give at least 0",
         ),
         (
             Seg((graph_of(Branch("b", ((formula("0.5"), NOTHING), (formula("0.4"), NOTHING)))),)),
-            "graphs.g.body.0.arms: probabilities that add up to 0.9 found, 1 allowed",
+            "graphs.g.body.0.arms: the probabilities add up to 0.9; make it 1",
         ),
         (
             Seg((graph_of(Branch("b", ((formula("1.5"), NOTHING),))),)),
-            "graphs.g.body.0.arms.0.probability: 1.5 found, a number in [0, 1] allowed",
+            "graphs.g.body.0.arms.0.probability: it is 1.5; give a number in [0, 1]",
         ),
-        (Seg((graph_of(Call("c", "h")),)), "graphs.g.body.0.call: unknown graph 'h' found, g allowed"),
+        (Seg((graph_of(Call("c", "h")),)), "graphs.g.body.0.call: there is no graph 'h'; take g"),
         (
             Seg((graph_of(Call("c", "h")), graph_of(NOTHING, "n", name="h"))),
-            "graphs.g.body.0.arguments: none found, the parameters n allowed",
+            "graphs.g.body.0.arguments: they are none; give the parameters n",
         ),
         (
             Seg((graph_of(Call("c", "h")), graph_of(Call("c", "g"), name="h"))),
-            "graphs.h.body.0.call: g calls h calls g found, no recursion allowed",
+            "graphs.h.body.0.call: g calls h calls g; undo the recursion",
         ),
         (
             Seg((graph_of(step("x", store=-1)),)),
-            "graphs.g.body.0.ruv.hllc.store: -1 found, finite amounts of at least 0 that ascend allowed",
+            "graphs.g.body.0.ruv.hllc.store: it is -1; give finite amounts of at least 0 that ascend",
         ),
     ],
 )
@@ -189,10 +198,15 @@ def test_graphs_that_would_not_end_are_refused():
     deep = step("x", store=1)
     for _ in range(45):
         deep = Loop("l", formula("2"), deep)
-    with pytest.raises(ScenarioError, match="more than 40 nested nodes found"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"graphs\.g\.body\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do\.0\.do",
+    ):
         check(Seg((graph_of(deep),)))
     twice = [graph_of(Sequence("", (Call("c", f"g{k + 1}"), Call("c", f"g{k + 1}"))), name=f"g{k}") for k in range(30)]
-    with pytest.raises(ScenarioError, match="more than 100000 nodes with all calls written out found"):
+    with pytest.raises(
+        ScenarioError, match=r"graphs\.g0: with all calls written out it has more than 100000 nodes; write fewer"
+    ):
         check(Seg((*twice, graph_of(NOTHING, name="g30"))))
 
 

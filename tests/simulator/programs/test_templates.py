@@ -216,10 +216,12 @@ def test_steps_that_depend_on_the_number_of_processes_say_so():
 def test_a_step_that_takes_no_time_at_all_is_refused():
     free = HardwareModel("free", {"hllc": CostVector("hllc", {"x": Cost.exactly(0.0)})})
     asked = Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
-    with pytest.raises(ScenarioError, match="resource_model: hllc: 0 s found for 10 units on free"):
+    with pytest.raises(ScenarioError, match="resource_model: hllc: 10 units take 0 s on free; make it a time above 0"):
         scenario(asked, resources=(free,))
     perhaps = HardwareModel("perhaps", {"hllc": CostVector("hllc", {"x": Cost(1.0, 0.0, 2.0)})})
-    with pytest.raises(ScenarioError, match="resource_model: hllc: 0 s at least found for 10 units on perhaps"):
+    with pytest.raises(
+        ScenarioError, match="resource_model: hllc: 10 units take 0 s at least on perhaps; make it a time above 0"
+    ):
         scenario(asked, resources=(perhaps,))
     gains = HardwareModel("gains", {"hllc": CostVector("hllc", {"x": Cost.exactly(-1.0)})})
     with pytest.raises(ScenarioError, match="graph kernel: hllc: -10 s found, a time of at least 0 allowed"):

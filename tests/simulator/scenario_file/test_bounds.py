@@ -53,12 +53,15 @@ def placed(said):
 
 
 MILLION, DIGITS = "at most 1000000", "9" * 10**6
-LETTERS, VALUES = "at most 1000 ", "more than 500000 values"
+LETTERS, VALUES = "at most 1000", "more than 500000 values"
 LEVELS, CONFIGURED = "more than 50 levels", "more than 10000 configurations"
 CASES = {
     "PEs": (text(of_pes(10**9)), MILLION),
     "nodes": (text(of_nodes(10**9)), MILLION),
-    "PEs of nodes": (text(of_nodes(10**5, pes=10**5)), "10000000000 PEs up to here found, at most 1000000 allowed"),
+    "PEs of nodes": (
+        text(of_nodes(10**5, pes=10**5)),
+        "4:5: platform.nodes.0: these are 10000000000 PEs up to here; give at most 1000000",
+    ),
     "PEs of entries": (text("\n".join(of_nodes(10**6).replace("name: a", f"name: n{k}") for k in range(9))), MILLION),
     "range": (text(of_names("a[1-1000000000000]")), "1 to 1000000 names"),
     "range of a million digits": (text(of_names(f"a[1-{DIGITS}]")), "1 to 1000000 names"),
@@ -68,11 +71,11 @@ CASES = {
     "allocation": (text(configurations=placed("allocation: {a: 1000000000}")), MILLION),
     "allocation of a pattern": (
         text(of_names("n[1-9]"), configurations=placed("allocation: {'n[1-9]': 1000000}")),
-        "9000000 processes up to here found, at most 1000000 allowed",
+        "8:38: configurations.c.allocation.n[1-9]: these are 9000000 processes up to here; give at most 1000000",
     ),
     "names of PEs": (
         text(configurations=placed("pes: [" + "'a[1-1000000]', " * 100 + "]")),
-        "100000000 names found, at most 1000000 in all",
+        "8:25: configurations.c.pes: these are 100000000 names; write at most 1000000",
     ),
     "configurations": (
         text(configurations="\n".join(f"  c{k}: {{partition: equal}}" for k in range(60000))),
@@ -80,7 +83,10 @@ CASES = {
     ),
     "replications": (text(rest="replications: 1000000000"), f"at most {MOST_REPLICATIONS}"),
     "seed": (text(rest=f"seed: {10**30}"), "less than 9223372036854775808"),
-    "speed": (text(of_speed("1e999999")), "up to 1.8e308"),
+    "speed": (
+        text(of_speed("1e999999")),
+        "4:40: platform.nodes.0.pes.0.speeds.k: '1e999999 Gflop/s' is too large or too long; write at most 1.8e308",
+    ),
     "speed of a million digits": (text(of_speed(DIGITS)), LETTERS),
     "speed of a million decimals": (text(of_speed(f"1.{DIGITS}")), LETTERS),
     "speed with an exponent of a million digits": (text(of_speed(f"1e{DIGITS}")), LETTERS),
@@ -88,10 +94,16 @@ CASES = {
     "memory": (text(PES.replace("pes:", "memory: 1e300B, pes:")), "at most 4 EiB"),
     "float of a million digits": (text(parameters=f"{{n: 1.{DIGITS}}}"), LETTERS),
     "iterations": (text(name="stencil", parameters="{n: 10, iterations: 1000000000000}"), "at most 10000000"),
-    "panels": (text(name="hpl", parameters="{n: 100000000, nb: 1}"), "at most 10000000 blocks"),
+    "panels": (
+        text(name="hpl", parameters="{n: 100000000, nb: 1}"),
+        "6:64: application.parameters.nb: it is 1, which makes 100000000 blocks of n = 100000000; make at most",
+    ),
     "panels of a grid": (text(name="matmul_2d", parameters="{n: 100000000, nb: 1, grid_rows: 1}"), "at most 10000000"),
     "levels": ("[" * 20000 + "]" * 20000, LEVELS),
-    "left out": (f"format: 1\nextends: {{file: b.yaml, without: [{'x, ' * 5000}x]}}", "at most 1000 of them"),
+    "left out": (
+        f"format: 1\nextends: {{file: b.yaml, without: [{'x, ' * 5000}x]}}",
+        "2:25: extends.without: ['x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', '... has too many entries",
+    ),
 }
 TOML = {
     "dotted key": ("format = 1\n" + ".".join(["a"] * 20000) + " = 1\n", LEVELS),
@@ -101,9 +113,9 @@ TOML = {
     "values": (f"x = [{'1,' * 2_000_000}]", "more than 150000 values"),
     "tables": ("".join(f"[a.b{k}]\nx = 1\n" for k in range(160_000)), "more than 150000 values"),
     "configurations": ("".join(f"[configurations.c{k}]\npartition = 'equal'\n" for k in range(60_000)), CONFIGURED),
-    "integer": (f"format = {DIGITS}", LETTERS.replace("at most", "more than").strip()),
-    "float": (f"format = 1.{DIGITS}", LETTERS.replace("at most", "more than").strip()),
-    "hexadecimal": (f"format = 0x{'f' * 10**6}", LETTERS.replace("at most", "more than").strip()),
+    "integer": (f"format = {DIGITS}", "more than 1000 letters"),
+    "float": (f"format = 1.{DIGITS}", "more than 1000 letters"),
+    "hexadecimal": (f"format = 0x{'f' * 10**6}", "more than 1000 letters"),
 }
 
 
@@ -145,9 +157,15 @@ def test_toml_beyond_a_limit_is_refused_before_its_reader_sees_it(tmp_path, case
         ("platform.link.latency=x1e1000000", "at most 1.8e308"),
         ("platform.link.latency=x" + "9" * 10**6, "at most 1.8e308"),
         ("platform.link.latency=/1e1000000", "at most 1.8e308"),
-        ("platform.link.latency=1e999999 s", "up to 1.8e308"),
+        (
+            "platform.link.latency=1e999999 s",
+            "--set platform.link.latency: '1e999999 s' is too large or too long; write at most 1.8e308 in at most",
+        ),
         ("platform.link.latency=" + "9" * 10**6 + " s", "at most 1000 letters"),
-        ("application.parameters.n=" + "9" * 10**6, "at most 1000 allowed"),
+        (
+            "application.parameters.n=" + "9" * 10**6,
+            "--set application.parameters.n: this number has 1000000 letters; write at most 1000",
+        ),
         ("platform.nodes.0.count=1000000000", "at most 1000000"),
     ],
 )
@@ -162,7 +180,7 @@ def test_dots_in_texts_and_remarks_are_no_levels(tmp_path):
     path.write_text(f'notes = ["{dots}"] # {dots}\nformat = 1\n')
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
-    assert all(line.endswith("missing") for line in caught.value.lines)
+    assert all(line.endswith("it is missing; add it") for line in caught.value.lines)
 
 
 def test_what_reaches_its_limit_is_read(tmp_path):

@@ -141,7 +141,10 @@ def test_a_predicted_speed_needs_levels_and_a_use(file):
     with pytest.raises(ScenarioError, match="levels: none found"):
         load_scenario(file, changes=[change])
     change = "platform.nodes.0.pes.0.speeds.qr={predicted: {flop_rate: 2Gflop/s}}"
-    with pytest.raises(ScenarioError, match="memory: missing, known without it for matmul, naive_matmul, triad"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"\-\-set platform\.nodes\.0\.pes\.0\.speeds\.qr\.predicted: memory is missing; add it \(it is known",
+    ):
         load_scenario(file, changes=[change])
 
 

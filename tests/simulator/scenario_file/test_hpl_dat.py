@@ -69,7 +69,7 @@ def test_size_block_and_broadcast_come_from_the_file(tmp_path):
 def test_what_is_said_beside_it_chooses(tmp_path):
     made = loaded(tmp_path, ns=3, n="100 200 300", bcast=4, depth=1, more=", n: 200, phases: all, broadcast: ring")
     assert dict(made.application.parameters) == {"n": 200, "nb": 32, "phases": "all", "broadcast": "ring"}
-    assert made.notes == ("HPL.dat: a look-ahead of 1 found, simulated without",)
+    assert made.notes == ("HPL.dat: the look-ahead of 1 is not simulated",)
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,26 @@ def test_what_is_said_beside_it_chooses(tmp_path):
     [
         (
             {"ns": 3, "n": "100 200 300"},
-            "HPL.dat:6: Ns: 100, 200, 300 found, one value allowed: n beside hpl_dat chooses",
+            "6:54: application.parameters.hpl_dat: HPL.dat:6: Ns: there are 100, 200, 300; leave one value: n next",
         ),
-        ({"n": "12e3"}, "HPL.dat:6: Ns: '12e3' found, 1 integers at the line's start allowed"),
-        ({"ns": 2, "n": "100  Ns"}, "HPL.dat:6: Ns: '100 Ns' found, 2 integers at the line's start allowed"),
-        ({"ns": 21}, "HPL.dat:5: number of Ns: 21 found, 1 to 20 allowed"),
+        (
+            {"n": "12e3"},
+            "6:54: application.parameters.hpl_dat: HPL.dat:6: Ns: '12e3' stands there; begin the line with 1 integers",
+        ),
+        (
+            {"ns": 2, "n": "100  Ns"},
+            "6:54: application.parameters.hpl_dat: HPL.dat:6: Ns: '100 Ns' stands there; begin the line with 2",
+        ),
+        ({"ns": 21}, "6:54: application.parameters.hpl_dat: HPL.dat:5: number of Ns is 21; give 1 to 20"),
         (
             {"p": 2},
             "HPL.dat:11: Ps: the file asks for 2 x 2: write Ps of 1 here, and the grid in the configuration, such as",
         ),
         (
             {"bcast": 5},
-            "HPL.dat:23: BCASTs: 5 found, 0 (ring), 1 (modified_ring), 2 (two_rings), 4 (sc",
+            "6:54: application.parameters.hpl_dat: HPL.dat:23: BCASTs: 5 is not simulated; take 0 (ring), 1",
         ),
-        ({"nb": 0}, "nb: 0 found, an integer of at least 1 allowed"),
+        ({"nb": 0}, "6:41: application.parameters: nb is 0; give an integer of at least 1"),
         ({"name": "matmul"}, "hpl_dat"),
     ],
 )
@@ -105,7 +111,10 @@ def test_bad_files_say_where(tmp_path, said, line):
 def test_a_file_cut_short(tmp_path):
     loaded(tmp_path)
     (tmp_path / "HPL.dat").write_text("HPLinpack\n" * 8)
-    with pytest.raises(ScenarioError, match=r"HPL\.dat: 8 lines found, HPL.dat's 31 allowed"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"6:54: application\.parameters\.hpl_dat: HPL\.dat: the file has 8 lines and HPL\.dat has 31; name one",
+    ):
         load_scenario(tmp_path / "s.yaml")
 
 

@@ -140,8 +140,14 @@ def test_a_file_is_written_out_in_the_explicit_form(folder):
     [
         ({"model": "nothing.json"}, r"platform.link: .*nothing.json: no such file"),
         ({"model": "speed.json"}, "kind 'speed' is no network model"),
-        ({"model": "link.json", "latency": "1us"}, "unknown key found, shared, doubt, source, model allowed"),
-        (FORMS["packetised"] | {"beta_s": -1e-6}, "beta -1e-06 is negative: not physical"),
+        (
+            {"model": "link.json", "latency": "1us"},
+            r"12:5: platform\.link\.latency: the key is unknown here; take shared, doubt, source, model",
+        ),
+        (
+            FORMS["packetised"] | {"beta_s": -1e-6},
+            r"11:3: platform\.link: beta \-1e\-06 is negative: this is not physical; give numbers of at least 0",
+        ),
         (FORMS["lines"] | {"breaks_bytes": []}, r"11:3: platform\.link: breaks_bytes has 0 numbers; 2 lines need 1"),
     ],
     ids=["missing", "another kind", "two forms", "not physical", "lengths"],

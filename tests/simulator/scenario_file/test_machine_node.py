@@ -103,7 +103,7 @@ def test_an_export_of_another_machine_becomes_a_node(tmp_path, capsys):
     node = tmp_path / "node.json"
     printed(capsys, "--hwloc", HWLOC / "hybrid-2.xml", "--speed", model, "-o", node)
     joined = join_platform([node, link(tmp_path / "link.json")])
-    assert any("cores of 2 kinds (P, E) found" in line for line in joined.warnings)
+    assert any("it has cores of 2 kinds (P, E)" in line for line in joined.warnings)
     assert joined.kinds[0].names == "laptop-two"
     path = tmp_path / "s.yaml"
     path.write_text(pasted(said.out))
@@ -276,10 +276,13 @@ def test_ranges():
     ("arguments", "expected"),
     [
         (["--hwloc", "none.xml"], "none.xml: no such file"),
-        (["--speed", "LINK"], "kind 'network' found, 'speed' allowed with --speed"),
-        (["--memory", "SPEED"], "kind 'speed' found, 'memory' allowed with --memory"),
-        (["--speed", "SPEED", "--speed", "SPEED"], "kernel 'dgemm' twice found"),
-        (["--name", "a[2-1]"], "a range of 1 to"),
+        (["--speed", "LINK"], "the file is of kind 'network'; name one of kind 'speed' with --speed"),
+        (["--memory", "SPEED"], "the file is of kind 'speed'; name one of kind 'memory' with --memory"),
+        (
+            ["--speed", "SPEED", "--speed", "SPEED"],
+            "the node has a speed model of kernel 'dgemm' already; leave one out",
+        ),
+        (["--name", "a[2-1]"], "'a[2-1]' is no range that ascends and has 1 to 1000000 names; write one"),
     ],
 )
 def test_bad_options_get_one_line(tmp_path, capsys, speed, arguments, expected):

@@ -219,7 +219,7 @@ def test_a_trace_and_its_rule_agree(tmp_path, column, rule):
     path = scenario_of(tmp_path, "star")
     text = path.read_text().replace("{times_s: [0, 10], values: [0, 1], end_s: 20}", "t.csv")
     path.write_text(text.replace("rule: fair", f"rule: {rule}"))
-    with pytest.raises(ScenarioError, match=f"load.trace: t.csv: column '{column}' with the rule '{rule}' found"):
+    with pytest.raises(ScenarioError, match=f"load.trace: t.csv: the rule '{rule}' does not fit its column '{column}'"):
         load_scenario(path)
     path.write_text(text.replace("rule: fair", f"rule: {'given' if column == 'available' else 'fair'}"))
     assert load_scenario(path).platform.pes[4].load.trace.end_s == 20
@@ -253,7 +253,9 @@ def test_names_by_count():
     assert counted("a", 1) == ["a1"]
     assert counted("a", 10)[0] == "a01"
     assert counted("a[1-3]", 3) == ["a1", "a2", "a3"]
-    with pytest.raises(ScenarioError, match="count: 2 found"):
+    with pytest.raises(
+        ScenarioError, match=r"count: 2 does not fit 'a\[1\-3\]', which is 3 names; leave one of the two out"
+    ):
         counted("a[1-3]", 2)
 
 

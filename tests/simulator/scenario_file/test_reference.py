@@ -90,7 +90,7 @@ def test_a_schema_of_no_kind_is_refused(apportion):
     assert apportion("check", "--schema", "platfrom") == (
         2,
         "",
-        "error: --schema: 'platfrom' found, one of scenario, platform, seg allowed; did you mean platform?\n",
+        "error: --schema: there is no schema of 'platfrom'; take scenario, platform, seg; did you mean platform?\n",
     )
     assert apportion("check", "--schema", "seg")[1] == scenario_schema("seg")
     with pytest.raises(ScenarioError):

@@ -117,10 +117,10 @@ def test_the_resource_model_is_chosen_on_the_command_line(capsys):
     assert (flops[0], timed[0]) == ("poc", "ct")
     assert timed[1] - flops[1] == pytest.approx(256**3 / 4 * (6.5e-6 - 2 / 1.5e6), rel=1e-6)
     assert _run(["simulate", path, "--resource-model", "hllc"]) == 2
-    said = "error: --resource-model: hllc found, poc, icc, ct of resource model T800 allowed\n"
+    said = "error: --resource-model: the resource model T800 has no hllc; take poc, icc, ct\n"
     assert capsys.readouterr().err == said
     assert _run(["simulate", str(FOLDER / "two-cores.yaml"), "--resource-model", "icc"]) == 2
-    said = "error: --resource-model: found with another application, allowed with seg\n"
+    said = "error: --resource-model: only the application seg has one; leave it out\n"
     assert capsys.readouterr().err == said
 
 

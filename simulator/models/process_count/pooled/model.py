@@ -121,7 +121,7 @@ class PooledModel:
 
     @cached_property
     def inflation(self) -> float:
-        """Factor on the variances: squared errors at the largest size foretold from the smaller ones, against expected.
+        """Factor on the variances: squared errors at the largest size, as the smaller ones predict it, over expected.
 
         Costs one more fit of the first structure, when it is first asked for.
         """

@@ -364,7 +364,7 @@ def problem_of(shape: Shape, cells: Cells, scale: Floats) -> Problem:
 
 
 def _phases(terms: Floats, cells: Cells) -> Iterator[tuple[int, NDArray[np.bool_], Ints, Floats]]:
-    """Kind, its terms in the phase, cells that tell the phase, and its seconds."""
+    """Kind, its terms in the phase, cells that have the phase, and its seconds."""
     if not (np.isfinite(cells.comp_s).any() or np.isfinite(cells.comm_s).any()):
         return
     speed = np.arange(len(TERMS)) < COMPUTATION

@@ -78,7 +78,7 @@ def test_version_3_long_sets_endless_sets_and_processors_outside_cores():
     assert found.cores == (Core(0, (64,)), Core(1, ()), Core(65, ()))
     assert found.packages == ((0, 64, 1, 65),)
     assert found.memory_bytes == 2 * GIB
-    assert "2 processors outside any core" in found.warnings[0]
+    assert "2 processors are in no core; each is taken for a core of its own" in found.warnings[0]
 
 
 def test_types_elements_and_attributes_of_later_versions_are_looked_through(tmp_path):
@@ -118,33 +118,63 @@ def test_an_export_of_another_machine_is_told_and_of_this_one_compared():
 MACHINE = '<topology><object type="Machine" cpuset="0x3" {}>{}</object></topology>'
 PU = '<object type="PU" os_index="0"/>'
 BAD = {
-    "no XML": ("hello", ":1: syntax error"),
-    "another root": ("<platform/>", ":1: platform: root: 'platform' found, a topology of hwloc allowed"),
-    "a difference": ("<topologydiff/>", "the difference between two topologies found"),
-    "nothing in it": ("<topology/>", "none found, one Machine allowed"),
-    "no machine": ('<topology><object type="Core"/></topology>', "Core found, one Machine allowed"),
-    "no type": ("<topology><object/></topology>", "type: missing"),
-    "no processor": (MACHINE.format("", '<object type="Core"/>'), "PU: none found, at least one processor allowed"),
-    "a processor twice": (MACHINE.format("", PU + PU), "os_index 0 twice found"),
-    "a processor without number": (MACHINE.format("", '<object type="PU"/>'), "os_index: none found"),
-    "a huge number": (MACHINE.format("", '<object type="PU" os_index="4294967295"/>'), "os_index: 4294967295 found"),
-    "a negative number": (MACHINE.format("", '<object type="PU" os_index="-1"/>'), "os_index: '-1' found"),
-    "a broken set": (MACHINE.format('allowed_cpuset="all"', PU), "allowed_cpuset: 'all' found, a set such as"),
-    "none allowed": (MACHINE.format('allowed_cpuset="0x0"', PU), "allowed_cpuset: none of the processors found"),
-    "a cache without depth": (MACHINE.format("", f'<object type="Cache">{PU}</object>'), "depth: 0 found, 1 to 9"),
+    "no XML": ("hello", ":1: this is no XML: syntax error: line 1, column 0"),
+    "another root": ("<platform/>", ":1: platform: root: 'platform' is no topology of hwloc; name one"),
+    "a difference": (
+        "<topologydiff/>",
+        "1: topologydiff: root: this is the difference between two topologies; name a topology",
+    ),
+    "nothing in it": ("<topology/>", "1: topology: object: there is none; give one Machine"),
+    "no machine": (
+        '<topology><object type="Core"/></topology>',
+        "1: topology: object: there is Core; give one Machine",
+    ),
+    "no type": ("<topology><object/></topology>", "1: object: type: it is missing; add it"),
+    "no processor": (
+        MACHINE.format("", '<object type="Core"/>'),
+        "1: object: PU: there is no processor; give at least one",
+    ),
+    "a processor twice": (
+        MACHINE.format("", PU + PU),
+        "1: object: PU: os_index 0 comes twice; give each processor its own",
+    ),
+    "a processor without number": (
+        MACHINE.format("", '<object type="PU"/>'),
+        "1: object: os_index: it is missing; give 0 to 65535",
+    ),
+    "a huge number": (
+        MACHINE.format("", '<object type="PU" os_index="4294967295"/>'),
+        "1: object: os_index: it is 4294967295; give 0 to 65535",
+    ),
+    "a negative number": (
+        MACHINE.format("", '<object type="PU" os_index="-1"/>'),
+        "1: object: os_index: '-1' is no whole number of at least 0; write one",
+    ),
+    "a broken set": (
+        MACHINE.format('allowed_cpuset="all"', PU),
+        "1: object: allowed_cpuset: 'all' is no set of processors; write one such as 0x0000000f",
+    ),
+    "none allowed": (
+        MACHINE.format('allowed_cpuset="0x0"', PU),
+        "1: object: allowed_cpuset: none of the processors is in it; add at least one",
+    ),
+    "a cache without depth": (
+        MACHINE.format("", f'<object type="Cache">{PU}</object>'),
+        "1: object: depth: it is 0; give 1 to 9",
+    ),
     "no size of a cache": (
         MACHINE.format("", f'<object type="L2Cache" cache_size="big">{PU}</object>'),
-        "cache_size: 'big' found, a whole number",
+        "1: object: cache_size: 'big' is no whole number of at least 0; write one",
     ),
     "memory that is none": (
         MACHINE.format("", f'<object type="NUMANode" os_index="0" local_memory="1e9"/>{PU}'),
-        "local_memory: '1e9' found, a whole number",
+        "1: object: local_memory: '1e9' is no whole number of at least 0; write one",
     ),
-    "entities": ('<!DOCTYPE a [<!ENTITY b "c">]><topology/>', "entity 'b' found, XML without entities"),
-    "levels without end": ("<topology>" + "<object>" * 70, "more than 64 levels found"),
+    "entities": ('<!DOCTYPE a [<!ENTITY b "c">]><topology/>', "1: the file defines the entity 'b'; write it out"),
+    "levels without end": ("<topology>" + "<object>" * 70, "1: the file has more than 64 levels; make it smaller"),
     "a kind of cores without a set": (
         f'<topology><object type="Machine">{PU}</object><cpukind/><cpukind/></topology>',
-        "cpukind: cpuset: missing",
+        "1: cpukind: cpuset: it is missing; add it",
     ),
 }
 

@@ -279,13 +279,33 @@ def test_large_shared_rows_are_cheap():
 # Bad input
 
 FAULTS = [
-    ("hpl", {"n": 8}, (1, 1), "nb missing, n found, n, nb, broadcast, phases, "),
-    ("hpl", {"n": 8, "nb": 2.5}, (1, 1), "nb: 2.5 found, an integer of at least 1"),
-    ("hpl", {"n": 8, "nb": 2, "broadcast": "star"}, (1, 1), "broadcast: 'star' found, one of ring, modified_ring"),
-    ("hpl", {"n": 8, "nb": 2, "q": 1}, (1, 1), "q found, n, nb, broadcast, phases, panel_speed"),
-    ("hpl", {"n": 8, "nb": 2}, (3, 2), "5 blocks found, column blocks per cycle, in all 1 to 4, allowed"),
+    (
+        "hpl",
+        {"n": 8},
+        (1, 1),
+        "application: parameters: nb is missing; take n, nb, broadcast, phases, panel_speed, solve_speed",
+    ),
+    ("hpl", {"n": 8, "nb": 2.5}, (1, 1), r"application: parameters: nb is 2\.5; give an integer of at least 1"),
+    (
+        "hpl",
+        {"n": 8, "nb": 2, "broadcast": "star"},
+        (1, 1),
+        "application: parameters: broadcast is 'star'; give one of ring, modified_ring, two_rings, binomial",
+    ),
+    (
+        "hpl",
+        {"n": 8, "nb": 2, "q": 1},
+        (1, 1),
+        "application: parameters: q is unknown; take n, nb, broadcast, phases, panel_speed, solve_speed",
+    ),
+    (
+        "hpl",
+        {"n": 8, "nb": 2},
+        (3, 2),
+        "configuration c: partition: these are 5 blocks; give column blocks per cycle, 1 to 4 in all, such as 1 for",
+    ),
     ("hpl", {"n": 10**9, "nb": 10**6}, (1, 1), "at most 100000000"),
-    ("cholesky", {"n": "8", "nb": 2}, (1, 1), "n: '8' found, an integer"),
+    ("cholesky", {"n": "8", "nb": 2}, (1, 1), "application: parameters: n is '8'; give an integer of at least 1"),
     (
         "matmul_2d",
         {"n": 4, "nb": 2, "grid_rows": 3},
@@ -293,15 +313,45 @@ FAULTS = [
         "2 processes, but needs a multiple of grid_rows = 3",
     ),
     ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 6), r"12 elements of C together, but n\*\*2 = 16; add 4"),
-    ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 2, 2, 6), "process 0: 6 elements of C found, rows of its"),
+    (
+        "matmul_2d",
+        {"n": 4, "nb": 2, "grid_rows": 2},
+        (6, 2, 2, 6),
+        "configuration c: partition: process 0 has 6 elements of C; give rows of its grid row x columns of its grid",
+    ),
     ("fft", {"n": 4}, (3, 2), "5 rows together, but n = 4; take 1 away"),
-    ("stencil", {"n": 4, "iterations": 0}, (3, 1), "iterations: 0 found, an integer of at least 1 allowed"),
+    (
+        "stencil",
+        {"n": 4, "iterations": 0},
+        (3, 1),
+        "application: parameters: iterations is 0; give an integer of at least 1",
+    ),
     ("sort", {"n": 4}, (3, 2), "5 keys together, but n = 4; take 1 away"),
-    ("ep", {"samples": 4, "volume": 0}, (3, 1), "volume: 0 found, a finite number above 0 allowed"),
-    ("ep", {"samples": 4, "reduce": "pairwise"}, (3, 1), "reduce: 'pairwise' found, one of recursive_doubling"),
-    ("farm", {"units": 4, "volume": 1, "size": 1, "pull": 3}, (1, 1), "pull: 3 found, a time of at least 0 with its"),
-    ("farm", {"units": 4, "volume": 1, "size": 1, "pull": "3 apples"}, (1, 1), "pull: '3 apples' found, a time"),
-    ("farm", {"units": 4, "volume": 1, "size": 1, "pull": "-3s"}, (1, 1), "pull: '-3s' found, a time"),
+    ("ep", {"samples": 4, "volume": 0}, (3, 1), "application: parameters: volume is 0; give a finite number above 0"),
+    (
+        "ep",
+        {"samples": 4, "reduce": "pairwise"},
+        (3, 1),
+        "application: parameters: reduce is 'pairwise'; give one of recursive_doubling, ring, reduce_broadcast",
+    ),
+    (
+        "farm",
+        {"units": 4, "volume": 1, "size": 1, "pull": 3},
+        (1, 1),
+        "application: parameters: pull is 3; give a time of at least 0 with its unit, such as '10us'",
+    ),
+    (
+        "farm",
+        {"units": 4, "volume": 1, "size": 1, "pull": "3 apples"},
+        (1, 1),
+        "application: parameters: pull is '3 apples'; give a time of at least 0 with its unit, such as '10us'",
+    ),
+    (
+        "farm",
+        {"units": 4, "volume": 1, "size": 1, "pull": "-3s"},
+        (1, 1),
+        r"application: parameters: pull is '\-3s'; give a time of at least 0 with its unit, such as '10us'",
+    ),
 ]
 
 
@@ -335,6 +385,6 @@ def test_every_parameter_is_described():
         row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
         with pytest.raises(ScenarioError) as caught:
             make_work(name, {"nothing": 1})
-        allowed = caught.value.lines[-1].removeprefix("application: parameters: nothing found, ")
-        for parameter in allowed.removesuffix(" allowed").split(", "):
+        allowed = caught.value.lines[-1].removeprefix("application: parameters: nothing is unknown; take ")
+        for parameter in allowed.split(", "):
             assert f"`{parameter}`" in row

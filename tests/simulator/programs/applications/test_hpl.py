@@ -163,12 +163,18 @@ def test_both_engines_agree_to_the_tick(phases, waiting):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"phases": "most"}, "phases: 'most' found, one of main, all allowed"),
-        ({"waiting": "sleeping"}, "waiting: 'sleeping' found, one of yielding, polling allowed"),
-        ({"panel_speed": 0}, "panel_speed: 0 found, a finite number above 0 allowed"),
-        ({"swap_speed": 0.1}, "swap_speed found, allowed with phases: all"),
-        ({"solve_speed": 0.1, "phases": "main"}, "solve_speed found, allowed with phases: all"),
-        ({"swap_speed": "fast"}, "swap_speed: 'fast' found, a finite number above 0 allowed"),
+        ({"phases": "most"}, "application: parameters: phases is 'most'; give one of main, all"),
+        ({"waiting": "sleeping"}, "application: parameters: waiting is 'sleeping'; give one of yielding, polling"),
+        ({"panel_speed": 0}, "application: parameters: panel_speed is 0; give a finite number above 0"),
+        (
+            {"swap_speed": 0.1},
+            "application: parameters: swap_speed is for what phases: main leaves out; leave it out, or write",
+        ),
+        (
+            {"solve_speed": 0.1, "phases": "main"},
+            "application: parameters: solve_speed is for what phases: main leaves out; leave it out, or write",
+        ),
+        ({"swap_speed": "fast"}, "application: parameters: swap_speed is 'fast'; give a finite number above 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(given, message):

@@ -45,9 +45,19 @@ def test_a_process_without_rows_takes_no_part():
     ("name", "parameters", "rows", "message"),
     [
         ("matmul", {"n": 5}, (3, 1), "4 rows together, but n = 5; add 1"),
-        ("matmul", {"m": 4}, (3, 1), "m found, n allowed"),
-        ("matmul", {}, (3, 1), "none found, n allowed"),
-        ("lu", {"n": 4}, (3, 1), "one of cholesky, ep, farm"),
+        (
+            "matmul",
+            {"m": 4},
+            (3, 1),
+            "application: parameters: n is missing; take n; application: parameters: m is unknown; take n",
+        ),
+        ("matmul", {}, (3, 1), "application: parameters: n is missing; take n"),
+        (
+            "lu",
+            {"n": 4},
+            (3, 1),
+            "application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(name, parameters, rows, message):

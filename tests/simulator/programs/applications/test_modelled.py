@@ -86,7 +86,9 @@ def test_a_scenario_goes_to_a_file_and_back_with_its_model(tmp_path):
     assert isinstance(again.application.parameters["units"], int)
     np.testing.assert_allclose(run(again).makespan_s, run(made).makespan_s, rtol=1e-9)
     assert set(again.inputs) == {"s.yaml", "l.csv", "models/m.json"}
-    with pytest.raises(ScenarioError, match="a model and file None found, both or neither"):
+    with pytest.raises(
+        ScenarioError, match="application: model: it has a model and the file is None; give both or neither"
+    ):
         dump_scenario(made, traces={"pe1": "l.csv"})
 
 
@@ -100,12 +102,15 @@ def test_a_prediction_far_outside_the_runs_carries_its_warning():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"units": 100}, "parameters: N missing, units found, N, units allowed"),
-        ({"N": 400}, "parameters: units missing, N found, N, units allowed"),
-        ({"N": 400, "units": 100, "M": 1}, "parameters: M found, N, units allowed"),
-        ({"N": 400, "units": 100, "P": 2}, "parameters: P = 2 found, N, units allowed: P is the number of processes"),
-        ({"N": 400, "units": 100.0}, "units: 100.0 found, an integer of at least 1 allowed"),
-        ({"N": 400, "units": 0}, "units: 0 found, an integer of at least 1 allowed"),
+        ({"units": 100}, "application: parameters: N is missing; take N, units"),
+        ({"N": 400}, "application: parameters: units is missing; take N, units"),
+        ({"N": 400, "units": 100, "M": 1}, "application: parameters: M is unknown; take N, units"),
+        (
+            {"N": 400, "units": 100, "P": 2},
+            "application: parameters: P is the number of processes that have units and no parameter; take N, units",
+        ),
+        ({"N": 400, "units": 100.0}, r"application: parameters: units is 100\.0; give an integer of at least 1"),
+        ({"N": 400, "units": 0}, "application: parameters: units is 0; give an integer of at least 1"),
         ({"N": 400, "units": 99}, "100 units together, but units = 99; take 1 away"),
     ],
 )
@@ -116,9 +121,11 @@ def test_parameters_that_do_not_fit_are_named(parameters, message):
 
 
 def test_a_model_is_needed_or_not_allowed_and_must_give_a_time():
-    with pytest.raises(ScenarioError, match="application: model: none found, a file"):
+    with pytest.raises(
+        ScenarioError, match="application: model: it is missing; name a file that `apportion fit` wrote"
+    ):
         program((60, 40), None)
-    with pytest.raises(ScenarioError, match="application: model: one found, none allowed with matmul"):
+    with pytest.raises(ScenarioError, match="application: model: the costs of matmul are counted; leave the model out"):
         build_program("matmul", {"n": 4}, Configuration.one_each("c", (4,)), model=fitted())
     falling = fitted("P", truth=lambda _, p: 10 - p)
     with pytest.raises(ScenarioError, match=r"model: -2 s found for 12 processes, a finite time above 0 s allowed"):
@@ -140,11 +147,19 @@ configurations: {all: {partition: [100]}}
     [
         ("model: m.json", "model: no.json", "no.json: no such file"),
         ("model: m.json", "model: s.yaml", "s.yaml:2:1: .*JSON"),
-        (", model: m.json", "", "application: model: none found"),
-        ("N: 400", "N: .inf", "application.parameters.N: inf found"),
-        ("N: 400", "N: big", "application.parameters.N: 'big' found, a number allowed"),
-        ("N: 400", f"N: 1{'0' * 400}", "application.parameters.N: 1000.* found, a finite number or a text allowed"),
-        ("N: 400", "N: -1e3, Q: 1", "parameters: Q found, N, units allowed"),
+        (", model: m.json", "", "6:1: application: model: it is missing; name a file that `apportion fit` wrote"),
+        (
+            "N: 400",
+            "N: .inf",
+            r"6:78: application\.parameters\.N: inf is neither a finite number nor a text; give one of them",
+        ),
+        ("N: 400", "N: big", r"6:78: application\.parameters\.N: 'big' is not a number; give one"),
+        (
+            "N: 400",
+            f"N: 1{'0' * 400}",
+            r"6:78: application\.parameters\.N: 100000000000000000000000000000000000000000000000000000000\.\.\. is",
+        ),
+        ("N: 400", "N: -1e3, Q: 1", r"6:65: application\.parameters: Q is unknown; take N, units"),
     ],
 )
 def test_bad_files_get_one_line_that_names_the_field(tmp_path, old, new, message):
@@ -230,8 +245,14 @@ def test_a_node_without_a_disk_is_named():
     [
         ({"measured_bandwidth": 3}, "measured_bandwidth: 3 cannot be used; give a text above 0 with its unit"),
         ({"measured_bandwidth": "0Gbit/s"}, "measured_bandwidth: '0Gbit/s' cannot be used"),
-        ({"measured_bandwidth": "fast"}, "measured_bandwidth: 'fast' found"),
-        ({"measured_latency": "1us"}, "measured_latency found, N, units, measured_bandwidth, measured_disk_bandwidth"),
+        (
+            {"measured_bandwidth": "fast"},
+            "application: parameters: measured_bandwidth: 'fast' is no bandwidth; write one such as 1Gbit/s or 125MB/s",
+        ),
+        (
+            {"measured_latency": "1us"},
+            r"application: parameters: measured_latency is unknown; take N, units, measured_bandwidth",
+        ),
     ],
 )
 def test_what_is_said_of_the_measured_machine_is_checked(parameters, message):

@@ -314,12 +314,21 @@ def test_linear_collectives_of_many_processes_stay_small():
 @pytest.mark.parametrize(
     ("operation", "message"),
     [
-        (Broadcast(4, SIZE), "broadcast: root: a member"),
-        (Reduce(-1, SIZE), "reduce: root: a member"),
-        (Broadcast(2, SIZE, group=(0, 1)), "process 2: a group without it"),
-        (Broadcast(0, -1), "broadcast: size_bytes: finite numbers of at least 0"),
-        (AllToAll(np.array([1, 2])), r"size_bytes: an array of shape \(2,\) found, one that fits .*\(\) allowed"),
-        (AllReduce(SIZE, "butterfly"), "'butterfly' found, one of recursive_doubling, ring, reduce_broadcast allowed"),
+        (Broadcast(4, SIZE), "program: broadcast: root is not in its group; give a member"),
+        (Reduce(-1, SIZE), "program: reduce: root is not in its group; give a member"),
+        (
+            Broadcast(2, SIZE, group=(0, 1)),
+            "program: process 2 is not in its group; give groups that hold their processes",
+        ),
+        (Broadcast(0, -1), "program: broadcast: size_bytes: give finite numbers of at least 0"),
+        (
+            AllToAll(np.array([1, 2])),
+            r"program: alltoall: size_bytes: an array has the shape \(2,\); give one that fits \(iterations\.\.\.\)",
+        ),
+        (
+            AllReduce(SIZE, "butterfly"),
+            "program: allreduce: algorithm: 'butterfly' is unknown; take recursive_doubling, ring, reduce_broadcast",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(operation, message):

@@ -122,7 +122,7 @@ def test_a_wide_band_does_not_make_everything_alike():
     fast = SpeedBand(sizes, *(np.full(2, value) for value in (1.25, 1.3, 1.35)))
     found = likeness(node_with(wide), node_with(fast))
     assert found.distance < 1
-    assert found.reason == "middles 30% apart, 20% allowed"
+    assert found.reason == "middles 30% apart, more than 20%"
 
 
 def test_bands_that_agree_at_small_sizes_only_are_not_alike():
@@ -188,13 +188,13 @@ def test_every_kernel_gets_an_application_that_can_be_simulated(tmp_path, kernel
 DOUBTS = {
     "age": (provenance(days=40), "speed of dgemm is 40 days old, more than 30"),
     "ages apart": (provenance(days=40), "39 days lie between them"),
-    "to come": (provenance(days=-5), "is of a day to come"),
+    "to come": (provenance(days=-5), "is dated in the future"),
     "numpy": (provenance(numpy="1.0"), "different versions of numpy"),
     "BLAS": (provenance(blas="other 1"), "different versions of blas"),
     "ours": (provenance(apportion="0.0.9"), "different versions of apportion: 0.0.9 in"),
     "machine": (host("n01", cpu_model="Another"), "different machines under the name n01"),
     "load": (host("n02", load_average=[1.7, 1, 1]), "was measured under load: 1.70"),
-    "no date": ({"machine": MACHINE}, "no date found"),
+    "no date": ({"machine": MACHINE}, "has no date"),
 }
 
 
@@ -270,39 +270,45 @@ def test_the_measurements_of_quickstart_hold_a_link(tmp_path, models):
 GOOD_SPEED = {"format": 1, "kind": "speed", "kernel": "k", "model": {n: [1.0] for n in ("sizes", "low", "mid", "high")}}
 NODE = {"format": 1, "kind": "node", "name": "n", "topology": {"pe_count": 1}, "models": [GOOD_SPEED]}
 BAD_FILES = {
-    "no JSON": ("{", "a JSON document allowed"),
-    "no object": ("[1]", "a list found, a model allowed"),
-    "no kind": ("{}", "no kind found, speed, memory, network, neighbours or node allowed"),
-    "another kind": ('{"kind": "runtime"}', "kind 'runtime' found, speed, memory, network, neighbours or node allowed"),
-    "another format": (json.dumps(GOOD_SPEED | {"format": 3}), "format: 3 found"),
-    "no model": ('{"format": 1, "kind": "speed"}', "model: missing"),
-    "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 found"),
+    "no JSON": ("{", "this is no JSON"),
+    "no object": ("[1]", "this is a list and no model"),
+    "no kind": ("{}", "the file has no kind; name one of kind speed, memory, network, neighbours or node"),
+    "another kind": (
+        '{"kind": "runtime"}',
+        "the file has kind 'runtime'; name one of kind speed, memory, network, neighbours or node",
+    ),
+    "another format": (json.dumps(GOOD_SPEED | {"format": 3}), "format: 3 does not fit"),
+    "no model": ('{"format": 1, "kind": "speed"}', "model is missing"),
+    "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 does not fit"),
     "speeds that fall below 0": (
         json.dumps(GOOD_SPEED | {"model": GOOD_SPEED["model"] | {"low": [-1.0]}}),
         "model: speed band: curves have to be in order: 0 <= low <= mid <= high",
     ),
-    "a date that is none": (json.dumps(GOOD_SPEED | {"provenance": {"made": "soon"}}), "provenance.made: 'soon' found"),
+    "a date that is none": (
+        json.dumps(GOOD_SPEED | {"provenance": {"made": "soon"}}),
+        "provenance.made: 'soon' does not fit",
+    ),
     "no PEs": (
         json.dumps(GOOD_SPEED | {"provenance": {"machine": {"pe_count": 0}}}),
-        "provenance.machine.pe_count: 0 found",
+        "provenance.machine.pe_count: 0 does not fit",
     ),
-    "a node without topology": (json.dumps({k: v for k, v in NODE.items() if k != "topology"}), "topology: missing"),
-    "a kernel twice": (json.dumps(NODE | {"models": [GOOD_SPEED] * 2}), "models.1: kernel 'k' twice found"),
+    "a node without topology": (json.dumps({k: v for k, v in NODE.items() if k != "topology"}), "topology is missing"),
+    "a kernel twice": (
+        json.dumps(NODE | {"models": [GOOD_SPEED] * 2}),
+        "models.1: the node has a speed model of kernel 'k' already",
+    ),
     "a network in a node": (
         json.dumps(NODE | {"models": [{"kind": "network"}]}),
-        "models.0: kind 'network' found, speed, memory or neighbours allowed",
+        "models.0: a model of kind 'network' is none of a node",
     ),
-    "a node without speeds": (json.dumps(NODE | {"models": []}), "no speed model found"),
-    "times that fall": (
-        '{"sizes_bytes": [0, 1], "times_s": [2, 1]}',
-        "times_s: times have to be finite, above 0 and not fall",
-    ),
-    "a network without model": ('{"kind": "network"}', "model: none found, a fitted form"),
+    "a node without speeds": (json.dumps(NODE | {"models": []}), "the node has no speed model"),
+    "times that fall": ('{"sizes_bytes": [0, 1], "times_s": [2, 1]}', "times above zero that do not decrease allowed"),
+    "a network without model": ('{"kind": "network"}', "model: none says no message times; give a fitted form"),
     "parameters that are texts": (
         '{"kind": "network", "model": {"form": "a", "parameters": {"b": "c"}}}',
         "parameters.b",
     ),
-    "memory before its node": ('{"kind": "memory"}', "a memory model before any node found"),
+    "memory before its node": ('{"kind": "memory"}', "the memory model comes before any node"),
 }
 
 
@@ -330,10 +336,10 @@ def test_a_bad_file_gets_its_line(tmp_path, capsys, models, case):
 
 
 BAD_MEMORY = {
-    "no levels": ({}, "model.levels: none found, 1 to 16 memory levels allowed"),
-    "a level without gap": ({"levels": [{"latency_s": 1}]}, "model.levels.0: gap_s: missing"),
-    "no capacity": ({"levels": [{"latency_s": 1, "gap_s": 1}] * 2}, "level1: capacity None found"),
-    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency: -1 is not"),
+    "no levels": ({}, "model.levels: it is none; give 1 to 16 memory levels"),
+    "a level without gap": ({"levels": [{"latency_s": 1}]}, "model.levels.0: gap_s is missing"),
+    "no capacity": ({"levels": [{"latency_s": 1, "gap_s": 1}] * 2}, "level1: the capacity is None"),
+    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency: -1 found"),
 }
 
 
@@ -348,14 +354,14 @@ def test_a_bad_memory_model_gets_its_line(tmp_path, models, case):
 
 
 BAD_NAMES = {
-    "a,b,c": "--names: 3 patterns found for 2 calibrated nodes of 2 kinds",
-    "a": "1 patterns found for 2 calibrated nodes of 2 kinds",
-    "a[1-3],a2": "'a2' named twice found, each name once allowed",
-    "a[3-1],b": "a range of 1 to",
-    "a[1-2][1-2],b": "one range such as [01-08] allowed",
-    "a[1-2,4],b": "'a[1-2,4]' found, a name or one range",
-    "a,": "'' found, a name or one range",
-    "a b,c": "'a b' found, a name or one range",
+    "a,b,c": "--names: these are 3 patterns for 2 calibrated nodes of 2 kinds",
+    "a": "these are 1 patterns for 2 calibrated nodes of 2 kinds",
+    "a[1-3],a2": "--names: 'a2' comes twice; give each node its own name",
+    "a[3-1],b": "--names: 'a[3-1]' is no range that ascends and has 1 to 1000000 names; write one",
+    "a[1-2][1-2],b": "--names: 'a[1-2][1-2]' has several ranges; write one, such as [01-08]",
+    "a[1-2,4],b": "--names: 'a[1-2,4]' is no name; give one, or one range such as fast[01-08]",
+    "a,": "--names: '' is no name; give one, or one range such as fast[01-08]",
+    "a b,c": "--names: 'a b' is no name; give one, or one range such as fast[01-08]",
 }
 
 
@@ -370,16 +376,19 @@ def test_names_that_do_not_match_are_refused(models, names):
 
 def test_what_is_missing_is_said(tmp_path, models):
     for files, expected in (
-        ([models["link"]], "no node found"),
-        ([models["n01"]], "no link found"),
-        ([models["n01"], models["link"], models["link"]], "2 networks found"),
+        ([models["link"]], "these files describe no node; give a speed model or node file for each"),
+        ([models["n01"]], "these files describe no link; add one of kind network"),
+        (
+            [models["n01"], models["link"], models["link"]],
+            "these are 2 networks; give one between nodes and one within a node",
+        ),
     ):
         with pytest.raises(ScenarioError, match=expected):
             join_platform(files)
-    with pytest.raises(ScenarioError, match="--kernel: 'hpl' found, one of dgemm allowed"):
+    with pytest.raises(ScenarioError, match=r"\-\-kernel: no node has 'hpl'; take dgemm"):
         join_platform([models["n01"], models["link"]], kernel="hpl")
     memory = memory_model(tmp_path / "m.json")
-    with pytest.raises(ScenarioError, match="a second memory model"):
+    with pytest.raises(ScenarioError, match="has a memory model already; leave one out"):
         join_platform([models["n01"], memory, memory, models["link"]])
 
 

@@ -56,22 +56,49 @@ def test_host_lists():
 
 
 BAD = {
-    "empty": ("", "no switch found, lines such as"),
-    "key": ("SwitchName=a Node=n1", ":1: 'Node=n1' found, SwitchName, Nodes"),
-    "block": ("BlockName=a Nodes=n1", ":1: 'BlockName=a' found"),
-    "no name": ("Nodes=n1", ":1: SwitchName: missing"),
-    "key twice": ("SwitchName=a Nodes=n1 nodes=n2", ":1: 'nodes=n2' found"),
-    "nothing below": ("SwitchName=a", ":1: neither found, either nodes or switches"),
-    "both below": ("SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Nodes=n2", ":1: both found"),
-    "switch twice": ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", ":2: switch 'a' twice found"),
-    "unknown switch": ("SwitchName=a Nodes=n1\nSwitchName=t Switches=a,b", ":2: switch 'b' found"),
-    "node on two": ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1", ":2: node 'n1' also on a found"),
-    "node on none": ("SwitchName=a Nodes=n1", "node 'n2' on no switch found"),
-    "range": ("SwitchName=a Nodes=n[3-1]", ":1: [3-1] found, numbers and ascending ranges"),
-    "no number": ("SwitchName=a Nodes=n[x]", ":1: [x] found"),
-    "bracket": ("SwitchName=a Nodes=n[1", ":1: 'n[1' found, a list such as"),
-    "comma": ("SwitchName=a Nodes=n1,,n2", ":1: 'n1,,n2' found"),
-    "huge": ("SwitchName=a Nodes=n[1-900000000]", "[1-900000000] found"),
+    "empty": ("", "it describes no switch; write lines such as SwitchName=s0 Nodes=n[0-5]"),
+    "key": (
+        "SwitchName=a Node=n1",
+        ":1: 'Node=n1' is not read; write SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE",
+    ),
+    "block": (
+        "BlockName=a Nodes=n1",
+        ":1: 'BlockName=a' is not read; write SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE",
+    ),
+    "no name": ("Nodes=n1", ":1: SwitchName is missing; add it"),
+    "key twice": (
+        "SwitchName=a Nodes=n1 nodes=n2",
+        ":1: 'nodes=n2' is not read; write SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE",
+    ),
+    "nothing below": ("SwitchName=a", ":1: the switch has neither nodes nor switches; give it one of the two"),
+    "both below": (
+        "SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Nodes=n2",
+        ":1: the switch has both nodes and switches; give it one of the two",
+    ),
+    "switch twice": (
+        "SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2",
+        ":2: two switches are called 'a'; give each its own name",
+    ),
+    "unknown switch": (
+        "SwitchName=a Nodes=n1\nSwitchName=t Switches=a,b",
+        ":2: the file describes no switch 'b'; name one that it does",
+    ),
+    "node on two": ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1", ":2: node 'n1' is on a too; put it on one switch"),
+    "node on none": ("SwitchName=a Nodes=n1", "node 'n2' is on no switch; put each node of the platform on one"),
+    "range": (
+        "SwitchName=a Nodes=n[3-1]",
+        ":1: [3-1] is no range; write numbers and ascending ranges such as [0-3,12]",
+    ),
+    "no number": (
+        "SwitchName=a Nodes=n[x]",
+        ":1: [x] is no range; write numbers and ascending ranges such as [0-3,12]",
+    ),
+    "bracket": ("SwitchName=a Nodes=n[1", ":1: 'n[1' is no list of hosts; write one such as tux[0-3,12]"),
+    "comma": ("SwitchName=a Nodes=n1,,n2", ":1: 'n1,,n2' is no list of hosts; write one such as tux[0-3,12]"),
+    "huge": (
+        "SwitchName=a Nodes=n[1-900000000]",
+        "1: [1-900000000] is no range; write numbers and ascending ranges such as [0-3,12]",
+    ),
     "huge product": ("SwitchName=a Nodes=n[1-9999]x[1-9999]", "more than 200000 names"),
 }
 
@@ -89,12 +116,27 @@ def test_a_bad_file_gets_one_line(tmp_path, case):
 
 
 BAD_YAML = {
-    "no list": ("topology: a", "a list of entries with `topology` allowed"),
-    "no tree": ("- {topology: a, block: {block_sizes: [4]}}", "topology a: block found, a tree with switches"),
-    "no entry": ("- {topology: a, tree: {switches: [x]}}", "switches[0]: an entry with switch"),
-    "key": ("- {topology: a, tree: {switches: [{switch: a, node: n1}]}}", "switches[0]: an entry with switch"),
-    "no text": ("- {topology: a, tree: {switches: [{switch: a, nodes: [n1]}]}}", "nodes, children: texts allowed"),
-    "no name": ("- {topology: a, tree: {switches: [{nodes: n1}]}}", "switches[0]: switch: missing"),
+    "no list": ("topology: a", "this is no list of entries with `topology`; write one"),
+    "no tree": (
+        "- {topology: a, block: {block_sizes: [4]}}",
+        "topology a: it has block; only a tree with switches is read",
+    ),
+    "no entry": (
+        "- {topology: a, tree: {switches: [x]}}",
+        "topology a: switches[0]: this is no switch; write switch, and nodes or children",
+    ),
+    "key": (
+        "- {topology: a, tree: {switches: [{switch: a, node: n1}]}}",
+        "topology a: switches[0]: this is no switch; write switch, and nodes or children",
+    ),
+    "no text": (
+        "- {topology: a, tree: {switches: [{switch: a, nodes: [n1]}]}}",
+        "topology a: switches[0]: switch, nodes and children have to be texts",
+    ),
+    "no name": (
+        "- {topology: a, tree: {switches: [{nodes: n1}]}}",
+        "topology a: switches[0]: switch is missing; add it",
+    ),
 }
 
 
@@ -141,7 +183,7 @@ def test_bad_options_get_one_line(tmp_path, capsys):
         ([*topology, "--uplink", "1us"], "--uplink: '1us' found, LATENCY,BANDWIDTH"),
         ([*topology, "--uplink", "1us,fast"], "--uplink: 'fast'"),
         (["--topology", str(tmp_path / "none.conf")], "none.conf: no such file"),
-        ([*topology, "--names", "x[1-2]"], "node 'x1' on no switch found"),
+        ([*topology, "--names", "x[1-2]"], "node 'x1' is on no switch; put each node of the platform on one"),
     ):
         assert _run(["platform", *models, *more]) == 2
         assert message in capsys.readouterr().err

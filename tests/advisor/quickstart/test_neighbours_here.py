@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.quickstart import _scenario
-from advisor.quickstart.beside import measure_domains, without_neighbours
+from advisor.quickstart import _scenario, measure_domains, without_neighbours
 from advisor.quickstart.state import Quickstart
 from simulator import Configuration, LinkModel, SpeedBand, files, matmul, read_trace, run, this_machine
 from simulator.calibration import Measurement, NeighboursModel, Point, Usage
