@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from simulator.calibration.bench.journal import kept, neighbour_visits_kept, points_kept, visits_kept
     from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, RealPoint, clean_samples
     from simulator.calibration.bench.usage import Usage
+    from simulator.calibration.disk import DiskTimes, measure_disk
     from simulator.calibration.history.coverage import (
         Comparison,
         coverage,
@@ -161,6 +162,7 @@ _HOMES = {
     "CostGuess": "simulator.calibration.allocation.plan",
     "Drift": "simulator.calibration.history.learnt",
     "Effort": "simulator.calibration.speed.sampling",
+    "DiskTimes": "simulator.calibration.disk",
     "Ends": "simulator.calibration.speed.sampling",
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
@@ -246,6 +248,7 @@ _HOMES = {
     "measure": "simulator.calibration.speed.speeds",
     "measure_across": "simulator.calibration.speed.speeds",
     "measure_chain": "simulator.calibration.pingpong.pairs",
+    "measure_disk": "simulator.calibration.disk",
     "measure_link": "simulator.calibration.ranks.ranks",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
@@ -333,6 +336,7 @@ __all__ = [
     "Competitor",
     "ConstructionPlan",
     "CostGuess",
+    "DiskTimes",
     "Drift",
     "Effort",
     "Ends",
@@ -415,6 +419,7 @@ __all__ = [
     "measure",
     "measure_across",
     "measure_chain",
+    "measure_disk",
     "measure_link",
     "measure_link_times",
     "measure_neighbour_visits",

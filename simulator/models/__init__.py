@@ -1,7 +1,7 @@
 """What is known of speed, load, memory, messages, run times and process counts, each with the file that it is kept in.
 
-Mathematics on arrays: no clock and no random numbers; a model is read and written where it is defined, by `file`. What
-measures lives in `calibration`, what a scenario says of a PE or link in `platform`.
+Mathematics on arrays: no clock and no random numbers; a model is read and written where it is defined. What measures
+lives in `calibration`, what a scenario says of a PE or link in `platform`.
 """
 
 import importlib

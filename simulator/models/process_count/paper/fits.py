@@ -155,10 +155,10 @@ class Curves:
     """Constant, then what stands before curve/P, then before P*curve; (variant, part, g, 3)."""
     misfit: Floats
     """How far the first variant is from each fit: sum of squares left, what a relative error of 1 would leave, degrees
-    of freedom; (part, c + g, 3)."""
+    of freedom; (part, c + g, 3), zeros if not asked for."""
 
 
-def fit_curves(runs: Configurations, seconds: Floats) -> Curves:
+def fit_curves(runs: Configurations, seconds: Floats, *, misfit: bool = False) -> Curves:
     """Fit N-T models where there are 4 sizes, and P-T models where there are 3 process counts above m.
 
     The reference of a P-T model is the configuration with the fewest PEs above one.
@@ -169,6 +169,8 @@ def fit_curves(runs: Configurations, seconds: Floats) -> Curves:
         In order.
     seconds
         Times to fit; (variant, part, runs).
+    misfit
+        Whether to say how far the first variant is from its fits.
 
     Notes
     -----
@@ -178,11 +180,12 @@ def fit_curves(runs: Configurations, seconds: Floats) -> Curves:
     """
     scale = float(runs.size.max(initial=1.0))
     at = np.flatnonzero(runs.sizes >= LEAST_SIZES)
-    nt, nt_misfit = _fit_sizes(runs, at, seconds, scale=scale)
+    nt, nt_misfit = _fit_sizes(runs, at, seconds, scale=scale, judged=misfit)
     group_at, last = _groups(runs, at)
     reference = nt[:, :, np.searchsorted(at, group_at)].copy()
     reference[:, 0] *= (runs.pes * runs.m)[group_at, np.newaxis]
-    pt, pt_misfit = _fit_processes(runs, (at, group_at, last), seconds, reference=reference, scale=scale)
+    curves = (at, group_at, last)
+    pt, pt_misfit = _fit_processes(runs, curves, seconds, reference=reference, scale=scale, judged=misfit)
     return Curves(scale, at, nt, group_at, reference, pt, np.concatenate((nt_misfit, pt_misfit), axis=1))
 
 
@@ -196,7 +199,7 @@ def powers(size: Floats | float, scale: float) -> Floats:
     return found
 
 
-def _fit_sizes(runs: Configurations, at: Ints, seconds: Floats, *, scale: float) -> tuple[Floats, Floats]:
+def _fit_sizes(runs: Configurations, at: Ints, seconds: Floats, *, scale: float, judged: bool) -> tuple[Floats, Floats]:
     variants, parts = seconds.shape[:2]
     found, misfit = np.zeros((variants, parts, len(at), POWERS)), np.zeros((parts, len(at), 3))
     if not len(at):
@@ -216,7 +219,8 @@ def _fit_sizes(runs: Configurations, at: Ints, seconds: Floats, *, scale: float)
         own, upper = q[..., :columns], inverse[:, :columns, :columns]
         along = y[:, part, :, np.newaxis] @ own
         found[:, part, :, :columns] = (along @ upper.transpose(0, 2, 1))[..., 0, :]
-        misfit[part] = _misfit(y[0, part], (along[0] @ own.transpose(0, 2, 1))[:, 0], own, mask)
+        if judged:
+            misfit[part] = _misfit(y[0, part], (along[0] @ own.transpose(0, 2, 1))[:, 0], own, mask)
     return found, misfit
 
 
@@ -238,6 +242,7 @@ def _fit_processes(
     *,
     reference: Floats,
     scale: float,
+    judged: bool,
 ) -> tuple[Floats, Floats]:
     at, first, last = groups
     variants, parts = seconds.shape[:2]
@@ -266,6 +271,8 @@ def _fit_processes(
     upper += dependent[..., np.newaxis] * np.eye(3)
     along *= ~dependent
     found = (np.linalg.inv(upper) @ along[..., np.newaxis])[..., 0] / length
+    if not judged:
+        return np.asarray(found), np.zeros((parts, len(first), 3))
     x = design[0, ..., :3]
     q = np.linalg.qr(x)[0] * ~dependent[0, :, :, np.newaxis]
     fitted = (x @ found[0, ..., np.newaxis])[..., 0]

@@ -26,6 +26,7 @@ from simulator.models.process_count.paper.fits import (
     build,
     check_composed,
     configurations,
+    fit_curves,
     powers,
 )
 from simulator.models.process_count.runs import (
@@ -171,7 +172,8 @@ class PaperModel:
         What is left over is set against what a relative error of 1 would leave, so that fits of absolute times do not
         let short runs speak for long ones.
         """
-        left, expected, freedom = np.moveaxis(self.built.curves.misfit, -1, 0)
+        misfit = fit_curves(self.one, self.one.seconds[np.newaxis], misfit=True).misfit
+        left, expected, freedom = np.moveaxis(misfit, -1, 0)
         counts = (freedom > 0.5) & (expected > 0)
         weight = np.where(counts, freedom, 0.0)
         share = np.where(counts, left / np.where(counts, expected, 1.0), 0.0)

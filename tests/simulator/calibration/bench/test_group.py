@@ -65,7 +65,7 @@ def test_libraries_start_no_threads_of_their_own():
             "kernel",
             ("any",),
             {"do": "prepare", "kernel": "nothing", "n": 1},
-            r"^kernel 0: ended early: kernel: 'nothing'",
+            r"^kernel 0: ended early: .*'nothing'",
         ),
         ("kernel", ("any",), {"do": "nothing"}, r"^kernel 0: ended early: KeyError: 'nothing'$"),
         ("os", ("any",), {"do": "system"}, r"^os 0: ended early: KeyError: 'os'$"),
