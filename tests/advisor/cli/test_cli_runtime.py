@@ -193,13 +193,13 @@ def test_heavy_libraries_wait_until_they_are_used():
 def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     scenario, advice = ROOT / "scenarios" / "tutorial" / "two-cores.yaml", tmp_path / "advice.json"
     code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "-o", advice)
-    assert (code, err) == (0, "search: 468 runs in 389 ms, best so far 0.434 by joint\n")
+    assert (code, err) == (0, "")
     assert out.startswith("Give core0 ")
     assert "faster in" in out
     assert out.endswith(f"advice written to {advice}\n")
     code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "--json")
     document = json.loads(out)
-    assert (code, err) == (0, "search: 468 runs in 389 ms, best so far 0.434 by joint\n")
+    assert (code, err) == (0, "")
     written = json.loads(advice.read_text())
     assert document["baselines"] == written["baselines"]
     assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
@@ -210,7 +210,7 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert 0 <= entries["equal"]["probability_recommended_faster"] <= 1
     assert all(value.startswith("sha256:") for value in document["provenance"]["inputs"].values())
     code, out, err = apportion("advise", tmp_path / "none.yaml")
-    assert (code, out, len(err.splitlines())) == (2, "search: 468 runs in 389 ms, best so far 0.434 by joint\n", 1)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
 @pytest.mark.slow
