@@ -87,8 +87,8 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
         (["--between", "pigeons"], "--between: 'pigeons' found, processes, tcp, mpi allowed"),
         (["--between", "processes", "--medium", "tcp"], "--medium: 'tcp' found, unix, pipe allowed"),
         (["--between", "processes", "--max-bytes", "0B"], "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
-        (["--between", "processes", "--max-bytes", "12"], "--max-bytes: '12' found, a size such as"),
-        (["--between", "processes", "--budget", "0s"], "--budget: '0s' found"),
+        (["--between", "processes", "--max-bytes", "12"], "--max-bytes: '12' is no size; write one such as 64KiB"),
+        (["--between", "processes", "--budget", "0s"], "--budget: '0s' is not above zero; write a duration that is"),
         (
             ["--between", "processes", "--hosts", "a,b"],
             "--hosts has no effect with --between processes: leave it out, or use it with --between tcp",

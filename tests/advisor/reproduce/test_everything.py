@@ -148,7 +148,7 @@ def test_other_settings_keep_nothing(tmp_path):
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ApportionError, match="a file found, a folder allowed"):
+    with pytest.raises(ApportionError, match="this is a file; name a folder"):
         reproduce_all([Paper("allocation", recorded)], settings=SETTINGS, folder=tmp_path / "file")
 
 

@@ -122,7 +122,7 @@ def test_settings_as_people_write_them():
         "generate: mean_off: nothing found, on-off needs it",
         "generate: mean_on: nothing found, on-off needs it",
     ]
-    with pytest.raises(ScenarioError, match="mean_on: '3' found, a duration such as"):
+    with pytest.raises(ScenarioError, match=r"generate: mean_on: '3' is no duration; write one such as 50us, 1\.5s"):
         make_generator("on-off", {"load": "2", "mean_on": "3", "mean_off": "1s"})
     with pytest.raises(ScenarioError, match="recording: nothing found, bootstrap needs one"):
         make_generator("bootstrap", {"block": "1s"})

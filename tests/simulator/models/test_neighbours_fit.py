@@ -165,9 +165,9 @@ def test_a_table_of_visits_is_read_back_as_it_was(tmp_path):
         ("triad,3e7,triad:x,1,2", "2: beside: 'triad:x' is not KERNEL:SIZE"),
         ("triad,-1,triad:1,1,2", "2: size_elements: -1 is not above 0"),
         ("triad,1,triad:1,0,2", "2: times 0 and 2 are not both above 0; give seconds"),
-        ("triad,1,triad:1,nan,2", "2: lone_s: 'nan' found, a finite number allowed"),
+        ("triad,1,triad:1,nan,2", "2: lone_s: 'nan' is no finite number; write one"),
         (",1,triad:1,1,2", "2: subject is empty"),
-        ("triad,1,triad:1,1", "4 cells found, 5 allowed"),
+        ("triad,1,triad:1,1", "2: the row has 4 cells and the header 5; write as many"),
         ("triad,1,,1,2", "no row has anything beside its subject"),
     ],
 )

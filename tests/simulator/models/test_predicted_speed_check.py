@@ -275,7 +275,7 @@ configurations: {one: {partition: equal}}
     assert changed.platform.known_nodes[0].levels[0].capacity_bytes == 2 * EDGE
     assert changed.extrapolations[0].highest_factor > 1.2
     path.write_text(path.read_text().replace("[RAM]", "[L3]"))
-    with pytest.raises(ScenarioError, match=r"platform.nodes.0.levels.shared: 'L3' found, one of L2, RAM allowed"):
+    with pytest.raises(ScenarioError, match=r"4:46: platform\.nodes\.0\.levels\.shared: there is no level 'L3'"):
         load_scenario(path)
 
 

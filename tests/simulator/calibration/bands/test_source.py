@@ -52,8 +52,8 @@ def test_a_comment_and_wall_seconds_are_read(tmp_path):
         ("10,1,1\n20,1,-2\n", ":3: cpu_s: -2 found, a number above 0 allowed"),
         ("10,0,1\n20,1,2\n", ":2: volume: 0 found, a number above 0 allowed"),
         ("10,1,1\n", ":2: size_elements: one size found, at least two sizes allowed"),
-        ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' found, a finite number allowed"),
-        ("10,1,\n20,1,1\n", ":2: cpu_s: an empty cell found"),
+        ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' is no finite number; write one"),
+        ("10,1,\n20,1,1\n", ":2: cpu_s: an empty cell is no finite number; write one"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_by_line(tmp_path, rows, found):

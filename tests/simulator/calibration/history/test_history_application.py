@@ -65,7 +65,7 @@ def test_the_budget_ends_a_run_that_outlasts_it():
         ("N=64,P=1,Q=1", {}, "grid: N, P, Q found, N and P allowed"),
         ("N=64,P=1", {"repetitions": 0}, "repetitions: 0 found"),
         ("N=64,P=1", {"kernel": "fast"}, "kernel: 'fast' found, one of dgemm, matmul allowed"),
-        ("N=64,P=1", {"budget": "0"}, "budget: '0' found"),
+        ("N=64,P=1", {"budget": "0"}, r"budget: '0' is no duration; write one such as 50us, 1\.5s or 10min"),
     ],
 )
 def test_what_cannot_be_recorded_here_is_refused_in_one_line(grid, options, message):

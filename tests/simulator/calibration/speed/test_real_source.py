@@ -146,7 +146,7 @@ def test_what_was_measured_before_a_crash_is_kept(tmp_path):
         ("true {n}", "100 - n", "falls to"),
         ("true {n}", "0*n + 7", "7 for every n"),
         ("true {n}", "n - 1", "size: 0 at n = 1"),
-        ("true {n}", "__import__(n)", "unknown function"),
+        ("true {n}", "__import__(n)", "size: the function '__import__' is unknown; take log, log2, log10, sqrt"),
     ],
 )
 def test_bad_commands_are_refused(line, size, match):

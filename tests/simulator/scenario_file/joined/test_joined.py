@@ -385,10 +385,10 @@ def test_what_is_missing_is_said(tmp_path, models):
     ):
         with pytest.raises(ScenarioError, match=expected):
             join_platform(files)
-    with pytest.raises(ScenarioError, match="--kernel: 'hpl' found, one of dgemm allowed"):
+    with pytest.raises(ScenarioError, match="--kernel: no node has 'hpl'; take dgemm"):
         join_platform([models["n01"], models["link"]], kernel="hpl")
     memory = memory_model(tmp_path / "m.json")
-    with pytest.raises(ScenarioError, match="a second memory model"):
+    with pytest.raises(ScenarioError, match="has a memory model already"):
         join_platform([models["n01"], memory, memory, models["link"]])
 
 
