@@ -7,9 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCK := .ci/requirements.lock
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -q
+# Two processes or more share the tests; each begins with a stretch of its own, as tests of one file share fixtures.
+SHARED := -n logical --maxprocesses 8 --dist worksteal
+# Hundreds of tests start a command, and pytest rewrites each file: both are quick from bytecode that is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test cores coverage lint verify bench versions clean lock
+.PHONY: help demo test cores coverage lint kernels verify bench versions clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -17,8 +22,12 @@ help:  ## list the targets
 demo: $(VENV)/.ok  ## set up, then the whole loop on this machine, in about two minutes
 	@$(BIN)/apportion quickstart
 
-test: lint  ## set up, then lint, types and all tests but the slow ones
-	@$(BIN)/python -m pytest -q
+test: $(VENV)/.ok  ## set up, then lint, types and all tests but the slow ones
+	@$(MAKE) --no-print-directory -j2 lint kernels
+	@$(PYTEST) $(SHARED)
+
+kernels: $(VENV)/.ok
+	@$(BIN)/python -m tests.support.kernels
 
 cores: $(VENV)/.ok  ## the tests of models and choices as other processors compute: three core types of OpenBLAS
 	@$(BIN)/python -m tests.core_types
@@ -34,11 +43,11 @@ lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/mypy --no-error-summary simulator advisor
 
 verify: lint  ## every test, the slow ones too, and which take longest; a skipped test is a failure
-	@$(BIN)/python -m pytest -q -m "" --no-skips --durations=25
+	@$(PYTEST) -m "" --no-skips --durations=25
 
 bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks
 	@$(BIN)/python -m tests.benchmarks.bench
-	@$(BIN)/python -m pytest -q -m benchmark
+	@$(PYTEST) -m benchmark
 
 versions:  ## all tests but the slow ones at the lowest and the newest versions that pyproject.toml takes; once per release
 	@command -v $(UV) >/dev/null || { echo 'error: uv is missing: pip install uv (or: make versions UV=PATH)' >&2; exit 1; }

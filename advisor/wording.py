@@ -1,17 +1,23 @@
-"""What the report says and how it writes numbers: the same words on the page and on the terminal.
-
-A document may be incomplete (one PE, nothing verified): each function then says less, and none fails.
-"""
+"""The words of results: how numbers are written, and the sentences that page and terminal have in common."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from simulator import interval_line as told_line
-from simulator import intervals, units
+from advisor.results import (
+    Application,
+    Candidate,
+    Compared,
+    Coverage,
+    Described,
+    Drawn,
+    Held,
+    Stated,
+    Strategy,
+)
+from simulator import Machine, blocks, units
+from simulator import interval_line as line_of_intervals
 
-Document = Mapping[str, Any]
-
+clean = blocks.plain
 NOTHING = "-"
 """What stands where there is no value."""
 EQUAL = "the equal split"
@@ -21,175 +27,97 @@ MOST_NAMED = 6
 """PEs that a sentence can name one by one."""
 MOST_PES_LISTED = 4
 """PEs whose numbers of processes fit a column of a table."""
+MANY = 100
+"""Replications from which a share of all or none of them is written as a percentage."""
+NEAR = 0.01
+"""Expected loss up to which a candidate is as good as the best one."""
+ALIKE = 0.005
+"""Gains that are less are none."""
 
 
-def number(value: object) -> float | None:
-    """The value if it is a finite number."""
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+# Numbers
 
 
-def clean(text: object) -> str:
-    """Text from outside without line ends, escape sequences or anything else that does not print."""
-    return "".join(character if character.isprintable() else " " for character in str(text)).strip()
-
-
-def duration(value: object) -> str:
+def duration(seconds: float | None) -> str:
     """Seconds with a unit and three digits, whole seconds from 1000 on."""
-    seconds = number(value)
     if seconds is None:
         return NOTHING
     return f"{seconds:.0f} s" if abs(seconds) >= 999.5 or seconds == 0 else units.show_duration(seconds)
 
 
-def digits(value: object, count: int = 3) -> str:
+def digits(value: float | None, count: int = 3) -> str:
     """A number with so many digits, closing zeros too, and none behind the point where it needs none."""
-    found = number(value)
-    if found is None:
+    if value is None:
         return NOTHING
-    return f"{found:.0f}" if abs(found) >= 10 ** (count - 1) else f"{found:#.{count}g}"
+    return f"{value:.0f}" if abs(value) >= 10 ** (count - 1) else f"{value:#.{count}g}"
 
 
-def percent(value: object, decimals: int = 0) -> str:
+def percent(share: float | None, decimals: int = 0) -> str:
     """A share of 1 in percent."""
-    share = number(value)
     return NOTHING if share is None else f"{100 * share:.{decimals}f} %"
 
 
-def times(value: object) -> str:
-    """A ratio with two decimals, more only where it would read as none."""
-    ratio = number(value)
+def signed_percent(percent: float | None) -> str:
+    """Percent with their sign, as a page writes it."""
+    return NOTHING if percent is None else f"{percent:+.1f} %".replace("-", "−")
+
+
+def times(ratio: float | None) -> str:
+    """A ratio with two decimals."""
     return NOTHING if ratio is None else f"{ratio:.2f}"
 
 
-def spread(entry: Document | None, *, low: str = "low", high: str = "high") -> str:
-    """The lower and the upper value in seconds, with as many decimals as tell them apart."""
-    ends = [number((entry or {}).get(key)) for key in (low, high)]
-    if None in ends:
+def whole(value: float | None) -> str:
+    """A number without decimals."""
+    return NOTHING if value is None else f"{value:.0f}"
+
+
+def spread(ends: tuple[float, float] | None, mean: float | None, *, own: bool = True) -> str:
+    """The lower and the upper value in seconds.
+
+    Parameters
+    ----------
+    own
+        Whether decimals tell the ends apart; else they are those of the mean alone.
+    """
+    if ends is None:
         return NOTHING
-    decimals = decimals_of(entry)
+    decimals = decimals_of(mean, *ends) if own else decimals_of(mean)
     return f"{ends[0]:.{decimals}f} to {ends[1]:.{decimals}f}"
 
 
-def with_interval(entry: Document | None, unit: str = "s", *, signed: bool = False) -> str:
+def with_interval(stated: Stated | None, unit: str = "s", *, signed: bool = False) -> str:
     """`mean` with its interval `low`, `high`: see `simulator.units.show_interval`."""
-    return units.show_interval(*_ends(entry, "mean", "low", "high"), unit=unit, signed=signed)
+    ends = (None, None, None) if stated is None else (stated.mean, stated.low, stated.high)
+    return units.show_interval(*ends, unit=unit, signed=signed)
 
 
-def of_runs(entry: Document | None, unit: str = "s") -> str:
+def of_runs(stated: Described, unit: str = "s") -> str:
     """Where one run lies, `run_low` to `run_high`."""
-    return units.show_range(*_ends(entry, "run_low", "run_high"), unit=unit)
+    return units.show_range(stated.run_low, stated.run_high, unit=unit)
 
 
-def _ends(entry: Document | None, *keys: str) -> list[float | None]:
-    return [number((entry or {}).get(key)) for key in keys]
+def seconds(value: float | None, decimals: int) -> str:
+    """Seconds without their unit."""
+    return NOTHING if value is None else f"{value:.{decimals}f}"
 
 
-def level_of(document: Document) -> float:
-    """How often the intervals of a document hold."""
-    return number(document.get("level")) or intervals.LEVEL
-
-
-def level_text(document: Document) -> str:
-    """The same in percent: `90 %`."""
-    return f"{100 * level_of(document):.4g} %"
-
-
-def runs_text(document: Document) -> str:
-    """What the interval of one run is called."""
-    return f"{level_text(document)} of runs"
-
-
-def interval_line(document: Document) -> str:
-    """What the intervals of a document are, for the line under its tables; nothing where there are none."""
-    count, truths = number(document.get("replications")), number(document.get("truths"))
-    if count is None:
-        return ""
-    shared, certain = None if truths is None else int(truths), bool(document.get("deterministic"))
-    return told_line(int(count), shared, level=level_of(document), deterministic=certain)
-
-
-def seconds(value: object, entry: Document | None) -> str:
-    """A makespan in seconds, with the decimals of its interval."""
-    found = number(value)
-    return NOTHING if found is None else f"{found:.{decimals_of(entry)}f}"
-
-
-def decimals_of(entry: Document | None) -> int:
-    """Decimals for `mean`, `low` and `high`: three digits of the mean, or as many as tell the other two apart."""
-    mean, low, high = (number((entry or {}).get(key)) for key in ("mean", "low", "high"))
+def decimals_of(mean: float | None, low: float | None = None, high: float | None = None) -> int:
+    """Decimals for a mean and its ends: three digits of the mean, or as many as tell the other two apart."""
     needed = 2 - math.floor(math.log10(abs(mean))) if mean else 2
     if low is not None and high is not None and high > low:
         needed = max(needed, -math.floor(math.log10((high - low) / 2)))
     return max(0, min(needed, 6 if mean and abs(mean) < 0.1 else 4))
 
 
-def probability(value: object) -> str:
-    """A probability estimated from some hundred replications, never certain."""
-    share = number(value)
-    if share is None:
-        return NOTHING
-    return "> 99 %" if share > 0.99 else "< 1 %" if share < 0.01 else percent(share)
+def size_text(size: float | None) -> str:
+    """Bytes with a binary unit."""
+    return NOTHING if size is None else units.show_size(size)
 
 
-MANY = 100
-"""Replications from which a share of all or none of them is told as a percentage."""
-
-
-def frequency(share: object, document: Document) -> str:
-    """In how many replications something was so: a share of many, a count where all or none of a few were."""
-    known, count = number(share), number(document.get("replications"))
-    if known is None or count is None or document.get("deterministic") or count >= MANY or known not in {0.0, 1.0}:
-        return chance(share, document)
-    return f"{known * count:.0f} of {count:.0f}"
-
-
-def chance(share: object, document: Document) -> str:
-    """A probability that something is so: near certain at most, unless nothing is drawn, which is then said."""
-    known = number(share)
-    if not document.get("deterministic") or known not in {0.0, 1.0}:
-        return probability(share)
-    return "yes" if known else "no"
-
-
-def interval_sentence(document: Document) -> str:
-    """`interval_line` as a sentence."""
-    line = interval_line(document)
-    return f"{line}." if line else ""
-
-
-def tied_names(document: Document) -> list[str]:
-    """The candidates that are as good as the best one, best first; none where one alone is."""
-    stated = document.get("ties")
-    found = (
-        [clean(name) for name in stated]
-        if stated is not None
-        else [
-            clean(entry.get("name")) for entry in document.get("ranking") or () if _is_near(entry.get("expected_loss"))
-        ]
-    )
-    return found if len(found) > 1 else []
-
-
-NEAR = 0.01
-"""Expected loss up to which a candidate is as good as the best one."""
-
-
-def _is_near(loss: object) -> bool:
-    known = number(loss)
-    return known is not None and known <= NEAR
-
-
-def tie_text(document: Document) -> str:
-    """Who is as good as what is advised, and what it may lose; nothing where nobody is."""
-    chosen = clean(document.get("recommended") or "")
-    others = [name for name in tied_names(document) if name != chosen]
-    if not others:
-        return ""
-    entries = {clean(entry.get("name")): entry for entry in document.get("ranking") or ()}
-    loss = number(entries.get(chosen, {}).get("expected_loss"))
-    told = "" if loss is None else f", expected loss {loss_text(loss)}"
-    verb = "is" if len(others) == 1 else "are"
-    return f"{listed(others)} {verb} within 1 % of it: a tie; the simplest is advised{told}."
+def counted(count: float | None, noun: str) -> str:
+    """`1 PE`, `2 PEs`."""
+    return f"{NOTHING if count is None else count} {noun}{'' if count == 1 else 's'}"
 
 
 def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
@@ -198,44 +126,119 @@ def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def best_text(entry: Document, document: Document, tied: Sequence[str]) -> str:
-    """The chance that a candidate is the best one, and whether it is tied: nobody is near certain to win a tie."""
-    told, share = chance(entry.get("p_best"), document), number(entry.get("p_best"))
-    if clean(entry.get("name")) not in tied:
-        return told
-    return f"{told} (tie)" if share is not None and 0.01 <= share <= 0.99 else "tie"
+# Chances and intervals
 
 
-def loss_text(loss: object) -> str:
-    """An expected loss in percent, with a digit that tells it from none."""
-    known = number(loss)
-    if known is None:
+def level_text(level: float) -> str:
+    """How often intervals hold, in percent: `90 %`."""
+    return f"{100 * level:.4g} %"
+
+
+def runs_text(drawn: Drawn) -> str:
+    """What the interval of one run is called."""
+    return f"{level_text(drawn.held)} of runs"
+
+
+def interval_line(drawn: Drawn) -> str:
+    """What intervals are, for the line under a table; nothing where there are none."""
+    if drawn.replications is None:
+        return ""
+    return line_of_intervals(
+        drawn.replications, drawn.truths, level=drawn.held, deterministic=drawn.deterministic
+    )  # fmt: skip
+
+
+def interval_sentence(drawn: Drawn) -> str:
+    """`interval_line` as a sentence."""
+    line = interval_line(drawn)
+    return f"{line}." if line else ""
+
+
+def probability(share: float | None) -> str:
+    """A probability estimated from some hundred replications, never certain."""
+    if share is None:
         return NOTHING
-    return "0 %" if known <= 0 else "< 0.1 %" if known < 0.0005 else percent(known, 1)
+    return "> 99 %" if share > 0.99 else "< 1 %" if share < 0.01 else percent(share)
 
 
-def replications_text(document: Document) -> str:
+def frequency(share: float | None, drawn: Drawn) -> str:
+    """In how many replications something was so: a share of many, a count where all or none of a few were."""
+    count = drawn.replications
+    if share is None or count is None or drawn.deterministic or count >= MANY or share not in {0.0, 1.0}:
+        return chance(share, drawn)
+    return f"{share * count:.0f} of {count}"
+
+
+def chance(share: float | None, drawn: Drawn) -> str:
+    """A probability that something is so: near certain at most, unless nothing is drawn, which is then said."""
+    if not drawn.deterministic or share not in {0.0, 1.0}:
+        return probability(share)
+    return "yes" if share else "no"
+
+
+def replications_text(drawn: Drawn) -> str:
     """How many replications; and that nothing is drawn, where that is so."""
-    said = counted(document.get("replications"), "replication")
-    return f"{said} (deterministic: nothing is drawn)" if document.get("deterministic") else said
+    said = counted(drawn.replications, "replication")
+    return f"{said} (deterministic: nothing is drawn)" if drawn.deterministic else said
 
 
-def unit_of(document: Document) -> str:
+def drawn_text(drawn: Drawn) -> str:
+    """Replications and seed, as far as they are known."""
+    parts = [] if drawn.replications is None else [counted(drawn.replications, "replication")]
+    return ", ".join([*parts, *([] if drawn.seed is None else [f"seed {drawn.seed}"])])
+
+
+def loss_text(loss: float | None) -> str:
+    """An expected loss in percent, with a digit that tells it from none."""
+    if loss is None:
+        return NOTHING
+    return "0 %" if loss <= 0 else "< 0.1 %" if loss < 0.0005 else percent(loss, 1)
+
+
+# Strategies and candidates
+
+
+def tied_names(compared: Compared) -> list[str]:
+    """The candidates that are as good as the best one, best first; none where one alone is."""
+    found = compared.ties
+    if found is None:
+        found = tuple(
+            one.name for one in compared.ranking if one.expected_loss is not None and one.expected_loss <= NEAR
+        )
+    return list(found) if len(found) > 1 else []
+
+
+def tie_text(compared: Compared) -> str:
+    """Who is as good as what is advised, and what it may lose; nothing where nobody is."""
+    others = [name for name in tied_names(compared) if name != compared.recommended]
+    if not others:
+        return ""
+    loss = next((one.expected_loss for one in compared.ranking if one.name == compared.recommended), None)
+    lost = "" if loss is None else f", expected loss {loss_text(loss)}"
+    verb = "is" if len(others) == 1 else "are"
+    return f"{listed(others)} {verb} within 1 % of it: a tie; the simplest is advised{lost}."
+
+
+def best_text(one: Candidate, drawn: Drawn, tied: Sequence[str]) -> str:
+    """The chance that a candidate is the best one, and whether it is tied: nobody is near certain to win a tie."""
+    said, share = chance(one.p_best, drawn), one.p_best
+    if one.name not in tied:
+        return said
+    return f"{said} (tie)" if share is not None and 0.01 <= share <= 0.99 else "tie"
+
+
+def unit_of(application: Application | None) -> str:
     """What a partition counts."""
-    return "rows" if (document.get("application") or {}).get("name") == "matmul" else "units"
+    return "rows" if application is not None and application.name == "matmul" else "units"
 
 
-def pe_names(document: Document) -> list[str]:
-    """The PE of each process, as far as the document tells."""
-    named = {entry.get("process"): clean(entry.get("pe")) for entry in document.get("timeline") or ()}
-    measured = [clean(name) for name in document.get("pes") or ()]
-    measured = measured or list(dict.fromkeys(clean(entry.get("pe")) for entry in document.get("kernels") or ()))
-    count = max([len(entry.get("partition") or ()) for entry in document.get("baselines") or ()], default=0)
-    fallback = measured + [f"PE {index}" for index in range(len(measured), count)]
-    return [named.get(index, name) for index, name in enumerate(fallback)]
+def pe_names(compared: Compared) -> list[str]:
+    """The PE of each process, as far as it is known."""
+    count = max((len(one.partition) for one in compared.baselines), default=0)
+    return [*compared.pes, *(f"PE {place}" for place in range(len(compared.pes), count))]
 
 
-def partition_text(partition: Sequence[int] | None, *, most: int = 4) -> str:
+def partition_text(partition: Sequence[int], *, most: int = 4) -> str:
     """A partition in short: every part, or how many and how large."""
     if not partition:
         return NOTHING
@@ -245,61 +248,48 @@ def partition_text(partition: Sequence[int] | None, *, most: int = 4) -> str:
     return f"{len(partition)} parts of {low}" if low == high else f"{len(partition)} parts, {low} to {high}"
 
 
-def entry_of(document: Document, name: object) -> Document:
-    """The baseline with a name, or an empty one."""
-    return next((entry for entry in document.get("baselines") or () if entry.get("name") == name), {})
+def reference_of(compared: Compared) -> tuple[Strategy | None, str]:
+    """The strategy that gains are counted from, and what it is called in a sentence."""
+    one = compared.named(compared.reference or "equal")
+    if one is None:
+        return None, EQUAL
+    if one.name == "as-now":
+        return one, "it runs now"
+    for name, called in (("equal", EQUAL), ("one-per-core", "one process per core with equal units")):
+        if (known := compared.named(name)) is not None and one.names & known.names:
+            return one, called
+    return one, one.name  # where memory holds neither
 
 
-def reference_of(document: Document) -> tuple[Document, str]:
-    """The entry that gains are counted from, and what it is called in a sentence."""
-    entry, equal = entry_of(document, document.get("reference") or "equal"), entry_of(document, "equal")
-    if entry.get("name") == "as-now":
-        return entry, "it runs now"
-    names = {entry.get("name"), entry.get("same_as")} - {None}
-    if not entry or names & {equal.get("name"), equal.get("same_as")}:
-        return entry, EQUAL
-    core = entry_of(document, "one-per-core")
-    if names & {core.get("name"), core.get("same_as")}:
-        return entry, "one process per core with equal units"
-    return entry, clean(entry.get("name"))  # where memory holds neither
-
-
-def answer(document: Document) -> str:
+def answer(compared: Compared) -> str:
     """The answer in one sentence: who gets how much, what it gains, and whether that was measured."""
-    best = entry_of(document, document.get("recommended"))
-    partition = best.get("partition") or []
-    if not partition:
+    best = compared.best
+    if best is None or not best.partition:
         return "No recommendation: the run ended before a partition was simulated."
-    if len(partition) == 1 and len(pe_names(document)) == 1:
-        return f"There is one PE only, so it does all {partition[0]} {unit_of(document)}: nothing to apportion."
-    who = f"{_who_gets_what(document, best)}{_grid_text(best)}"
-    reference, named = reference_of(document)
-    if reference and best.get("name") in {reference.get("name"), reference.get("same_as")}:
-        if reference.get("name") == "as-now":
+    unit = unit_of(compared.application)
+    if len(best.partition) == 1 and len(pe_names(compared)) == 1:
+        return f"There is one PE only, so it does all {best.partition[0]} {unit}: nothing to apportion."
+    grid = f" on a grid of {best.grid[0]} x {best.grid[1]} processes" if best.grid else ""
+    who, tie = f"{_who_gets_what(compared, best)}{grid}", tie_text(compared)
+    reference, named = reference_of(compared)
+    if reference is not None and best.name in reference.names:
+        if reference.name == "as-now":
             return f"Stay as you are, with {who}: there is nothing to gain by anything that was compared."
-        what, tie = "an equal split" if named == EQUAL else named, tie_text(document)
-        more = " by more than 1 %" if tie else ""
-        return " ".join(filter(None, (f"Give {who}, {what}: no other partition is predicted to be faster{more}.", tie)))
-    measured = number(document.get("measured_gain"))
-    if measured is not None and measured < 0.995:
-        return f"Keep {named}: a real run with {who} was only {times(measured)} times as fast."
-    return " ".join(filter(None, (f"Give {who}: {_gain_text(document)}.", tie_text(document))))
+        what, more = "an equal split" if named == EQUAL else named, " by more than 1 %" if tie else ""
+        return f"Give {who}, {what}: no other partition is predicted to be faster{more}. {tie}".rstrip()
+    if compared.measured_gain is not None and compared.measured_gain < 0.995:
+        return f"Keep {named}: a real run with {who} was only {times(compared.measured_gain)} times as fast."
+    return f"Give {who}: {_gain_text(compared)}. {tie}".rstrip()
 
 
-def _grid_text(entry: Document) -> str:
-    grid = entry.get("grid")
-    return f" on a grid of {grid[0]} x {grid[1]} processes" if grid else ""
-
-
-def shares(document: Document, entry: Document) -> list[tuple[str, list[int]]]:
+def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:
     """PEs by name, and what each of their processes gets, in the order of the processes."""
-    partition, placement = entry.get("partition") or [], entry.get("placement") or []
-    pes = [clean(name) for name in document.get("pes") or ()]
-    if len(placement) != len(partition) or placement == list(range(len(partition))) or not pes:
-        return [(name, [part]) for name, part in zip(pe_names(document), partition, strict=False)]
+    partition, placement = one.partition, one.placement
+    if len(placement) != len(partition) or placement == tuple(range(len(partition))) or not compared.pes:
+        return [(name, [part]) for name, part in zip(pe_names(compared), partition, strict=False)]
     found: dict[str, list[int]] = {}
     for pe, part in zip(placement, partition, strict=True):
-        found.setdefault(pes[pe], []).append(part)
+        found.setdefault(compared.pes[pe], []).append(part)
     return list(found.items())
 
 
@@ -309,8 +299,8 @@ def _share_text(parts: Sequence[int]) -> str:
     return f"{len(parts)} x {parts[0]}" if len(set(parts)) == 1 else partition_text(parts)
 
 
-def _who_gets_what(document: Document, entry: Document) -> str:
-    unit, given = unit_of(document), shares(document, entry)
+def _who_gets_what(compared: Compared, one: Strategy) -> str:
+    unit, given = unit_of(compared.application), shares(compared, one)
     if len(given) > MOST_NAMED:
         used = [(name, parts) for name, parts in given if any(parts)]
         partition = [units for _, parts in used for units in parts]
@@ -328,268 +318,137 @@ def _who_gets_what(document: Document, entry: Document) -> str:
     return f"{', '.join([f'{first} {unit}', *others[:-1]])} and {others[-1]}{'' if any(given[-1][1]) else f' {unit}'}"
 
 
-def long_partition(document: Document) -> str:
+def long_partition(compared: Compared) -> str:
     """Who gets how much, where the sentence of the answer could not say it; otherwise nothing."""
-    given = shares(document, entry_of(document, document.get("recommended")))
+    given = [] if compared.best is None else shares(compared, compared.best)
     if len(given) <= MOST_NAMED:
         return ""
     return ", ".join(f"{name} {_share_text(parts) if any(parts) else 0}" for name, parts in given)
 
 
-def strategies(document: Document) -> list[tuple[str, Document]]:
+def strategies(compared: Compared) -> list[tuple[str, Strategy]]:
     """The entries of a table of strategies, each once, under all its names."""
-    entries = document.get("baselines") or ()
-    also: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.get("same_as"):
-            also.setdefault(str(entry["same_as"]), []).append(clean(entry.get("name")))
     return [
-        (", ".join([clean(entry.get("name")), *also.get(str(entry.get("name")), [])]), entry)
-        for entry in entries
-        if not entry.get("same_as")
+        (", ".join([one.name, *(other.name for other in compared.baselines if other.same_as == one.name)]), one)
+        for one in compared.baselines
+        if not one.same_as
     ]
 
 
-def judged(document: Document, entry: Document) -> Document:
-    """The objective of an entry, as `mean`, `low` and `high`."""
-    found = entry.get("objective_s") or entry.get("objective")
-    plain = entry.get("predicted_makespan_s") or {}
-    if not found or document.get("objective", "mean") == "mean":
-        return plain
-    return {"mean": found.get("value"), "low": found.get("low"), "high": found.get("high")}
+def judged(compared: Compared, one: Strategy) -> Stated:
+    """The objective of a strategy."""
+    return one.predicted if one.objective is None or compared.objective in {"", "mean"} else one.objective
 
 
-def ranked_value(entry: Document) -> Document:
-    """The objective of an entry of a ranking, as `mean`, `low` and `high`."""
-    unit = "_s" if "value_s" in entry else ""
-    return {"mean": entry.get(f"value{unit}"), "low": entry.get(f"low{unit}"), "high": entry.get(f"high{unit}")}
-
-
-def better_text(document: Document) -> str:
+def better_text(objective: str) -> str:
     """What a strategy is that has less of the objective."""
-    return {"cost": "cheaper", "energy": "thriftier"}.get(clean(document.get("objective") or ""), "faster")
+    return {"cost": "cheaper", "energy": "thriftier"}.get(objective, "faster")
 
 
-def objective_text(document: Document) -> str:
-    """What is told of each strategy."""
-    named = {"cost": "cost of a run", "energy": "energy of a run"}
-    return named.get(clean(document.get("objective") or ""), "makespan")
+def objective_text(objective: str) -> str:
+    """What is compared of each strategy."""
+    return {"cost": "cost of a run", "energy": "energy of a run"}.get(objective, "makespan")
 
 
-def objective_unit(document: Document) -> str:
+def objective_unit(objective: str) -> str:
     """The unit of the objective, as `with_interval` takes it."""
-    return {"cost": "", "energy": "J"}.get(clean(document.get("objective") or ""), "s")
+    return {"cost": "", "energy": "J"}.get(objective, "s")
 
 
-def confirmed_text(document: Document) -> str:
-    """How much was simulated, and what the reference engine says; nothing for documents without it."""
-    if number(document.get("evaluations")) is None:
+def confirmed_text(compared: Compared) -> str:
+    """How much was simulated, and what the reference engine says; nothing where that is not known."""
+    if compared.evaluations is None:
         return ""
-    told = f"{document['evaluations']} simulated in all"
-    entries = document.get("confirmed") or ()
+    said, entries = f"{compared.evaluations} simulated in all", compared.confirmed
     if not entries:
-        return told
-    names = " and ".join(clean(entry.get("configuration")) for entry in entries)
-    if all(entry.get("screened_by") == "process" for entry in entries):
-        return f"{told}, by the SimPy engine"
-    agrees = all(entry.get("agrees") for entry in entries)
-    return f"{told}; the SimPy engine {'gives the same' if agrees else 'DISAGREES'} for {names}"
+        return said
+    names = " and ".join(one.configuration for one in entries)
+    if all(one.screened_by == "process" for one in entries):
+        return f"{said}, by the SimPy engine"
+    agrees = all(one.agrees for one in entries)
+    return f"{said}; the SimPy engine {'gives the same' if agrees else 'DISAGREES'} for {names}"
 
 
-def gap_text(document: Document) -> str:
+def gap_text(regret: float | None) -> str:
     """How far above what nothing can be below; beyond a tenth a better answer may exist."""
-    gap = number(document.get("regret"))
-    if gap is None:
+    if regret is None:
         return ""
-    may = "; a better answer may exist" if gap > WIDE_GAP else ""
-    return f"{percent(max(0.0, gap), 1)} above a bound that no configuration can be below{may}"
+    may = "; a better answer may exist" if regret > WIDE_GAP else ""
+    return f"{percent(max(0.0, regret), 1)} above a bound that no configuration can be below{may}"
 
 
-ALIKE = 0.005
-"""Gains that are less are none."""
-
-
-def _gain_text(document: Document) -> str:
-    measured, most = number(document.get("measured_gain")), number(document.get("largest_gain"))
-    reference, named = reference_of(document)
-    predicted = number((reference.get("gain_of_recommended") or {}).get("mean"))
+def _gain_text(compared: Compared) -> str:
+    measured, most = compared.measured_gain, compared.largest_gain
+    reference, named = reference_of(compared)
     if measured is not None:
         limit = "" if most is None else f"; {times(most)} is the most possible"
         how = f"{times(measured)} times faster than" if measured >= 1.005 else "as fast as"
         return f"{how} {named} (measured{limit})"
-    fewer = _fewer_processes(document, reference)
-    if predicted is not None and abs(predicted - 1) < ALIKE and fewer > 0:
+    if reference is None or reference.gain.mean is None:
+        return "predicted to be the fastest"
+    gain, fewer = reference.gain, _fewer_processes(compared, reference)
+    if abs(reference.gain.mean - 1) < ALIKE and fewer > 0:
         less = f"{fewer} {'process' if fewer == 1 else 'processes'} less"
         return f"as fast as {named}, with {less} (predicted; no real run has checked it)"
-    if predicted is not None:
-        gain = reference.get("gain_of_recommended") or {}
-        low = number(gain.get("low"))
-        unsure = "" if low is None or low > 1 or document.get("deterministic") else ", so perhaps not at all"
-        how = f"{with_interval(gain, '')} times {better_text(document)} than {named}{unsure}"
-        return f"{how} (predicted; no real run has checked it)"
-    return "predicted to be the fastest"
+    unsure = "" if gain.low is None or gain.low > 1 or compared.drawn.deterministic else ", so perhaps not at all"
+    how = f"{with_interval(gain, '')} times {better_text(compared.objective)} than {named}{unsure}"
+    return f"{how} (predicted; no real run has checked it)"
 
 
-def _fewer_processes(document: Document, reference: Document) -> int:
+def _fewer_processes(compared: Compared, reference: Strategy) -> int:
     """How many processes with units the recommended strategy has less than another."""
-    best = entry_of(document, document.get("recommended"))
-    counts: list[int] = [sum(units > 0 for units in entry.get("partition") or ()) for entry in (reference, best)]
-    return counts[0] - counts[1]
+    counts = [sum(part > 0 for part in one.partition) for one in (reference, compared.best) if one is not None]
+    return counts[0] - counts[-1]
 
 
-def asked(document: Document) -> str:
+# What was asked, and where
+
+
+def asked(application: Application | None) -> str:
     """What was asked about, in a few words."""
-    application = document.get("application") or {}
-    parts = [clean(application.get("name") or "application")]
-    parameters = application.get("parameters") or {"n": application.get("n")}
+    if application is None:
+        return "application"
+    parameters = application.parameters or {"n": application.n}
+    parts = [application.name or "application"]
     parts += [
-        f"{clean(name)} = {value:g}" if value % 1 else f"{clean(name)} = {value:.0f}"
+        f"{name} = {value:g}" if value % 1 else f"{name} = {value:.0f}"
         for name, value in parameters.items()
-        if number(value) is not None
+        if isinstance(value, int | float)
     ]
-    parts += [f"kernel {clean(application['kernel'])}"] if application.get("kernel") else []
-    told = application.get("resource_model")
-    parts += [f"resource model {clean(told)}, template {clean(application['template'])}"] if told else []
+    parts += [f"kernel {application.kernel}"] if application.kernel else []
+    if application.resource_model:
+        parts.append(f"resource model {application.resource_model}, template {application.template}")
     return ", ".join(parts)
 
 
-def settings(document: Document) -> str:
-    """How it was asked."""
-    parts = [f"budget {duration(document['budget_s'])}"] if number(document.get("budget_s")) is not None else []
-    parts += [f"seed {document['seed']}"] if number(document.get("seed")) is not None else []
-    return ", ".join(parts)
-
-
-def machine_line(machine: Document | None) -> str:
+def machine_line(machine: Machine | None) -> str:
     """The machine in one line."""
-    if not machine:
+    if machine is None:
         return "not told"
-    caches = [
-        f"L{cache.get('level')} {size_text(cache.get('size_bytes'))}"
-        for cache in machine.get("caches") or ()
-        if cache.get("kind") != "instruction"
-    ]
-    load = [number(value) for value in machine.get("load_average") or ()]
     parts = [
-        f"{clean(machine.get('host') or 'this machine')}: {clean(machine.get('cpu_model') or 'unknown processor')}",
-        counted(machine.get("pe_count"), "PE"),
-        *caches,
-        f"{size_text(machine.get('memory_bytes'))} memory",
+        f"{machine.host or 'this machine'}: {machine.cpu_model or 'unknown processor'}",
+        counted(machine.pe_count, "PE"),
+        *(f"L{cache.level} {size_text(cache.size_bytes)}" for cache in machine.caches if cache.kind != "instruction"),
+        f"{size_text(machine.memory_bytes)} memory",
     ]
-    parts += [f"load {load[0]:.2f}"] if load and load[0] is not None else []
-    return ", ".join(parts)
-
-
-def size_text(value: object) -> str:
-    """Bytes with a binary unit."""
-    size = number(value)
-    return NOTHING if size is None else units.show_size(size)
+    return ", ".join([*parts, *(f"load {load:.2f}" for load in machine.load_average[:1])])
 
 
 def processes(on_each: Sequence[int]) -> str:
     """Processes on each PE, `2+1`; of more than a few PEs all together."""
-    return "+".join(clean(count) for count in on_each) if len(on_each) <= MOST_PES_LISTED else str(sum(on_each))
+    return "+".join(map(str, on_each)) if len(on_each) <= MOST_PES_LISTED else str(sum(on_each))
 
 
-def counted(count: object, noun: str) -> str:
-    """`1 PE`, `2 PEs`."""
-    return f"{count if number(count) is not None else NOTHING} {noun}{'' if count == 1 else 's'}"
-
-
-def load_text(document: Document) -> str:
-    """What ran beside us, and what share of its PE it left."""
-    load = document.get("load") or {}
-    if not load:
-        return "none"
-    shares = [
-        f"{percent(value)} {what}"
-        for what, value in (
-            ("predicted", load.get("predicted_share")),
-            ("measured", document.get("available_share")),
-        )
-        if number(value) is not None
-    ]
-    left = f"; share of it left to us: {', '.join(shares)}" if shares else ""
-    return f"on {clean(load.get('pe'))}, rule {clean(load.get('rule'))}{left}"
-
-
-def took_text(document: Document) -> str:
+def took_text(spent: Mapping[str, float] | None) -> str:
     """Where the time of the run went."""
-    spent = document.get("seconds") or {}
-    parts = ", ".join(f"{clean(stage)} {duration(value)}" for stage, value in spent.items() if stage != "total")
-    if "total" not in spent:
+    known = spent or {}
+    parts = ", ".join(f"{stage} {duration(value)}" for stage, value in known.items() if stage != "total")
+    if "total" not in known:
         return parts or "not told"
-    return duration(spent["total"]) + (f" ({parts})" if parts else "")
+    return duration(known["total"]) + (f" ({parts})" if parts else "")
 
 
-def unstable_text(document: Document) -> str:
-    """How many points have a median that is not known as well as was asked for, and how well it is known."""
-    points = [point for entry in document.get("kernels") or () for point in entry.get("points") or ()]
-    unstable = [point for point in points if not point.get("stable", True)]
-    if not unstable:
-        return ""
-    halves = sorted(half for point in unstable if (half := number(point.get("interval_percent"))) is not None)
-    known = "too few runs"
-    if halves:
-        least = "" if halves[0] == halves[-1] else f"{halves[0]:.1f} to "
-        known = f"95 % interval of the median +/- {least}{halves[-1]:.1f} %"
-    return f"not stable: {len(unstable)} of {counted(len(points), 'point')}, {known}"
-
-
-def interval_text(value: object) -> str:
-    """The half width of a median's interval."""
-    half = number(value)
-    return "too few runs" if half is None else f"+/- {half:.1f} %"
-
-
-Shape = tuple[int, int | None]
-"""Columns and rows of a panel; no rows: whatever there are."""
-
-
-def speed_tables(document: Document, *, columns: int) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Speeds in Gflop/s by kernel: its name, the header, and a row per PE; `*` marks what is not stable.
-
-    Panels of several numbers of rows have a table of their own. Sizes beyond so many columns are left out evenly, the
-    smallest and the largest stay.
-    """
-    kernels = document.get("kernels") or ()
-    tables = []
-    for kernel in dict.fromkeys(entry.get("name") for entry in kernels):
-        entries = [entry for entry in kernels if entry.get("name") == kernel and entry.get("points")]
-        shapes = {(point["n"], _rows(point)) for one in entries for point in one["points"] if number(point.get("n"))}
-        several = {n for n, _ in shapes if len({rows for other, rows in shapes if other == n}) > 1}
-        general: dict[int, Shape] = {n: (n, None) for n, _ in shapes if n not in several}
-        tables += _speed_table(clean(kernel), entries, general, columns)
-        for n in sorted(several):
-            named: dict[int, Shape] = {rows: (n, rows) for other, rows in shapes if other == n}
-            tables += _speed_table(f"{clean(kernel)} on rows of {n} columns", entries, named, columns, noun="rows")
-    return tables
-
-
-def _speed_table(
-    title: str, entries: Sequence[Document], shapes: Mapping[int, Shape], columns: int, *, noun: str = "n"
-) -> list[tuple[str, list[str], list[list[str]]]]:
-    """The table of some shapes, by what heads their columns; none without any."""
-    sizes = sorted(shapes)
-    if not sizes:
-        return []
-    if len(sizes) > columns:
-        sizes = [sizes[round(index * (len(sizes) - 1) / (columns - 1))] for index in range(columns)]
-    rows = [[clean(entry.get("pe")), *(_speed_cell(entry, *shapes[size]) for size in sizes)] for entry in entries]
-    return [(title, [f"{noun} = {sizes[0]}", *map(str, sizes[1:])], rows)]
-
-
-def _rows(point: Document) -> int:
-    """Rows of a point's panel; all n where it does not say."""
-    rows = number(point.get("rows"))
-    return int(point["n"] if rows is None else rows)
-
-
-def _speed_cell(entry: Document, n: int, rows: int | None) -> str:
-    found = (point for point in entry["points"] if point.get("n") == n and rows in (None, _rows(point)))
-    point: Document = next(found, {})
-    speed = number((point.get("speed") or {}).get("mid"))
-    return NOTHING if speed is None else digits(speed / 1e9) + ("" if point.get("stable", True) else " *")
+# How often intervals held
 
 
 HELD_NOTE = (
@@ -599,22 +458,20 @@ HELD_NOTE = (
 )
 
 
-def held_lines(held: Document, level: float) -> list[str]:
+def held_lines(coverage: Coverage, level: float) -> list[str]:
     """How often stated intervals held: of the mean, and of one run; nothing where none was stated."""
     lines = []
-    of_mean, of_run = held.get("held") or {}, held.get("runs") or {}
-    if of_mean:
-        width, error = (
-            percent((number(held.get(f"median_{name}_percent")) or 0.0) / 100, 1) for name in ("half_width", "error")
-        )
-        told = share_text(of_mean, level, "intervals of the mean held")
-        lines.append(f"{told}; half-width {width}, error {error} (medians)")
-    if of_run:
-        lines.append(share_text(of_run, level, "intervals of one run held single runs:"))
+    if coverage.held is not None:
+        stated = (coverage.median_half_width_percent, coverage.median_error_percent)
+        width, error = (percent((share or 0.0) / 100, 1) for share in stated)
+        held = share_text(coverage.held, level, "intervals of the mean held")
+        lines.append(f"{held}; half-width {width}, error {error} (medians)")
+    if coverage.runs is not None:
+        lines.append(share_text(coverage.runs, level, "intervals of one run held single runs:"))
     return lines
 
 
-def share_text(found: Document, level: float, what: str) -> str:
+def share_text(found: Held, level: float, what: str) -> str:
     """`90 % intervals of the mean held 9 of 12 (43 to 95 %)`."""
-    ends = f"{100 * found['low']:.0f} to {percent(found['high'])}"
-    return f"{100 * level:.4g} % {what} {found['held']} of {found['of']} ({ends})"
+    ends = f"{100 * found.low:.0f} to {percent(found.high)}"
+    return f"{level_text(level)} {what} {found.held} of {found.of} ({ends})"

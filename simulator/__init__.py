@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator import calibration, characterisation
-    from simulator.base import files, formula, intervals, notebook, provenance, randomness, shipped, ties, units
+    from simulator.base import (
+        blocks,
+        documents,
+        files,
+        formula,
+        intervals,
+        notebook,
+        provenance,
+        randomness,
+        shipped,
+        ties,
+        units,
+    )
     from simulator.base.errors import (
         ApportionError,
         CalibrationError,
@@ -175,8 +187,10 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 _MODULES = {
+    "blocks": "simulator.base.blocks",
     "calibration": "simulator.calibration",
     "characterisation": "simulator.characterisation",
+    "documents": "simulator.base.documents",
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
     "intervals": "simulator.base.intervals",
@@ -236,6 +250,7 @@ __all__ = [
     "TraceError",
     "WriteError",
     "availability",
+    "blocks",
     "cache_folder",
     "calibration",
     "capacity_of",
@@ -248,6 +263,7 @@ __all__ = [
     "describe_node",
     "describe_seg",
     "deviates",
+    "documents",
     "domain_meetings",
     "dump_scenario",
     "dump_seg",

@@ -6,7 +6,8 @@ from typing import Any
 from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
 from advisor.advise.strategies import advisable, oversubscribed, uneven
-from simulator import AS_NOW, Scenario, idle_cores, provenance
+from advisor.results import application_of
+from simulator import AS_NOW, Scenario, documents, idle_cores, provenance
 
 REFERENCES = (AS_NOW, "one-per-core", "equal")
 """What gains are counted from: the first of these that was compared."""
@@ -31,7 +32,7 @@ def advice_document(
     return {
         "format": 1,
         "command": "advise",
-        "application": application_facts(scenario),
+        "application": documents.to_dict(application_of(scenario)),
         "pes": [pe.name for pe in scenario.platform.pes],
         "recommended": recommendation.configuration.name,
         "reference": reference_of(recommendation),
@@ -66,17 +67,6 @@ def reference_of(recommendation: Recommendation) -> str:
     """The name of what gains are counted from: `as-now`, else a process per core with equal units, else equal units."""
     named = recommendation.baselines
     return next((name for name in REFERENCES if name in named), recommendation.candidates[0].name)
-
-
-def application_facts(scenario: Scenario) -> dict[str, Any]:
-    """What runs, as every document tells it."""
-    application = scenario.application
-    return {
-        "name": application.name,
-        "kernel": application.kernel,
-        "parameters": dict(application.parameters),
-        **application.prepared_as,
-    }
 
 
 def _confirmed(recommendation: Recommendation) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from advisor.advise.candidates import plain_allocations
 from advisor.advise.partition import constant_split, even_split
 from advisor.advise.problem import Allocations, Kind, Model, Problem, model_times_s
 from advisor.advise.simulated import configuration_of, mean_share, runs_as
@@ -92,24 +93,13 @@ def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configura
     - `equal`, `one-per-pe`: every PE, one process on each, equal shares;
     - `peak`: the same with shares in proportion to the highest speed at any size, without load;
     - `constant`: with shares in proportion to the speed at the smallest size, as one benchmark shows it;
-    - `speed-ratio`: every PE, processes in proportion to its speed under load, the slowest has one;
-    - `fastest-pe`, `fastest-kind`: one process on that PE, or on each PE of that kind;
+    - `speed-ratio`, `fastest-pe`, `fastest-kind`: see `plain_allocations`, by speeds under load;
     - `greedy`: PEs taken in, fastest first, while the model's makespan falls; without a model there is none.
     """
     kinds, kernel = problem.kinds, scenario.application.kernel
     pes = scenario.platform.pes
     bands = [pe.speed_of(kernel) for pe in pes]
     speeds = np.array([bands[kind.pes[0]].mid[-1] * mean_share(pes[kind.pes[0]]) for kind in kinds])
-    counts, most = (np.array([getattr(kind, name) for kind in kinds]) for name in ("count", "most"))
-    fastest = ties.first_most(speeds)
-    only = (np.arange(counts.size) == fastest).astype(np.int64)
-    ratio = np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most)
-    allocations = {
-        "one-per-pe": (counts, np.ones_like(counts)),
-        "speed-ratio": (counts, ratio),
-        "fastest-pe": (only, only),
-        "fastest-kind": (only * counts, only),
-    }
     units = scenario.application.work.units
     named = {
         "equal": even_split(units, len(pes)),
@@ -118,9 +108,8 @@ def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configura
     }
     fitting = scenario.application.work.fitting
     found = [Configuration.one_each(name, fitting(partition)) for name, partition in named.items()]
-    for name, (chosen, each) in allocations.items():
-        whole = np.stack((chosen, each), axis=1).astype(np.int64)
-        found.append(configuration_of(scenario, kinds, whole, name))
+    for name, allocation in plain_allocations(kinds, speeds).items():
+        found.append(configuration_of(scenario, kinds, allocation, name))
     if problem.model is not None:
         found.append(configuration_of(scenario, kinds, _greedy(problem.model, kinds, speeds=speeds), "greedy"))
     return _joined(found)

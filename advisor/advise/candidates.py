@@ -33,6 +33,24 @@ def plain_candidates(problem: Problem) -> Allocations:
     return distinct(np.stack(some))
 
 
+def plain_allocations(kinds: Sequence[Kind], speeds: Floats) -> dict[str, Allocations]:
+    """What one would do without a search, each (kind, 2), by the speed of a PE of each kind.
+
+    - `one-per-pe`: every PE, one process on each;
+    - `speed-ratio`: every PE, processes in proportion to its speed, the slowest has one;
+    - `fastest-pe`, `fastest-kind`: one process on that PE, or on each PE of that kind.
+    """
+    counts, most = (np.array([getattr(kind, name) for kind in kinds]) for name in ("count", "most"))
+    only = (np.arange(counts.size) == ties.first_most(speeds)).astype(np.int64)
+    pairs = {
+        "one-per-pe": (counts, np.ones_like(counts)),
+        "speed-ratio": (counts, np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most)),
+        "fastest-pe": (only, only),
+        "fastest-kind": (only * counts, only),
+    }
+    return {name: np.stack(pair, axis=1).astype(np.int64) for name, pair in pairs.items()}
+
+
 def threshold_candidates(problem: Problem) -> Allocations:
     """For each limit on a PE's time: as many processes as it allows on each PE, on all or some of the PEs.
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from advisor.advise.judge import Judge
 from advisor.advise.partition import even_split, refined
 from advisor.advise.partition.by_times import by_times
-from advisor.advise.partition.whole import whole_units
+from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
 from advisor.advise.simulated import crowds, kinds_of, mean_share, process_times, runs_as
 from advisor.advise.spending import OutOfBudgetError

@@ -1,4 +1,4 @@
-"""What an advice doubts most, measured again on this machine: new models beside the old ones, and what uses them."""
+"""What an advice doubts most, measured again on this machine: new models next to the old ones, and what uses them."""
 
 import json
 import math
@@ -84,7 +84,7 @@ def measure_again(
     path
         The scenario's file, or the name of a shipped one.
     folder
-        Where new models go; None: beside the old ones.
+        Where new models go; None: to the folder of the old ones.
     tell
         Told what is about to be measured, a line each.
 

@@ -97,10 +97,10 @@ class Problem:
     def __post_init__(self) -> None:
         check_objective(self.objective)
         if not self.kinds or any(kind.count < 1 or kind.most < 1 for kind in self.kinds):
-            raise ScenarioError("allocation: kinds: at least one, each of at least one PE and one process, allowed")
+            raise ScenarioError("allocation: give at least one kind, each of at least one PE and one process")
         if self.budget < 1 or self.replications < 1:
-            found = f"{self.budget} and {self.replications} found"
-            raise ScenarioError(f"allocation: budget, replications: {found}, at least 1 allowed")
+            found = f"{self.budget} and {self.replications}"
+            raise ScenarioError(f"allocation: budget and replications are {found}; give at least 1")
 
     @classmethod
     def of_model(cls, kinds: tuple[Kind, ...], model: Model) -> "Problem":
@@ -138,9 +138,9 @@ class Problem:
             if not np.all(whole):
                 found = allocations[~whole][0, place].tolist()
                 allowed = f"up to {kind.count} PEs with 1 to {kind.most} processes each"
-                raise ScenarioError(f"allocation: kind {kind.name}: {found} found, {allowed} or [0, 0] allowed")
+                raise ScenarioError(f"allocation: kind {kind.name} is {found}; give {allowed} or [0, 0]")
         if np.any(processes_of(allocations) == 0):
-            raise ScenarioError("allocation: no process found, at least one allowed")
+            raise ScenarioError("allocation: there is no process; give at least one")
 
 
 @dataclass(frozen=True)

@@ -387,11 +387,11 @@ def _check_budget(spending: Spending) -> None:
 
 
 def _with_allocations(asked: _Asked, found: Sequence[Configuration]) -> list[Configuration]:
-    """What was found, and the allocations with equal shares beside it."""
+    """What was found, and the allocations with equal shares."""
     more = _allocations(asked)
     taken = {one.name for one in found} - {"fastest-pe", "fastest-kind"}
     names = {one.name for one in more}
-    # without idle processes beside them, the PEs that a baseline takes are faster
+    # without idle processes, the PEs that a baseline takes are faster
     kept = [one for one in found if one.name not in names or one.name in taken]
     return [*kept, *(one for one in more if one.name not in taken)]
 
@@ -625,7 +625,7 @@ def _without_allocations(asked: _Asked) -> tuple[str, ...]:
         return ()
     found = f"allocation: {whole.prod(axis=1).sum()} processes on all PEs need {units.show_size(missing)} more than"
     if "partition" not in vary:
-        raise ScenarioError(f"{found} memory and swap hold, and the search knows no such limit: partition allowed")
+        raise ScenarioError(f"{found} memory and swap hold, and the search knows no such limit; vary the partition")
     return (f"{found} memory and swap hold: allocations are left out, the search knows no such limit",)
 
 

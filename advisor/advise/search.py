@@ -1,4 +1,4 @@
-"""The search for an allocation: candidates, fast screening, paired ranking beside the baselines, and confirmation.
+"""The search for an allocation: candidates, fast screening, paired ranking with the baselines, and confirmation.
 
 1. The model of the scenario is optimised exactly; its optimum is a bound (of the model) and a candidate.
 2. Local search spends a part of the budget on simulated runs (compiled engine, common random numbers).
@@ -49,7 +49,7 @@ class Confirmation:
 
 @dataclass(frozen=True)
 class AllocationAdvice:
-    """Which PEs to use and how many processes on each, beside what else one would do."""
+    """Which PEs to use and how many processes on each, and what else one would do."""
 
     candidates: tuple[Configuration, ...]
     """The search's and all baselines."""

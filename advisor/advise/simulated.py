@@ -298,7 +298,7 @@ def _kept_by_count(scenario: Scenario, kind: Kind) -> Floats:
 
 
 def _kept(scenario: Scenario, placement: Sequence[int], units: int) -> dict[int, float]:
-    """What processes keep of their speed beside each other, by PE; empty without sharing domains."""
+    """What processes keep of their speed with neighbours, by PE; empty without sharing domains."""
     if not scenario.platform.domains:
         return {}
     size = float(scenario.application.work.compute(len(placement))(units).size)

@@ -191,11 +191,6 @@ def advisable(scenario: Scenario, configuration: Configuration, most: int | None
     return configuration.name == AS_NOW or not oversubscribed(scenario, configuration, most)
 
 
-def at_work(configuration: Configuration) -> int:
-    """Its processes with units."""
-    return sum(units > 0 for units in configuration.partition)
-
-
 def tied(values: Sequence[float], losses: Sequence[float | None]) -> list[int]:
     """Places of candidates that are a tie, the best among them: expected to lose at most `TIE`.
 

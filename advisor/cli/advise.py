@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import WIDTH, check_room, finish
 from advisor.cli.progress import search_lines
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from advisor.advise.recommendation import Recommendation
-    from simulator import Scenario
+    from simulator import Scenario, blocks
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
 """About what an advice writes in all, and for each PE in all its files."""
@@ -126,7 +127,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             document |= doubt_document(loaded, made, explanation, again)
             write = partial(_write_all, output, hostfile, document, loaded, made)
             end()
-            finish(document, partial(_tell, document, top), as_json=as_json, write=write, said=None)
+            finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
     if output is not None and not as_json:
         _tell_written(document, output)
 
@@ -165,7 +166,7 @@ def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None,
 def _measured_first(
     path: Path, load: "partial[Scenario]", asked: dict[str, Any], budget: str, output: Path | None
 ) -> tuple["Scenario", dict[str, Any]]:
-    """The scenario with what is doubted most measured again, and what is told of that."""
+    """The scenario with what is doubted most measured again, and what is said of that."""
     from advisor.advise.measured_again import measured_first
     from simulator import units
 
@@ -179,7 +180,7 @@ def _measured_first(
 
 @contextmanager
 def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
-    """Keep the runs of the search in or beside what is written, until it is."""
+    """Keep the runs of the search in or next to what is written, until it is."""
     from advisor.advise.recommendation import recommend
     from simulator import Interrupted, ScenarioError, dump_scenario, files
     from simulator.experiments.sweep import keeping, version_of
@@ -209,9 +210,10 @@ def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> I
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
     """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
     from advisor.advise.export import save_exports
-    from advisor.report.html import render_html
-    from advisor.report.illustrated import illustrated
-    from simulator import dump_scenario, files
+    from advisor.report.advice import Advice, advice_page
+    from advisor.report.html import render_page
+    from advisor.report.illustrated import illustration
+    from simulator import documents, dump_scenario, files
 
     if output.suffix == ".json":
         files.write_json(output, document)
@@ -221,8 +223,9 @@ def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recomme
     files.write_text(output / "scenario.yaml", dump_scenario(compared))
     files.write_json(output / "advice.json", document)
     shown = (recommendation.configuration.name, *_rivals(recommendation))
-    page = render_html(illustrated(document, compared, recommendation.runs, shown))
-    files.write_text(output / "report.html", page)
+    drawn = illustration(compared, recommendation.runs, shown)
+    page = advice_page(replace(documents.from_dict(Advice, document), drawn=drawn))
+    files.write_text(output / "report.html", render_page(page))
 
 
 def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
@@ -233,13 +236,16 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     return (*best, *(["equal"] if "equal" in names else []))
 
 
-def _tell(document: dict[str, Any], top: int | None) -> None:
-    from advisor.report.explanation_text import render_explanation
-    from advisor.report.text import render_advice
+def _text(document: dict[str, Any], top: int | None) -> "Iterator[blocks.Block]":
+    """The advice and its explanation, for a terminal."""
+    from advisor.report.advice import Advice, advice_text
+    from advisor.report.explanation import explanation_text
+    from advisor.report.strategies import TOP
+    from simulator import documents
 
-    print(render_advice(document) if top is None else render_advice(document, top=top))
-    if "explanation" in document:
-        print(f"\n{render_explanation(document)}")
+    advice = documents.from_dict(Advice, document)
+    yield from advice_text(advice, top=TOP if top is None else top)
+    yield from explanation_text(advice.compared, advice.explained)
 
 
 def _tell_written(document: dict[str, Any], output: Path) -> None:
@@ -261,8 +267,8 @@ def _varied(vary: str | None, scenario: "Scenario", *, oversubscribe: bool) -> t
         return usual_vary(scenario, oversubscribe=True)
     varied = usual_vary(scenario) if vary is None else named[vary]
     if oversubscribe and "allocation" not in varied:
-        told = "leave it out, or use it with --vary allocation or both"
-        raise ScenarioError(f"--oversubscribe has no effect with --vary partition: {told}")
+        said = "leave it out, or use it with --vary allocation or both"
+        raise ScenarioError(f"--oversubscribe has no effect with --vary partition: {said}")
     return varied
 
 

@@ -61,7 +61,7 @@ def fit(
     fitted = fit_allocation_table(runs, method=model)
     document = fitted.to_dict()
     write = None if output is None else partial(save_allocation_fit, fitted, output)
-    finish(document, lambda: _tell_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
+    finish(document, lambda: _print_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -92,7 +92,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds
+    from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
     from simulator import files
     from simulator.calibration import load_allocation_fit
 
@@ -106,16 +106,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         advice = advise_allocation(fitted, named, size, level=level, limits=limits, top=top, inputs=inputs)
         document = advice.to_dict()
     write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, on_hosts))
-    show = partial(_tell_choice, document, top)
-    finish(document, show, as_json=as_json, write=write, said=None)
+    shown = {} if top is None else {"top": top}
+    finish(document, lambda: print(render_choice(document, **shown)), as_json=as_json, write=write, said=None)
     if hostfile is not None and not as_json:
         print(f"\nhost files written: {', '.join(document['hostfiles'])}\n{document['commands']}", end="")
-
-
-def _tell_choice(document: dict[str, Any], top: int | None) -> None:
-    from advisor.advise.process_counts import render_choice
-
-    print(render_choice(document) if top is None else render_choice(document, top=top))
 
 
 def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tuple[int, int]]) -> Any:
@@ -127,7 +121,7 @@ def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tu
         return None
     if memory is None or footprint is None:
         given, missing = ("--memory", "--footprint") if footprint is None else ("--footprint", "--memory")
-        raise ScenarioError(f"{given}: found without {missing}, both or none allowed")
+        raise ScenarioError(f"{given} has no effect without {missing}; give both or neither")
     return Limits(parse_memory(memory, kinds), footprint)
 
 
@@ -143,7 +137,7 @@ def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, 
     return {"hostfiles": list(texts), "commands": host_commands(layout, str(hostfile))}
 
 
-def _tell_fit(fitted: "AllocationFit", runs: Path) -> None:
+def _print_fit(fitted: "AllocationFit", runs: Path) -> None:
     measured = fitted.measured
     sizes = ", ".join(f"{size:g}" for size in measured.sizes)
     most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]

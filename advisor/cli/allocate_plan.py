@@ -1,4 +1,4 @@
-"""`apportion allocate plan`: which few runs to make so that the best processes per PE can be told."""
+"""`apportion allocate plan`: which few runs to make so that the best processes per PE can be found."""
 
 from functools import partial
 from pathlib import Path
@@ -50,7 +50,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Propose construction runs with their cost: few, cheap ones that tell what a model has to know.
+    """Propose construction runs with their cost: few, cheap ones that show what a model has to know.
 
     Alike PEs of the file are a kind, named after what their names have in common. Each kind runs alone, with every
     number of processes per PE, on several PEs, and together with the others; then whatever makes estimates at the sizes
@@ -58,8 +58,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion allocate plan cluster.yaml --sizes 400,800,1200 --at 2400 --budget 600s --most fast=4,slow=2 -o plan.json
     """
-    from advisor.advise.process_counts.construction import Wishes
-    from advisor.advise.process_counts.planning import plan_construction
+    from advisor.advise.process_counts.construction import Wishes, plan_construction
     from simulator import files, load_platform, units
 
     asked = _sizes(sizes, "--sizes")
@@ -75,7 +74,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
     write = None if output is None else partial(files.write_json, output, document)
     finish(
         document,
-        lambda: _tell(made),
+        lambda: _print(made),
         as_json=json_output,
         write=write,
         said=f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv",
@@ -88,9 +87,9 @@ def _sizes(text: str, field: str) -> tuple[float, ...]:
     cells = [cell.strip() for cell in text.split(",")]
     wrong = [cell for cell in cells if not (cell.isascii() and cell.isdigit() and 0 < int(cell[:12]) <= MOST_SIZE)]
     if wrong:
-        raise ScenarioError(f"{field}: {wrong[0]!r} found, whole numbers from 1 to {MOST_SIZE} allowed")
+        raise ScenarioError(f"{field}: {wrong[0]!r} is no size; give whole numbers from 1 to {MOST_SIZE}")
     if len({int(cell) for cell in cells}) < len(cells):
-        raise ScenarioError(f"{field}: {text!r} found, each size once allowed")
+        raise ScenarioError(f"{field}: {text!r} names a size twice; name each once")
     return tuple(sorted(map(float, cells)))
 
 
@@ -101,12 +100,12 @@ def _most(text: str | None) -> dict[str, int]:
     for cell in text.split(",") if text else ():
         name, mark, count = (part.strip() for part in cell.partition("="))
         if not (mark and name and count.isascii() and count.isdigit() and 1 <= int(count) <= 64) or name in found:
-            raise ScenarioError(f"--most: {cell!r} found, KIND=M with M from 1 to 64, each kind once, allowed")
+            raise ScenarioError(f"--most: {cell!r} does not fit; give KIND=M with M from 1 to 64, each kind once")
         found[name] = int(count)
     return found
 
 
-def _tell(made: "ConstructionPlan") -> None:
+def _print(made: "ConstructionPlan") -> None:
     from simulator import units
 
     for kind in made.kinds:

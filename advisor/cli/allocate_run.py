@@ -47,11 +47,11 @@ Before = Annotated[
 Read = Annotated[
     str | None, typer.Option(help="File in the folder that the program writes its times to, not its output.")
 ]
-Folder = Annotated[Path | None, typer.Option(help="Where the program runs; by default beside the output, RUNS.work.")]
+Folder = Annotated[Path | None, typer.Option(help="Where the program runs; by default RUNS.work, next to the output.")]
 Local = Annotated[
     bool,
     typer.Option(
-        "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, beside real busy loops."
+        "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops."
     ),
 ]
 Wait = Annotated[str, typer.Option(help="With --program lu: how ranks wait, yield or poll.")]
@@ -92,8 +92,8 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
 
     Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
-    or tells no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted is compared
-    with the runs made now, and kept for `apportion history coverage`. Example:
+    or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted and the
+    runs made now are compared, and kept for `apportion history coverage`. Example:
 
     apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
@@ -115,11 +115,11 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     files.make_folder(work)
     files.make_folder(output.parent)
     try:
-        with files.alone(output), progress_lines(limits.budget_s) as told:
+        with files.alone(output), progress_lines(limits.budget_s) as on_progress:
             table = _table(made, chosen, output)
             before_now = len(table.done)
             found = make_runs(
-                made, chosen, table, limits=limits, on_run=lambda label, _, share: told(label, min(share, 1.0))
+                made, chosen, table, limits=limits, on_run=lambda label, _, share: on_progress(label, min(share, 1.0))
             )
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
@@ -127,7 +127,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     if json_output:
         print_json(document)
     else:
-        _tell(made, found, document)
+        _print(made, found, document)
     if found.failures:
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
 
@@ -163,11 +163,11 @@ def _program(
 
     command, own, wait = what
     if (command is None) == (own is None):
-        raise ScenarioError("--command: either --command or --program needed")
+        raise ScenarioError("give either --command or --program")
     if own not in {None, "lu"}:
-        raise ScenarioError(f"--program: {own!r} found, lu allowed")
+        raise ScenarioError(f"--program: {own!r} is not known; give lu")
     if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
-        raise ScenarioError(f"--read: {read!r} found, the name of a file allowed")
+        raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
     reader = make_reader(*(("lu", "lu") if own else reading))
     if own:
         return AllocatedProgram(lu_command(wait, local=local), folder, reader, host_files=_host_files, local=local)
@@ -235,8 +235,10 @@ def _judged(
     return {"level": level, "intervals": summary_of(compared, level=level)} if compared else {}
 
 
-def _tell(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any]) -> None:
+def _print(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any]) -> None:
     from advisor import wording
+    from advisor.results import Coverage
+    from simulator import documents
 
     output = document["output"]
     print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
@@ -244,7 +246,9 @@ def _tell(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any])
         more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
         left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
         print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
-    for line in wording.held_lines(document.get("intervals", {}), document.get("level", LEVEL)):
+    for line in wording.held_lines(
+        documents.from_dict(Coverage, document.get("intervals")), document.get("level", LEVEL)
+    ):
         print(line)
     if found.failures:
         return

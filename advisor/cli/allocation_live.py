@@ -18,7 +18,7 @@ def run(
     seed: int,
     json_output: bool,
 ) -> None:
-    """Run the experiment and tell; every run is kept in the folder, and it goes on there.
+    """Run the experiment and show it; every run is kept in the folder, and it goes on there.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def run(
     from simulator import Interrupted, ScenarioError, require_linux, this_machine, units
 
     if paper != "allocation":
-        raise ScenarioError(f"--live: {paper} found, allocation allowed")
+        raise ScenarioError(f"--live goes with allocation, not with {paper}")
     require_linux()
     budget_s = units.parse_duration(how[0] or BUDGET, field="--budget")
     if budget_s < LEAST_BUDGET_S:
@@ -40,8 +40,8 @@ def run(
     folder = how[1] or Path("out") / "allocation"
     command, before, read = program
     chosen = allocation_live.LiveProgram(command, tuple(before or ()), read)
-    told = f"about {units.show_duration(budget_s)} of runs, kept in {folder}"
-    print(f"{this_machine().summary()}; {told}", file=sys.stderr)
+    about = f"about {units.show_duration(budget_s)} of runs, kept in {folder}"
+    print(f"{this_machine().summary()}; {about}", file=sys.stderr)
     try:
         with progress_lines(budget_s) as on_progress:
             found = allocation_live.live(folder, budget_s=budget_s, seed=seed, program=chosen, on_progress=on_progress)

@@ -231,7 +231,6 @@ def _source(
 ) -> "Source":
     """The one source that was asked for."""
     from simulator.calibration import read_replay
-    from simulator.calibration.bands import KeptReplay
 
     given = [
         name
@@ -239,11 +238,13 @@ def _source(
         if value is not None
     ]
     if len(given) != 1:
-        raise typer.BadParameter(f"{', '.join(given) or 'none'} found, one of --kernel, --command, --replay allowed")
+        raise typer.BadParameter(
+            f"the subject is {', '.join(given) or 'missing'}; give one of --kernel, --command, --replay"
+        )
     if replay is not None:
         table = read_replay(replay)
         table = table if options["max_size"] is None else table.up_to(options["max_size"])
-        return KeptReplay(table, store=options["store"])
+        return table.kept_in(store=options["store"])
     if options["cpu"] is None:
         from simulator import this_machine
 
@@ -253,7 +254,7 @@ def _source(
     if kernel is not None:
         return RealSource.of_kernel(kernel, **options, **shape)
     if command is None or size is None or volume is None:
-        raise typer.BadParameter("--command found, --size and --volume needed with it")
+        raise typer.BadParameter("--command needs --size and --volume; give both")
     return RealSource.of_command(command, size=size, volume=volume, **options)
 
 
@@ -272,7 +273,7 @@ def _rule(
     if load is None:
         return CutRule(band=half)
     if window is None:
-        raise typer.BadParameter("--load found, --window needed with it")
+        raise typer.BadParameter("--load needs --window; give it")
     from simulator import read_trace
     from simulator.load_traces import in_samples, read_table
     from simulator.models import regular_step

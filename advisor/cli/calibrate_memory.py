@@ -1,7 +1,5 @@
 """`apportion calibrate memory`: a model of the memory hierarchy from measured times per word."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,6 +47,7 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
     from simulator import files, this_machine, units
     from simulator.calibration import (
         fit_sweep,
+        kept,
         make_sweep,
         measure_sweep,
         measure_vectors,
@@ -74,7 +73,7 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
         | {name: _numbers(text, f"--{field}") for name, field, text in _lists(options) if text is not None},
     )
     store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with _kept(store), progress_bar(budget_s) as on_progress:
+    with kept(store, "visits"), progress_bar(budget_s) as on_progress:
         sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm)
         if table is not None:
             write_sweep_table(sweep.cells, table)
@@ -112,27 +111,6 @@ def _lists(options: dict[str, Any]) -> tuple[tuple[str, str, str | None], ...]:
 
 def _numbers(text: str, field: str) -> tuple[float, ...]:
     return tuple(read_number(part, field) for part in text.split(","))
-
-
-@contextmanager
-def _kept(store: Path) -> Iterator[None]:
-    """Say, when the work ends early, where its visits are."""
-    from simulator import CalibrationError, Interrupted, files
-    from simulator.calibration import visits_kept
-
-    try:
-        with files.alone(store):
-            yield
-    except CalibrationError as error:
-        raise CalibrationError([f"{line}{_goes_on(store, visits_kept(store))}" for line in error.lines]) from error
-    except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted{_goes_on(store, visits_kept(store))}") from error
-
-
-def _goes_on(store: Path, count: int) -> str:
-    if not count:
-        return "; nothing was measured"
-    return f"; {store} keeps {count} visits, the same command goes on from there"
 
 
 Replay = Annotated[

@@ -80,10 +80,10 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
     if against is not None:
         _judge(against, wishes, budget_s, as_json=as_json)
         return
-    from simulator.calibration import fit_neighbour_visits, measure_neighbour_visits, visits_table
+    from simulator.calibration import fit_neighbour_visits, kept, measure_neighbour_visits, visits_table
 
     store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with _kept(store), _progress(budget_s) as on_progress:
+    with kept(store, "visits"), _progress(budget_s) as on_progress:
         measured = measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)
         if table is not None:
             files.write_text(table, visits_table(measured.visits))
@@ -128,25 +128,6 @@ def _progress(budget_s: float) -> Iterator[Any]:
     print(f"{this_machine().summary()}; about {units.show_duration(budget_s)} of runs", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         yield on_progress
-
-
-@contextmanager
-def _kept(store: Path) -> Iterator[None]:
-    """Say, when the work ends early, where its visits are."""
-    from simulator import CalibrationError, Interrupted, files
-    from simulator.calibration import neighbour_visits_kept
-
-    def goes_on() -> str:
-        count = neighbour_visits_kept(store)
-        return f"; {store} keeps {count} visits, the same command goes on from there" if count else ""
-
-    try:
-        with files.alone(store):
-            yield
-    except CalibrationError as error:
-        raise CalibrationError([f"{line}{goes_on()}" for line in error.lines]) from error
-    except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted{goes_on() or '; nothing was measured'}") from error
 
 
 def _judge(against: Path, wishes: "NeighboursWishes", budget_s: float, *, as_json: bool) -> None:

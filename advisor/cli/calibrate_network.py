@@ -135,7 +135,7 @@ def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
     from simulator.calibration import listen, parse_address
 
     if between != "tcp":
-        raise typer.BadParameter("--listen found, allowed with --between tcp")
+        raise typer.BadParameter("--listen goes with --between tcp only")
     require_linux()
     machine = this_machine()
     cpus = [core.cpu for core in machine.cores[: machine.pe_count]][::-1]  # connecting hosts begin with their first
@@ -174,9 +174,9 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
 
     given = {"--hosts": options.hosts, "--connect": options.connect}
     if options.between != "tcp" and (found := [name for name, value in given.items() if value is not None]):
-        raise typer.BadParameter(f"{found[0]} found with --between {options.between}, allowed with tcp")
+        raise typer.BadParameter(f"{found[0]} goes with --between tcp only, not with {options.between}")
     if options.hosts is not None and options.connect is not None:
-        raise typer.BadParameter("--hosts and --connect found, one of them allowed")
+        raise typer.BadParameter("--hosts and --connect exclude each other; give one of them")
     secret = options.token or (_asked_token() if options.connect is not None else "")
 
     def plan(address: Address | None = None, token: str = "") -> LinkPlan:
@@ -197,9 +197,7 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
     elif options.hosts is not None:
         here, other = _two_hosts(options.hosts)
         if not is_this_host(here):
-            raise typer.BadParameter(
-                f"--hosts: {here!r} found first, a name of this host allowed; the second is the other"
-            )
+            raise typer.BadParameter(f"--hosts: the first is {here!r}; give a name of this host first, then the other")
         with listener_over_ssh(other, ["apportion"]) as (port, token):
             yield plan(Address(other.rpartition("@")[2], port), token)
     else:
@@ -219,9 +217,7 @@ def _asked_token() -> str:
 def _two_hosts(text: str) -> tuple[str, str]:
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
-        raise typer.BadParameter(
-            f"--hosts: {text!r} found, two names such as node1,node2 allowed; the first is this host"
-        )
+        raise typer.BadParameter(f"--hosts is {text!r}; give two names such as node1,node2, the first of this host")
     return names[0], names[1]
 
 
@@ -261,8 +257,8 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
     from simulator.calibration import fit_measured_link, fit_network_table, link_lines
 
     if (replay is None) == (between is None):
-        found = "none" if replay is None else "--between and --replay"
-        raise typer.BadParameter(f"{found} found, one of --between (real messages) and --replay (a table) needed")
+        found = "--between or --replay is missing" if replay is None else "--between and --replay exclude each other"
+        raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
     if listen is not None:
         listen_once(listen, between=between, as_json=as_json)
         return

@@ -56,7 +56,7 @@ def calibrated(output: Path | None, *, budget: str, memory: Path | None, seed: i
 
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
     times = None if memory is None else times_of_model(load_memory_model(memory)[0], str(memory))
     path = output or kept_here()
     files.check_room(path, folder=False)

@@ -43,7 +43,7 @@ def run(
     from simulator import ScenarioError
 
     if len(asked.sizes) > 1:
-        raise ScenarioError(f"--sizes: {','.join(map(str, asked.sizes))} found, one size allowed with --parallel")
+        raise ScenarioError(f"--sizes is {','.join(map(str, asked.sizes))}; give one size with --parallel")
     n = asked.sizes[0] if asked.sizes else None
     plan = parallel_study.Plan.of([name], processes=_counts(asked.processes), n=n, link=asked.link)
     with progress_lines(budget_s + 10) as on_progress:
@@ -63,7 +63,7 @@ def _counts(text: str | None) -> list[int] | None:
         return None
     found = [units.to_whole(part.strip()) for part in text.split(",")]
     if None in found:
-        raise ScenarioError(f"--processes: {text!r} found, whole numbers above 0 with commas between allowed")
+        raise ScenarioError(f"--processes is {text!r}; give whole numbers above 0 with commas between")
     return [number for number in found if number is not None]
 
 
@@ -131,7 +131,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     chosen = _methods(method)
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
     if parallel:
         run(
             subject,
@@ -161,7 +161,7 @@ def _methods(text: str) -> list[Any]:
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in METHODS and text != "all"]
     if unknown:
-        raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
+        raise ScenarioError(f"--method has {unknown[0]!r}; give all or some of {','.join(METHODS)}")
     return [known for known in METHODS if known in names or text == "all"]
 
 
@@ -171,7 +171,7 @@ def _numbers(text: str | None) -> list[int]:
     parts = [] if text is None else text.split(",")
     found = [units.to_whole(part.strip()) for part in parts]
     if None in found:
-        raise ScenarioError(f"--sizes: {text!r} found, whole numbers with commas between allowed")
+        raise ScenarioError(f"--sizes is {text!r}; give whole numbers with commas between")
     return [number for number in found if number is not None]
 
 

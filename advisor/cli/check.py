@@ -47,7 +47,7 @@ def check(
         print(text, end="") if not as_json else print_json(json.loads(text))
         return
     if scenario is None:
-        raise typer.BadParameter("a scenario file, or --schema, needed")
+        raise typer.BadParameter("give a scenario file, or --schema")
     if ".seg" in scenario.suffixes:
         _graph_summary(scenario, as_json=as_json)
         return

@@ -1,5 +1,6 @@
 """All commands as one application of typer."""
 
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -104,13 +105,19 @@ def run(arguments: list[str]) -> int:
 
     _check_words(arguments)
     try:
-        return int(app(arguments, prog_name="apportion", standalone_mode=False) or 0)
+        return int(_built()(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
         text = error.format_message()
         ending.say(text if text.startswith("Usage:") else f"error: {ApportionError(text).lines[0]}")
         return 2
     except typer.Abort:
         return 130
+
+
+@cache
+def _built() -> Any:
+    """The commands as click has them; typer would build all of them anew for each use."""
+    return typer.main.get_command(app)
 
 
 def _check_words(arguments: list[str]) -> None:
@@ -125,7 +132,7 @@ def _check_words(arguments: list[str]) -> None:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             shown = word.encode("utf-8", "backslashreplace").decode()
             raise ApportionError(f"word {number} of the command line, {shown!r:.80}, is not UTF-8; rename it")
-    command: Any = typer.main.get_command(app)
+    command = _built()
     while arguments and arguments[0] in getattr(command, "commands", {}):
         command, arguments = command.commands[arguments[0]], arguments[1:]
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):

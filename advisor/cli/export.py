@@ -46,7 +46,7 @@ def export(  # noqa: PLR0913, PLR0917 - one per option
     if not simgrid:
         raise typer.BadParameter("--simgrid needed, which says for which program")
     if output is None:
-        raise typer.BadParameter("--output: a folder needed")
+        raise typer.BadParameter("--output is missing; name a folder")
     loaded = load_changed(scenario, changes=changes, resource_model=None)
     if seed is not None:
         loaded = replace(loaded, seed=seed)

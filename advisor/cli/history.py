@@ -165,7 +165,7 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
     from simulator.calibration import add_runs, make_application_plan, make_plan, parse_grid, record_runs
 
     if (application is None) == (command is None):
-        raise typer.BadParameter("--app and --command: one of them allowed")
+        raise typer.BadParameter("--app and --command exclude each other; give one of them")
     points = parse_grid(",".join(grid))
     common: dict[str, Any] = {"budget": budget, "name": name, "repetitions": repetitions}
     plan: Any
@@ -210,6 +210,8 @@ def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
 
 def _tell_coverage(document: dict[str, Any]) -> None:
     from advisor import wording
+    from advisor.results import Coverage
+    from simulator import documents
 
     level = document["level"]
     for group in document["groups"]:
@@ -217,7 +219,7 @@ def _tell_coverage(document: dict[str, Any]) -> None:
         seen = wording.counted(group["sittings"], "sitting")
         version = group["version"].partition(":")[2][:8]
         print(f"{group['kind']} {group['subject']}, model {model} ({version}): {group['cases']} cases in {seen}")
-        for line in wording.held_lines(group, level) or ["no interval was stated"]:
+        for line in wording.held_lines(documents.from_dict(Coverage, group), level) or ["no interval was stated"]:
             print(f"  {line}")
         if group["busy"]:
             print(f"  {group['busy']} of them while other programs ran there: counted, but nothing is learnt of these")
@@ -227,7 +229,7 @@ def _tell_coverage(document: dict[str, Any]) -> None:
         if group["bias"]:
             print(f"  bias: {group['bias']['text']}")
     for kind in document["kinds"]:
-        for line in wording.held_lines(kind, level):
+        for line in wording.held_lines(documents.from_dict(Coverage, kind), level):
             print(f"all {kind['kind']} predictions: {line}")
     print(wording.HELD_NOTE)
 
@@ -240,7 +242,7 @@ def _pairs(texts: list[str], option: str) -> dict[str, float]:
         name, _, value = text.partition("=")
         number = units.to_number(value)
         if number is None or not name.strip():
-            raise typer.BadParameter(f"{option}: {text!r} found, NAME=NUMBER allowed")
+            raise typer.BadParameter(f"{option} is {text!r}; give NAME=NUMBER")
         found[name.strip()] = number
     return found
 

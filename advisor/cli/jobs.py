@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from advisor.cli import jobs_generate
-from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.options import Json, Seed
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.scenarios import INPUT, SCENARIO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from advisor.jobs.setting import Setting
     from simulator import Estimates, JobRuns, Policy, Stream
 
@@ -95,8 +93,6 @@ Timeline = Annotated[Path | None, typer.Option(help="For Perfetto: .json or .jso
 Fairness = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Which of N drawn jobs later ones delay: a run for each.")
 ]
-DIGITS = 12
-"""Of averages in the text; the JSON document has all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -145,8 +141,8 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
     """
     from advisor.cli.simulate import check_endings
-    from advisor.report.jobs import jobs_document, needed_bytes, save_jobs
-    from simulator import JOB_FILES, JOB_TIMELINES, job_metrics
+    from advisor.report.jobs import RanJobs, jobs_document, jobs_text, needed_bytes, save_jobs
+    from simulator import JOB_FILES, JOB_TIMELINES, documents, job_metrics
 
     check_endings({"timeline": (timeline, JOB_TIMELINES), "jobs": (jobs, JOB_FILES)})
     job_metrics.check_warm_up(warm_up)
@@ -170,7 +166,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     def write() -> None:
         save_jobs(runs, document, folder=output, jobs=jobs, timeline=timeline)
 
-    finish(document, lambda: _print(document), as_json=as_json, write=write, said=None)
+    finish(document, jobs_text(documents.from_dict(RanJobs, document)), as_json=as_json, write=write, said=None)
 
 
 def _runs(
@@ -248,8 +244,8 @@ def read_setting(
     scenario = None if file is None else load_scenario(file, changes=changes)
     count = None if scenario is None or draws is None else max(draws, scenario.replications)
     asked: Any = {"times": times, "replications": count, "label": change or ""}
-    with counting_bar("predicting applications") as told:
-        return setting_of(stream, platform=scenario, pes=procs, progress=told, **asked)
+    with counting_bar("predicting applications") as said:
+        return setting_of(stream, platform=scenario, pes=procs, progress=said, **asked)
 
 
 def read_estimates(
@@ -291,49 +287,3 @@ def advised(stream: "Stream", setting: "Setting", policy: "Policy", estimates: s
     sized, found = advised_sizes(stream, setting, policy, quantile=quantile if estimates == "predicted" else None)
     best = min(found, key=lambda name: found[name])
     return replace(sized, notes=(*sized.notes, f"sizes of moldable jobs by the best of {len(found)} rules: {best}"))
-
-
-def _print(document: "Mapping[str, Any]") -> None:
-    stream, found = document["stream"], document["averages"]
-    print(f"{stream['name']}: {stream['jobs']} jobs on {document['pes']} PEs")
-    for note in stream["notes"]:
-        print(f"  {note}")
-    print(f"policy {document['policy']['name']}: {document['policy']['variant']}")
-    dropped = f"the first {found['dropped']} to end left out (--warm-up {found['warm_up']:g})"
-    print(f"averages over {found['jobs']} jobs, {dropped if found['dropped'] else 'nothing left out (--warm-up 0)'}")
-    marked = "  (overloaded)" if document["overloaded"] else ""
-    print(f"\n{'':<32}{'mean':>20}{'95 % below':>20}{'99 % below':>20}{'most':>20}{marked}")
-    for name, key, tails in _rows():
-        values = (found[key], *(found[tail] for tail in tails))
-        print(f"{name:<32}" + "".join(f"{_digits(value):>20}" for value in values))
-    print()
-    for name, key in (
-        ("utilisation", "utilisation"),
-        ("utilisation, warm-up to last submission", "steady_utilisation"),
-        ("ended by their limit", "killed"),
-        ("first submission to last end in s", "makespan_s"),
-    ):
-        print(f"{name:<44}{_digits(found[key]):>20}")
-    print(f"{'offered load':<44}{_digits(document['offered_load']):>20}")
-    if document["delayed"] is not None:
-        from advisor.report.sections.jobs import delayed_text
-
-        print(f"delayed by later jobs: {delayed_text(document['delayed'])}")
-    print(f"engine {document['engine']}")
-    print_warnings(document["warnings"])
-
-
-def _rows() -> list[tuple[str, str, tuple[str, ...]]]:
-    """What a row is called, its mean, and its tails."""
-    return [
-        ("wait in s", "wait_s", ("wait_p95_s", "wait_p99_s", "wait_max_s")),
-        ("turnaround in s", "turnaround_s", ()),
-        ("bounded slowdown (10 s)", "bounded_slowdown", tuple(f"bounded_slowdown_{t}" for t in ("p95", "p99", "max"))),
-        ("slowdown", "slowdown", ()),
-        ("bounded slowdown per processor", "per_processor_slowdown", ()),
-        ("area-weighted slowdown", "area_weighted_slowdown", ()),
-    ]
-
-
-def _digits(value: float | None) -> str:
-    return "-" if value is None else f"{value:.{DIGITS}g}"

@@ -1,6 +1,6 @@
 """`apportion jobs compare | advise | forecast`: policies on the same draws, what pays most, and when a job starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -15,7 +15,7 @@ from advisor.cli.scenarios import INPUT
 if TYPE_CHECKING:
     from advisor.jobs.compare import Generator
     from advisor.jobs.setting import Setting, Sizes
-    from simulator import Estimates, Stream
+    from simulator import Estimates, Stream, blocks
 
 MaybeLog = Annotated[
     Path | None,
@@ -118,7 +118,8 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.compare import alternatives
     from advisor.jobs.compare import compare as compared
-    from advisor.report.jobs import save_comparison
+    from advisor.report.job_choices import Comparison, comparison_text, save_comparison
+    from simulator import documents
 
     cut, on = (clean, first), (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), cut, _whole(procs, "--procs"), on)
@@ -128,7 +129,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
         _policies(policies, named=platform is not None), plans, settings, sizes=size_words, stream=stream
     )
     check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(choices) * replications * 8)
-    with counting_bar("draws") as told:
+    with counting_bar("draws") as text:
         found = compared(
             source,
             choices,
@@ -139,11 +140,12 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
             level=level,
             warm_up=warm_up,
             seed=seed,
-            progress=told,
+            progress=text,
         )
     document = {"format": 1, "command": "jobs compare", **found.document(), "provenance": _provenance(log, seed)}
-    write = None if output is None else lambda: save_comparison(found, document, output)
-    finish(document, lambda: _print(document), as_json=as_json, write=write, said=f"results in {output}")
+    shown = documents.from_dict(Comparison, document)
+    write = None if output is None else lambda: save_comparison(found, shown, document, output)
+    finish(document, comparison_text(shown), as_json=as_json, write=write, said=f"results in {output}")
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -176,8 +178,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
-    from advisor.report.jobs import save_advice
-    from simulator import Estimates
+    from advisor.report.job_choices import Changes, changes_text, save_advice
+    from simulator import Estimates, documents
 
     asked, on = None if procs is None else [procs], (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), (clean, first), asked, on)
@@ -187,7 +189,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     base = with_sizes(base, _estimates(estimates), "fixed", stream)
     more, prices = _whole(add, "--add"), _prices(price)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
-    with counting_bar("draws") as told:
+    with counting_bar("draws") as text:
         found = advised(
             source,
             base,
@@ -197,11 +199,12 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             replications=replications,
             level=level,
             seed=seed,
-            progress=told,
+            progress=text,
         )
     document = {"format": 1, "command": "jobs advise", **found.document(), "provenance": _provenance(log, seed)}
-    write = None if output is None else lambda: save_advice(found, document, output)
-    finish(document, lambda: _print_advice(document), as_json=as_json, write=write, said=f"results in {output}")
+    shown = documents.from_dict(Changes, document)
+    write = None if output is None else lambda: save_advice(found, shown, document, output)
+    finish(document, changes_text(shown), as_json=as_json, write=write, said=f"results in {output}")
 
 
 def forecast(  # noqa: PLR0913, PLR0917 - one per option
@@ -230,10 +233,10 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     setting = read_setting(stream, None, procs, "predicted")
     runs = run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
     found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
-    told = found.to_dict() | {"job": job, "row": rows[0]}
-    document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **told}
+    text = found.to_dict() | {"job": job, "row": rows[0]}
+    document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
     document["provenance"] = _provenance(log, seed)
-    finish(document, lambda: _print_forecast(document), as_json=as_json, write=None, said=None)
+    finish(document, _forecast_text(document), as_json=as_json, write=None, said=None)
 
 
 # What is asked
@@ -331,78 +334,20 @@ def _prices(text: str | None) -> Mapping[str, float]:
     return found
 
 
-# What is told
+def _forecast_text(document: Mapping[str, Any]) -> "Iterator[blocks.Block]":
+    from simulator import blocks
 
-
-def _print(document: Mapping[str, Any]) -> None:
-    _print_source(document)
-    names = [one["name"] for one in document["alternatives"]]
-    wide = max(map(len, names)) + 2
-    metrics = list(document["alternatives"][0]["metrics"])
-    print(f"\n{'':<{wide}}" + "".join(f"{name:>16}" for name in metrics))
-    for one in document["alternatives"]:
-        told = "".join(f"{_number(one['metrics'][name]):>16}" for name in metrics)
-        print(f"{one['name']:<{wide}}{told}{'  (overloaded)' if one['overloaded'] else ''}")
-    if document["differences"]:
-        print(
-            f"\ndifferences; each interval holds with {100 * document['level']:.4g} %, those in brackets all together"
-        )
-    for row in document["differences"]:
-        print(f"  {row['metric']}: {row['other']} - {row['base']}: {_difference(row)}")
-    for one in document["alternatives"]:
-        if one["overloaded"]:
-            print(f"overloaded: {one['name']}: {one['overloaded']}; no interval is stated")
-    for why in dict.fromkeys(why for why in document["untold"].values() if why):
-        print(f"no intervals: {why}")
-
-
-def _print_source(document: Mapping[str, Any]) -> None:
-    kind = {"streams": "streams of the generator", "none": "draws"}.get(
-        document["draws"], f"draws of {document['draws']}"
-    )
-    print(f"{document['stream']}: {document['jobs']} jobs, {document['replications']} {kind}, seed {document['seed']}")
-    if document["warm_up"]:
-        print(f"the first {100 * document['warm_up']:g} % of the jobs to end are left out of averages (--warm-up)")
-
-
-def _difference(row: Mapping[str, Any]) -> str:
-    mean = _number(row["mean"])
-    if row["low"] is None:
-        return f"{mean}{' (equal in every draw)' if row['verdict'] == 'alike' else ' (no interval)'}"
-    said = {"less": "less", "more": "more", "open": "cannot be told apart"}[row["verdict"]]
-    together = f"[{_number(row['low_together'])} to {_number(row['high_together'])}]"
-    return f"{mean} ({_number(row['low'])} to {_number(row['high'])}) {together}: {said}"
-
-
-def _print_advice(document: Mapping[str, Any]) -> None:
-    _print_source(document["compared"])
-    base = document["base"]
-    wide = max(len(one["name"]) for one in [base, *document["candidates"]]) + 2
-    print(
-        f"\n{'':<{wide}}{document['objective']:>14}{'lower by':>14}{'interval':>28}{'best with':>12}{'per price':>12}"
-    )
-    print(f"{base['name']:<{wide}}{_number(base['value']):>14}{'  (overloaded)' if base['overloaded'] else ''}")
-    for one in document["candidates"]:
-        gain = one["gain"]
-        ends = "-" if gain["low"] is None else f"{_number(gain['low'])} to {_number(gain['high'])}"
-        numbers = f"{_number(one['value']):>14}{_number(gain['mean']):>14}{ends:>28}"
-        chance = "-" if one["chance_best"] is None else f"{100 * one['chance_best']:.0f} %"
-        print(f"{one['name']:<{wide}}{numbers}{chance:>12}{_number(one['gain_per_price']):>12}")
-    print(f"\n{document['sentence']}")
-
-
-def _print_forecast(document: Mapping[str, Any]) -> None:
     submit = document["submit_s"]
-    print(f"{document['stream']}: job {document['job']}, submitted at {submit:.0f} s, policy {document['policy']}")
-    print(f"{document['running']} jobs run, {document['waiting']} wait before it")
+    lines = [
+        f"{document['stream']}: job {document['job']}, submitted at {submit:.0f} s, policy {document['policy']}",
+        f"{document['running']} jobs run, {document['waiting']} wait before it",
+    ]
     if document["at_once"]:
-        print("it starts at once")
-        return
-    low, median, high = (document[name] for name in ("low_s", "median_s", "high_s"))
-    held = f"{100 * document['level']:.4g} %"
-    print(f"it starts between {low:.0f} s and {high:.0f} s ({held}), in the middle {median:.0f} s")
-    print(f"so it waits for {low - submit:.0f} to {high - submit:.0f} s, in the middle {median - submit:.0f} s")
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value + 0.0:.5g}"
+        lines.append("it starts at once")
+    else:
+        low, median, high = (document[name] for name in ("low_s", "median_s", "high_s"))
+        held = f"{100 * document['level']:.4g} %"
+        lines.append(f"it starts between {low:.0f} s and {high:.0f} s ({held}), in the middle {median:.0f} s")
+        waits = f"{low - submit:.0f} to {high - submit:.0f} s"
+        lines.append(f"so it waits for {waits}, in the middle {median - submit:.0f} s")
+    yield blocks.Listing("\n".join(lines))

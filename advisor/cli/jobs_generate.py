@@ -16,7 +16,7 @@ ENDINGS = (".swf", ".swf.gz")
 LINE_BYTES = 80
 """About what a job takes in the log, at most."""
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Of the jobs, for the quantiles that are told."""
+"""Of the jobs, for the quantiles that are printed."""
 
 
 def register(app: typer.Typer) -> None:

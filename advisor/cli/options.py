@@ -125,5 +125,5 @@ def read_number(text: str, field: str) -> float:
 
     value = units.to_number(text)
     if value is None or not (math.isfinite(value) and value > 0):
-        raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
+        raise typer.BadParameter(f"{field} is {text!r}; give a number above 0")
     return value

@@ -4,14 +4,17 @@ import functools
 import inspect
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from advisor.cli.options import print_json
+
+if TYPE_CHECKING:
+    from simulator import blocks
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
 """Names of the parameters, of whatever command, that say where something is written."""
@@ -20,6 +23,8 @@ FOLDERS = (
     *("advise", "jobs run", "jobs compare", "jobs advise"),
 )
 """Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
+WIDTH = 100
+"""Columns of a terminal that texts are broken for."""
 GROWING = ("history add", "history import", "history record")
 """Commands that write to the `history` that is named."""
 
@@ -78,23 +83,31 @@ def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
 
 
 def finish(
-    document: Any, show: Callable[[], None], *, as_json: bool, write: Callable[[], object] | None, said: str | None
+    result: Any,
+    text: "Callable[[], None] | Iterable[blocks.Block]",
+    *,
+    as_json: bool,
+    write: Callable[[], object] | None,
+    said: str | None,
+    width: int | None = None,
 ) -> None:
     """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
 
     Parameters
     ----------
-    show
-        Prints the text.
+    text
+        What a terminal shows, or what prints it.
     said
         The line that says where, if one does.
+    width
+        Columns of the terminal, for a text that is to be broken.
     """
+    from simulator import documents
+
+    document, shown = documents.to_dict(result), text if callable(text) else tuple(text)
 
     def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            show()
+        show(document, shown, as_json=as_json, width=width)
 
     with nothing_lost(document, tell):
         if write is not None:
@@ -102,6 +115,20 @@ def finish(
     tell()
     if write is not None and said is not None and not as_json:
         print(said)
+
+
+def show(
+    document: Any, text: "Callable[[], None] | Iterable[blocks.Block]", *, as_json: bool, width: int | None = None
+) -> None:
+    """Print a result, as JSON or as text."""
+    from advisor.report.text import render_blocks
+
+    if as_json:
+        print_json(document)
+    elif callable(text):
+        text()
+    else:
+        print(render_blocks(text) if width is None else render_blocks(text, width=width))
 
 
 @contextmanager

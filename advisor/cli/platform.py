@@ -64,7 +64,7 @@ def platform(
 
     days = units.parse_duration(max_age, field="--max-age") / 86400
     if output is not None and output.resolve() in {path.resolve() for path in inputs}:
-        raise ScenarioError(f"--output: {output} found, which is an input, another file allowed")
+        raise ScenarioError(f"--output is {output}, which is an input; name another file")
     ends = None if uplink is None else _uplink(uplink)
     joined = join_platform(inputs, names=names, kernel=kernel, most_days=days, topology=topology, uplink=ends)
     if output is not None:
@@ -84,7 +84,7 @@ def _uplink(text: str) -> tuple[float, float]:
 
     latency, comma, rate = text.partition(",")
     if not comma:
-        raise ScenarioError(f"--uplink: {text!r} found, LATENCY,BANDWIDTH such as 1us,400Gbit/s allowed")
+        raise ScenarioError(f"--uplink is {text!r}; give LATENCY,BANDWIDTH such as 1us,400Gbit/s")
     return units.parse_duration(latency, field="--uplink"), units.parse(rate, units.BANDWIDTH, field="--uplink")
 
 

@@ -44,7 +44,7 @@ def predict(
     kind = model_kind(model)
     if kind not in _PREDICTORS:
         hint = "; ask `apportion allocate advise`" if kind == "process_count" else ""
-        raise ScenarioError(f"{model}: kind: {kind!r} found, {', '.join(map(repr, _PREDICTORS))} allowed{hint}")
+        raise ScenarioError(f"{model}: kind is {kind!r}; give one of {', '.join(map(repr, _PREDICTORS))}{hint}")
     with files.understood(model, "apportion fit` or `apportion calibrate"):
         document, lines = _PREDICTORS[kind](model, at, level, next_run)
         if json_output:

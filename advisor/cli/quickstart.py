@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json
+from advisor.cli.options import Json, Seed
+from advisor.cli.outputs import WIDTH, show
 
 LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 3600.0
 
@@ -30,17 +31,15 @@ def quickstart(
     """
     from advisor.cli.progress import progress_bar
     from advisor.quickstart import quickstart as whole_loop
-    from advisor.report.text import render_text
-    from simulator import ScenarioError, files, this_machine, units
+    from advisor.report.quickstart import QuickstartResult, quickstart_text
+    from simulator import ScenarioError, documents, files, this_machine, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s allowed")
+        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s")
     files.make_folder(output)
     print(this_machine().summary(), file=sys.stderr)
     with progress_bar(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    if as_json:
-        print_json(document)
-    else:
-        print(render_text(document))
+    text = quickstart_text(documents.from_dict(QuickstartResult, document))
+    show(document, text, as_json=as_json, width=WIDTH)

@@ -118,7 +118,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion reproduce all --recorded -o out/papers
     """
     if paper not in (*PAPERS, "all"):
-        raise typer.BadParameter(f"paper: {paper!r} found, {', '.join(PAPERS)} or all allowed")
+        raise typer.BadParameter(f"paper is {paper!r}; give one of {', '.join(PAPERS)} or all")
     if live:
         allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
         return
@@ -155,8 +155,8 @@ def _all(asked: Asked, output: Path | None, *, json_output: bool) -> None:
     else:
         if output is None:
             texts = [
-                paper.text(entry["result"])
-                for paper, entry in zip(papers, document["papers"], strict=True)
+                importlib.import_module(PAPERS[entry["name"]]).text(entry["result"])
+                for entry in document["papers"]
                 if entry["result"]
             ]
             print("\n\n".join(texts) + "\n")
@@ -218,7 +218,7 @@ def _budget_s(text: str) -> float:
 
     seconds = units.parse_duration(text, field="--budget")
     if not LEAST_BUDGET_S <= seconds <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {text!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+        raise ScenarioError(f"--budget is {text!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
     return seconds
 
 
@@ -226,7 +226,7 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     """The study of the methods, message times, then parallel kernels by real processes; progress on standard error."""
     from advisor.cli.characterise import hardware_here
     from advisor.cli.progress import progress_lines
-    from advisor.reproduce import characterisation_live, characterisation_study, parallel_study
+    from advisor.reproduce import characterisation_study, parallel_study
     from simulator import files, this_machine, units
 
     files.make_folder(output)
@@ -241,8 +241,10 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
     print(f"{this_machine().summary()}; {about}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
-        tables, warnings = characterisation_live.measure(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    plan = parallel_study.Plan.of(parallel_study.KERNELS, link=characterisation_live.link_model(output, tables))
+        tables, warnings = characterisation_study.measure_messages(
+            output, budget_s=budget_s, seed=seed, on_progress=on_progress
+        )
+    plan = parallel_study.Plan.of(parallel_study.KERNELS, link=characterisation_study.link_model(output, tables))
     with progress_lines(parallel_s) as on_progress:
         parallel = parallel_study.study(plan, model, budget_s=parallel_s, seed=seed, on_progress=on_progress)
     return [tables, warnings, output, study, parallel]

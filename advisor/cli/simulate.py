@@ -2,29 +2,20 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from advisor.cli.options import LEVEL, Changes, Json, Level, ResourceModel, TableForm, load_changed, print_warnings
+from advisor.cli.options import LEVEL, Changes, Json, Level, ResourceModel, TableForm, load_changed
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 Form = Literal["csv", "parquet"]
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simulator import RunSet, Scenario
-
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
-MOST_ROWS = 12
-"""Processes up to which each one's time is printed; beyond, the configuration's extremes."""
-MOST_IDLE = 3
-"""Configurations that leave cores idle, told one by one."""
 
 
 def register(app: typer.Typer) -> None:
@@ -74,21 +65,21 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
-    with counting_bar("simulating") as told:
+    with counting_bar("simulating") as text:
         runs = run(
-            loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
+            loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=text
         )
-    document = simulation.simulation_document(loaded, runs, level=level)
+    found = simulation.simulation_of(loaded, runs, level=level)
 
     def write() -> None:
         if output is not None:
-            simulation.save_simulation(loaded, runs, output, document, table_form)
+            simulation.save_simulation(loaded, runs, output, found, table_form)
         if jobs is not None:
             files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
         if timeline is not None and shown is not None:
-            simulation.save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
+            simulation.save_timeline(loaded, runs, timeline, simulation=found, replication=replication, shown=shown)
 
-    finish(document, lambda: _print(loaded, runs, document), as_json=as_json, write=write, said=None)
+    finish(found, simulation.simulation_text(found), as_json=as_json, write=write, said=None)
 
 
 def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:
@@ -103,51 +94,8 @@ def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None
 
     for option, (path, endings) in named.items():
         if path is not None and not path.name.endswith(endings):
-            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
-            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
-
-
-def _print(loaded: "Scenario", runs: "RunSet", document: "Mapping[str, Any]") -> None:
-    from advisor import wording
-    from advisor.report.simulation import simulation_warnings
-    from simulator import units
-
-    show = units.show_duration
-    print(f"{'configuration':<16}{'mean':>28}{'median':>12}{wording.runs_text(document):>24}")
-    for one in document["configurations"]:
-        row = one["makespan_s"]
-        mean, runs_lie = wording.with_interval(row), wording.of_runs(row)
-        print(f"{one['name']:<16}{mean:>28}{show(row['median']):>12}{runs_lie:>24}")
-    if told := wording.interval_line(document):
-        print(told)
-    print(f"\n{'configuration':<16}{'process':>8}  {'PE':<12}{'computing':>11}{'waiting':>11}{'done, idle':>12}")
-    for configuration in loaded.configurations:
-        spent = runs.breakdown(configuration.name)
-        rows = sorted(range(len(spent)), key=lambda process: (spent[process]["idle_s"], process))
-        shown = range(len(rows)) if len(rows) <= MOST_ROWS else sorted({rows[0], rows[len(rows) // 2], rows[-1]})
-        for process in shown:
-            pe = loaded.platform.pes[configuration.placement[process]].name
-            times = [show(spent[process][name]) for name in ("busy_s", "waiting_s", "idle_s")]
-            print(f"{configuration.name:<16}{process:>8}  {pe:<12}{times[0]:>11}{times[1]:>11}{times[2]:>12}")
-        if len(rows) > MOST_ROWS:
-            print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
-    _print_idle(loaded)
-    count = runs.makespan_ticks.shape[1]
-    known = "; deterministic: nothing is drawn, every replication takes the same time" if runs.deterministic else ""
-    print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}{known}")
-    for change in loaded.changes:
-        print(f"set: {change.path}: {change.after} in place of {change.before}")
-    print_warnings(simulation_warnings(loaded, runs))
-
-
-def _print_idle(loaded: "Scenario") -> None:
-    from advisor.report.simulation import idle_of
-
-    idle = idle_of(loaded)
-    lines = [f"configuration {found.configuration}: {found.text}" for found in idle[:MOST_IDLE]]
-    if len(idle) > MOST_IDLE:
-        lines.append(f"{len(idle) - MOST_IDLE} more configurations leave cores idle; all with --json")
-    print("".join(f"\n{line}" for line in lines), end="\n" if lines else "")
+            allowed = f"give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}"
+            raise ScenarioError(f"--{option} is {path.name}; {allowed}")
 
 
 def say_compiling(kernel: str) -> None:

@@ -2,16 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import LEVEL, Json, Level, print_json, print_warnings
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.options import LEVEL, Json, Level
+from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
-    from advisor.verification.check import VerifyPlan
+    from advisor.verification.check import Verified, VerifyPlan
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def verify(
     ] = Path("out/verify"),
     as_json: Json = False,
 ) -> None:
-    """Really run the recommended configuration and the baselines, interleaved, beside the scenario's loads.
+    """Really run the recommended configuration and the baselines, interleaved, with the scenario's loads on.
 
     Matmul, stencil and farm run as we have them, anything else by --command; each process on a core of its PE.
     What was predicted and measured is kept, for `apportion history coverage` and for models made later.
@@ -51,10 +51,11 @@ def verify(
 
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
-    from advisor.report.html import render_html
+    from advisor.report.html import render_page
+    from advisor.report.verification import verification_page, verification_text
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
-    from simulator import files, require_linux, units
+    from simulator import documents, files, require_linux, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     words = None if command is None else parse_command(command)
@@ -66,62 +67,27 @@ def verify(
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     with files.alone(output):
-        document = _run(plan, kept)
-        with nothing_lost(document, lambda: _show(document, None, as_json=as_json)):
+        found = _run(plan, kept)
+        document, text = documents.to_dict(found), tuple(verification_text(found))
+        with nothing_lost(document, lambda: show(document, text, as_json=as_json)):
             files.set_aside(output, ("verification.json", "report.html"))
             files.write_json(output / "verification.json", document)
-            files.write_text(output / "report.html", render_html(document))
+            files.write_text(output / "report.html", render_page(verification_page(found)))
         files.remove(kept)
-    _show(document, output, as_json=as_json)
-    if not document["within_2_percent"]:
+    show(document, text, as_json=as_json)
+    if not as_json:
+        print(f"written to {output / 'verification.json'}, report to send on: {output / 'report.html'}")
+    if not found.within_2_percent:
         raise typer.Exit(1)
 
 
-def _run(plan: "VerifyPlan", kept: Path) -> dict[str, Any]:
+def _run(plan: "VerifyPlan", kept: Path) -> "Verified":
     from advisor.cli.progress import progress_lines
     from advisor.verification.check import verify as check
     from simulator import Interrupted
 
     try:
-        with progress_lines(plan.budget_s) as told:
-            return check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
+        with progress_lines(plan.budget_s) as said:
+            return check(plan, kept=kept, on_progress=lambda _, share: said("verify", share))
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error
-
-
-def _show(document: dict[str, Any], folder: Path | None, *, as_json: bool) -> None:
-    if as_json:
-        print_json(document)
-        return
-    _tell(document)
-    if folder is not None:
-        print(f"written to {folder / 'verification.json'}, report to send on: {folder / 'report.html'}")
-
-
-def _tell(document: dict[str, Any]) -> None:
-    from advisor import wording
-
-    widest = max(len(entry["name"]) for entry in document["configurations"]) + 4
-    said = f"{'configuration':<{widest}}{'processes':>10}{'predicted':>11}{'interval':>20}{'measured':>10}{'error':>9}"
-    print(f"{said}  held")
-    for entry in document["configurations"]:
-        found = entry["predicted_interval_s"]
-        middle = "-" if found is None else f"{found[0]:.4g} to {found[1]:.4g}"
-        mark = " *" if entry["name"] == document["recommended"] else ""
-        holds = {None: "-", True: "yes", False: "no"}[entry["interval_holds"]]
-        counts = wording.processes(entry["processes"])
-        print(
-            f"{entry['name'] + mark:<{widest}}{counts:>10}{entry['predicted_s']:>11.4g}{middle:>20}"
-            f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
-        )
-    for line in wording.held_lines(document["intervals"], document["level"]):
-        print(line)
-    best, regret = document["best_measured"], document["regret"]
-    print(f"* recommended: {regret:.1%} slower than the best one measured ({best}); medians in s; processes by PE")
-    for entry in document["configurations"]:
-        if entry["also"]:
-            print(f"{entry['name']} is also {', '.join(entry['also'])}")
-    held = document["pairs_in_order"]
-    order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
-    print(f"predicted order held: {order}; {document['repetitions']} repetitions each")
-    print_warnings(document["warnings"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import LEVEL, Json, Level, TableForm, print_json
-from advisor.cli.outputs import check_room, nothing_lost
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
 
@@ -24,7 +24,7 @@ REPORT = "report.html"
 PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
 """About what results write in all, for each point, and for each of its replications."""
 MOST_ERRORS = 20
-"""Points that failed, told one by one."""
+"""Points that failed, named one by one."""
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
 
 
@@ -75,15 +75,15 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         _again(plan, only, output, as_json=as_json)
         return
     check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
-    with counting_lines("points", hint=_hint(dask, slurm)) as told:
+    with counting_lines("points", hint=_hint(dask, slurm)) as said:
         swept = sweep(
             plan,
             _where(plan, workers, dask, slurm),
             folder=output,
             resume=resume,
             form=table_form,
-            progress=told,
-            waiting=lambda: told(-1, 0),
+            progress=said,
+            waiting=lambda: said(-1, 0),
         )
     _tell(swept, output, as_json=as_json)
 
@@ -105,25 +105,19 @@ def _hint(dask: str | None, slurm: str | None) -> str:
 
 def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
-    from advisor.report.html import render_html
-    from advisor.report.whatif_text import render_whatif
-    from advisor.whatif import whatif_document
+    from advisor.report.html import render_page
+    from advisor.report.whatif import whatif_page, whatif_text
+    from advisor.whatif import findings_of
     from simulator import files
 
-    document = whatif_document(swept)
+    found = findings_of(swept)
 
-    def tell(where: Path | None) -> None:
-        if as_json:
-            print_json(document)
-            return
-        print(render_whatif(document))
-        if where is not None:
-            print(f"results in {where}; {REPORT} there shows them, with sliders between the points")
-
-    with nothing_lost(document, lambda: tell(None)):
+    def write() -> None:
         if output is not None:
-            files.write_text(output / REPORT, render_html(document))
-    tell(output)
+            files.write_text(output / REPORT, render_page(whatif_page(found)))
+
+    said = f"results in {output}; {REPORT} there shows them, with sliders between the points"
+    finish(found, whatif_text(found), as_json=as_json, write=write if output is not None else None, said=said)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]
     for point in lost[:MOST_ERRORS]:
         named = ", ".join(point.changes) or "the base"
@@ -138,7 +132,7 @@ def _check_clusters(*clusters: int | str | None) -> None:
     from simulator import ScenarioError
 
     if sum(cluster is not None for cluster in clusters) > 1:
-        raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
+        raise ScenarioError("--workers, --dask and --slurm exclude each other; give one of them")
 
 
 def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
@@ -146,7 +140,7 @@ def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     from simulator import ScenarioError, whatif
 
     if not vary:
-        raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
+        raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,...")
     varied = [whatif.read_varied(text) for text in vary]
     return plan_whatif(path, varied, **asked)
 

@@ -1,7 +1,7 @@
 """Which one change pays most for a stream of jobs: another policy, other estimates, more PEs; and how sure that is.
 
-Each candidate differs from the base in one thing and runs the same draws. What perfect estimates would give is told
-beside them as a bound: nobody can buy it.
+Each candidate differs from the base in one thing and runs the same draws. What perfect estimates would give is
+stated with them as a bound: nobody can buy it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -85,9 +85,9 @@ class JobAdvice:
             return f"no advice: {self.refused}"
         if self.best is None:
             return f"no change surely lowers the {self.metric.said} of {self._name(None)}"
-        told = f"{self._name(self.best)} pays most: it lowers the {self.metric.said} by {self._gain(self.best)}"
+        said = f"{self._name(self.best)} pays most: it lowers the {self.metric.said} by {self._gain(self.best)}"
         ties = f"; it cannot be told apart from {self._names(self.ties)}" if self.ties else ""
-        return told + ties + self._priced()
+        return said + ties + self._priced()
 
     def _priced(self) -> str:
         if self.best_per_price is None:
@@ -269,8 +269,8 @@ def _first(
     if not sure.any():
         return None, ()
     best = int(np.argmax(np.where(sure, worth, -np.inf)))
-    told = ~np.array([why is not None for why in found.overloaded[1:]])
-    others = np.flatnonzero(free & told & (np.arange(worth.size) != best))
+    said = ~np.array([why is not None for why in found.overloaded[1:]])
+    others = np.flatnonzero(free & said & (np.arange(worth.size) != best))
     centres = found.centres()[:, 0]
 
     def scaled(values: Floats) -> Floats:

@@ -187,8 +187,8 @@ class Compared:
 
     def centres(self) -> Floats:
         """What is stated of each alternative; (alternative, metric)."""
-        told = self.own if self.of_one_log else None
-        return self.values.mean(axis=0) if told is None else _own_values(told, self.metrics)
+        said = self.own if self.of_one_log else None
+        return self.values.mean(axis=0) if said is None else _own_values(said, self.metrics)
 
     def document(self) -> dict[str, Any]:
         """Plain data: alternatives, and each pair's differences with intervals and verdict."""

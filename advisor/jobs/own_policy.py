@@ -41,8 +41,8 @@ def own_policy(named: str, *, processors: str = "counted", same_second: str = "i
     try:
         spec.loader.exec_module(module)
     except FAULTS as error:
-        told = f"{type(error).__name__}: {error}".removesuffix(": ")
-        raise ScenarioError(f"--policy: {path} fails with {told}; mend it") from error
+        said = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise ScenarioError(f"--policy: {path} fails with {said}; mend it") from error
     decide = getattr(module, wanted, None)
     if not callable(decide):
         raise ScenarioError(f"--policy: {path} has no function {wanted}; define {wanted}(seen)")

@@ -94,14 +94,14 @@ def differences(
     if own is None:
         centre, error, freedom = draws.mean(axis=1), _spread(draws) / np.sqrt(max(1, count)), count - 1.0
         skewed = SHOWN_BY_STREAMS * _few(count) * _skewness(draws) / np.sqrt(max(1, count))
-        told = (np.count_nonzero(draws, axis=1) >= FEWEST_STREAMS) & (count >= FEWEST_STREAMS)
+        said = (np.count_nonzero(draws, axis=1) >= FEWEST_STREAMS) & (count >= FEWEST_STREAMS)
     else:
         parts = min(units, 1e9)
         centre, error, freedom = own, _spread(draws) * np.sqrt(parts / max(parts - 1, 1e-9)), min(parts, count) - 1.0
         skewed = SHOWN_BY_DRAWS * _few(parts) * _skewness(draws)
-        told = (np.count_nonzero(draws, axis=1) >= FEWEST_DRAWS) & (parts >= FEWEST_UNITS)
+        said = (np.count_nonzero(draws, axis=1) >= FEWEST_DRAWS) & (parts >= FEWEST_UNITS)
     alike = np.all(draws == 0, axis=1) & (centre == 0) & (count > 0)
-    shape = _Shape(centre, np.where(told, error, np.nan), skewed, max(freedom, 1.0))
+    shape = _Shape(centre, np.where(said, error, np.nan), skewed, max(freedom, 1.0))
     alone, together = shape.ends(level), shape.ends(1 - (1 - level) / max(1, comparisons or centre.size))
     p = np.where(alike, 1.0, shape.chance())
     return Differences(centre, *alone, *together, p, holm(p), alike)

@@ -1,6 +1,7 @@
 """The loop in small, on this machine: measure, model, simulate, advise, verify, report."""
 
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,12 @@ import numpy as np
 
 from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, recommend
-from advisor.quickstart.beside import measure_domains, without_neighbours
 from advisor.quickstart.document import result_document
 from advisor.quickstart.piece import corrected, run_pieces
-from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
+from advisor.quickstart.plan import KERNEL, SHORT_BUDGET_S, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
-from advisor.report.html import render_html
+from advisor.report.html import render_page
+from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.verification import Loads, ProgramRuns, Verification, even_starts, places_on, run_interleaved
 from simulator import (
     PE,
@@ -27,7 +28,10 @@ from simulator import (
     Node,
     Platform,
     Scenario,
+    ScenarioError,
+    SpeedBand,
     SpeedSurface,
+    documents,
     dump_scenario,
     files,
     matmul,
@@ -39,10 +43,12 @@ from simulator import (
 from simulator.calibration import (
     Competitor,
     Measurement,
+    NeighboursModel,
     Ranks,
     keep_calibration,
     learnt_drift,
     measure_link,
+    measure_neighbours,
     measure_speeds,
     measured_bands,
     widening,
@@ -50,7 +56,9 @@ from simulator.calibration import (
 
 REPLICATIONS = 200
 MEASURE, SPEEDS, LINK = 0.42, 0.29, 0.05
-"""Shares of the budget, beside that of the real runs: all measuring but of messages, of it speeds, and messages."""
+"""Shares of the budget, apart from real runs: all measuring but of messages, of it speeds, and messages."""
+NEIGHBOURS, LEAST_NEIGHBOURS_S = 0.1, 6.0
+"""Share of the budget for what PEs lose to each other, and the seconds that it takes at least."""
 TRACE = "on-off-1-2.csv"
 OWN_FILES = ("measurements.json", "scenario.yaml", "load.csv", "result.json", "report.html")
 
@@ -121,7 +129,9 @@ def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, 
     state.on_progress("report", 0.97)
     document = result_document(state, scenario, recommendation)
     files.write_json(state.folder / "result.json", document)
-    files.write_text(Path(document["report"]), render_html(document))
+    files.write_text(
+        Path(document["report"]), render_page(quickstart_page(documents.from_dict(QuickstartResult, document)))
+    )
     return document
 
 
@@ -193,8 +203,8 @@ def _subject(kernel: str, n: int) -> dict[str, Any]:
 def _keep_speeds(state: Quickstart, n: int) -> None:
     """Keep the speeds of the first PE, so that later calibrations learn from them how far this machine drifts."""
     for kernel in (KERNEL, "matmul"):
-        own = [m for m in state.measured if m.point.kernel == kernel and m.pe == state.names[0]]
-        speeds = {m.point.size: m.cut().mid for m in sorted(own, key=lambda m: m.point.size)}
+        own = [m for m in state.measured if m.kernel == kernel and m.pe == state.names[0]]
+        speeds = {m.size: m.cut().mid for m in sorted(own, key=lambda m: m.size)}
         if speeds:
             keep_calibration(_subject(kernel, n), list(speeds), list(speeds.values()))
 
@@ -210,7 +220,7 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
         found[key] = without_neighbours(band, state.neighbours, key[1], len(state.cpus))
     for name in state.names:
         found[name, KERNEL] = SpeedSurface((float(n),), (found[name, KERNEL],)).at(n)
-    kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
+    kernels = dict.fromkeys(measurement.kernel for measurement in state.measured)
     node = state.machine.host or "this machine"
     pes = tuple(
         PE(
@@ -259,3 +269,36 @@ def _verify(
         budget_s=max(left_s, VERIFY * state.budget_s / 2),
         on_progress=keep,
     )
+
+
+# What the PEs of this machine lose to each other
+
+
+def measure_domains(cpus: Sequence[int], *, budget_s: float, seed: int) -> tuple[NeighboursModel | None, str]:
+    """What dgemm and streams lose to each other; or None, and why it is not known.
+
+    Parameters
+    ----------
+    cpus
+        Of the PEs.
+    budget_s
+        Of the whole quickstart, in seconds.
+    """
+    if len(cpus) < 2:
+        return None, "one PE has no neighbour"
+    if budget_s < SHORT_BUDGET_S:
+        return None, f"a budget of {SHORT_BUDGET_S:g} s or more measures neighbours"
+    try:
+        return measure_neighbours(
+            cpus, max(LEAST_NEIGHBOURS_S, NEIGHBOURS * budget_s), kernels=(KERNEL,), seed=seed
+        ), ""
+    except ScenarioError as fault:  # too little time on a slow machine: the rest of the loop needs none of it
+        return None, str(fault)
+
+
+def without_neighbours(band: SpeedBand, model: NeighboursModel | None, kernel: str, pes: int) -> SpeedBand:
+    """The band of a PE alone, from one that was measured with a kernel at work on so many PEs at once."""
+    if model is None or not model.sharing or kernel not in model.kernels:
+        return band
+    kept = np.array([model.together_share(kernel, float(size), pes) for size in band.sizes])
+    return replace(band, low=band.low / kept, mid=band.mid / kept, high=band.high / kept)

@@ -9,8 +9,8 @@ from advisor.advise.recommendation import Recommendation, mean_shares
 from advisor.quickstart.plan import KERNEL
 from advisor.quickstart.state import Quickstart, kernels_document
 from advisor.report.timelines import median_replication, timelines
-from advisor.verification import Verification, bias_of, residuals
-from simulator import Scenario, files, matmul, provenance, run
+from advisor.verification import Bias, Verification, bias_of, residuals
+from simulator import Scenario, documents, files, matmul, provenance, run
 
 MEND = "stop other programs or raise --budget"
 DOUBTFUL = 0.1
@@ -19,7 +19,7 @@ DOUBTFUL = 0.1
 
 def may_be_off(state: Quickstart, n: int) -> float:
     """By which share the application's speeds may be too low, since other programs ran while they were measured."""
-    own = [m for m in state.measured if m.point.kernel == KERNEL and m.point.n == n]
+    own = [m for m in state.measured if m.kernel == KERNEL and m.n == n]
     return max((m.may_be_off for m in own), default=0.0)
 
 
@@ -29,7 +29,7 @@ def _disturbed(state: Quickstart) -> list[str]:
     for name in state.names:
         taken = [m for m in state.measured if m.pe == name and m.may_be_off > 0]
         if taken:
-            share = float(np.median([1 - m.cpu_s.sum() / m.wall_s.sum() for m in taken]))
+            share = float(np.median([m.waited for m in taken]))
             off = max(m.may_be_off for m in taken)
             doubt = "doubtful: " if off > DOUBTFUL else ""
             found.append(
@@ -55,12 +55,12 @@ def _warnings(state: Quickstart, share: float, predicted_share: float, *, n: int
     if len(state.cpus) == 1:
         found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
     found += [*_disturbed(state), *_corrected(state)]
-    unstable = [m for m in state.measured if m.point.kernel == KERNEL and m.point.n == n and not m.stable]
+    unstable = [m for m in state.measured if m.kernel == KERNEL and m.n == n and not m.stable]
     for name in dict.fromkeys(m.pe for m in unstable):
         own = [m for m in unstable if m.pe == name]
         worst = max(m.half_interval for m in own)
         known = f"to {100 * worst:.1f} % or better, not 3 %" if np.isfinite(worst) else "from fewer than 6 runs only"
-        rows = ", ".join(str(m.point.rows) for m in own)
+        rows = ", ".join(str(m.rows) for m in own)
         found.append(f"{KERNEL} on {name}: on {rows} rows of {n} the median is known {known}; {MEND}")
     if abs(share / predicted_share - 1) > 0.15:
         found.append(f"the load left {share:.0%} of {state.names[-1]}, not the {predicted_share:.0%} that was assumed")
@@ -86,7 +86,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "command": "quickstart",
         "seed": state.seed,
         "budget_s": state.budget_s,
-        "warnings": [*([f"bias: {bias['text']}"] if bias else []), *_warnings(state, share, predicted_share, n=n)],
+        "warnings": [*([f"bias: {bias.text}"] if bias else []), *_warnings(state, share, predicted_share, n=n)],
         "machine": state.machine.to_dict(),
         "kernels": kernels_document(state.measured),
         "calibration": _calibration(state, n),
@@ -106,14 +106,16 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "baselines": recommendation.to_dict(),
         "recommended": best.name,
         "timeline": logged.timeline(best.name),
-        "timelines": timelines(
-            scenario.with_configurations(recommendation.candidates),
-            recommendation.runs,
-            list(dict.fromkeys((best.name, "equal"))),
-            replication=median_replication(recommendation.runs, best.name),
+        "timelines": documents.to_dict(
+            timelines(
+                scenario.with_configurations(recommendation.candidates),
+                recommendation.runs,
+                list(dict.fromkeys((best.name, "equal"))),
+                replication=median_replication(recommendation.runs, best.name),
+            )
         ),
         "verification": verified,
-        "bias": bias,
+        "bias": documents.to_dict(bias),
         "available_share": share,
         "measured_gain": medians["equal"] / medians[best.name],
         "largest_gain": (pes - 1 + share) / (pes * share),
@@ -157,7 +159,7 @@ def _neighbours(state: Quickstart, n: int) -> dict[str, Any]:
 
 def _all_verified(
     verification: Verification, scenario: Scenario, recommendation: Recommendation
-) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+) -> tuple[list[dict[str, Any]], Bias | None]:
     """Every configuration that really ran, in the order in which they took turns, and the bias of all."""
     entries = [_verified(name, times, recommendation) for name, times in verification.measured_s.items()]
     named = {configuration.name: configuration for configuration in recommendation.candidates}
@@ -165,8 +167,8 @@ def _all_verified(
     found = residuals(ran, recommendation.runs, verification)
     for entry in entries:
         one = found.get(entry["name"])
-        entry["residual"] = None if one is None else one.to_dict()
-    return entries, bias_of(entries, found)
+        entry["residual"] = documents.to_dict(one)
+    return entries, bias_of([entry["error_percent"] for entry in entries], found)
 
 
 def _verified(name: str, times: np.ndarray[Any, Any], recommendation: Recommendation) -> dict[str, Any]:

@@ -18,7 +18,7 @@ LEAST_CORRECTION = 0.03
 
 @dataclass(frozen=True)
 class Piece:
-    """What one PE really attained in runs of the application, unloaded, beside what its band says."""
+    """What one PE really attained in runs of the application, unloaded, and what its band says."""
 
     pe: str
     rows: int

@@ -35,7 +35,7 @@ def application_order(machine: Machine, pes: int, *, budget_s: float, speed: flo
     speed
         A first idea of the kernel's, in operations per second.
     trace
-        Load beside the last PE.
+        Load on the last PE.
     """
     share = float(np.mean(availability(trace.values, "fair")))
     overhead_s = 0.4  # of one pair of runs: distributing, checking, switching the load

@@ -41,7 +41,7 @@ class Quickstart:
 
     @property
     def cpus(self) -> list[int]:
-        """The processors that serve as PEs; background load runs beside the last."""
+        """The processors that serve as PEs; background load runs on the last."""
         return [core.cpu for core in self.machine.cores[: min(MOST_PES, self.machine.pe_count)]]
 
     @property
@@ -87,12 +87,12 @@ class Stage:
 
 def kernels_document(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     """One entry per kernel and PE, with every point and all its samples."""
-    keys = dict.fromkeys((m.point.kernel, m.pe) for m in measured)
+    keys = dict.fromkeys((m.kernel, m.pe) for m in measured)
     return [
         {
             "name": kernel,
             "pe": pe,
-            "points": [m.to_dict() for m in measured if (m.point.kernel, m.pe) == (kernel, pe)],
+            "points": [m.to_dict() for m in measured if (m.kernel, m.pe) == (kernel, pe)],
         }
         for kernel, pe in keys
     ]

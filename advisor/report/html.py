@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from advisor import wording
-from advisor.report.page import Beside, Block, Folded, Page, Widget
-from advisor.report.pages import page_of
-from advisor.wording import Document
+from simulator import blocks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -19,19 +17,8 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 """What could end a script element, as JSON may also write it."""
 
 
-def render_html(document: Document) -> str:
-    """Write the report of a run as one self-contained page.
-
-    Parameters
-    ----------
-    document
-        What a command prints with `--json`; parts may be empty or None. Its `command` says which page it is.
-    """
-    return render_page(page_of(document))
-
-
-def render_page(page: Page) -> str:
-    """Write any page as one self-contained file."""
+def render_page(page: blocks.Page) -> str:
+    """Write a page as one self-contained file."""
     environment = _environment()
     names = list(dict.fromkeys(widget.name for section in page.sections for widget in _widgets(section.blocks)))
     known = set(environment.list_templates())
@@ -44,31 +31,34 @@ def render_page(page: Page) -> str:
     return environment.get_template("page.html").render(page=page, scripts=scripts, hashes=hashes, styles=styles)
 
 
-def _widgets(blocks: Iterable[Block]) -> Iterator[Widget]:
-    for block in blocks:
-        if isinstance(block, Widget):
+def _widgets(shown: Iterable[blocks.Block]) -> Iterator[blocks.Widget]:
+    for block in shown:
+        if isinstance(block, blocks.Widget):
             yield block
             yield from _widgets(block.fallback)
-        elif isinstance(block, Folded):
+        elif isinstance(block, blocks.Folded):
             yield from _widgets(block.blocks)
-        elif isinstance(block, Beside):
+        elif isinstance(block, blocks.SideBySide):
             yield from _widgets((block.left, *block.right))
 
 
 @functools.cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import escape
 
     environment = Environment(
         loader=PackageLoader("advisor.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["typeset"] = _typeset
     environment.filters["kind"] = lambda block: type(block).__name__
     environment.filters["as_json"] = _as_json
+    environment.filters["as_it_is"] = escape
     environment.filters["drawn"] = _drawn
     return environment
 
@@ -82,6 +72,11 @@ def _text(name: str) -> Any:
     if environment.loader is None:
         raise ValueError("no templates")
     return Markup(environment.loader.get_source(environment, name)[0])  # noqa: S704
+
+
+def _printable(value: Any) -> Any:
+    """Texts without what does not print; markup and numbers as they are."""
+    return blocks.plain(value) if type(value) is str else value
 
 
 def _typeset(text: str) -> str:

@@ -1,32 +1,73 @@
-"""What a page shows beyond the document that a command prints: the platform's models, timelines, comparisons."""
+"""What a page shows beyond what `--json` prints: the platform's models, timelines, the scenario's text."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from advisor.advise.ranking import gain
+from advisor import wording
 from advisor.advise.simulated import kinds_of
-from advisor.report.timelines import median_replication, timelines
-from simulator import PE, RunSet, Scenario, dump_scenario, intervals, ties
+from advisor.report.timelines import Timeline, TooLong, median_replication, timelines
+from simulator import PE, Load, RunSet, Scenario, SpeedBand, blocks, documents, dump_scenario, plots, units
 
 MOST_TIMELINES = 4
 MOST_SCENARIO = 60_000
 """Characters of the scenario that are shown."""
+MOST_LOADS = 3
+"""Loads that are drawn; the table has all."""
+MOST_LINKS, MOST_NAMED = 6, 3
+"""Kinds of links, and links of a kind that are named."""
+NO_PLATFORM = blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
 _LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
 """Of plain values, traces for instance."""
 PROBES = (8, 2**20)
-"""Bytes of messages whose time is told."""
+"""Bytes of messages whose time is shown."""
+RULES = {
+    "fair": "fair: all runnable processes of the PE get equal shares",
+    "idle": "idle: we get what the competitors leave",
+    "given": "given: the trace states our share",
+}
+CONTENTION = {
+    "none": "none: messages do not slow each other down",
+    "fifo": "fifo: one message after the other on a link",
+    "fair": "fair: messages share a link's bandwidth",
+}
 
 
-def illustrated(document: Mapping[str, Any], scenario: Scenario, runs: RunSet, names: Sequence[str]) -> dict[str, Any]:
-    """The document with the fields `platform`, `timelines` and `scenario_text`, for `report.render_html`.
+@dataclass(frozen=True)
+class Speed:
+    """A speed band at one size, in units per second."""
+
+    low: float | None
+    mid: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A load over time, in seconds."""
+
+    times_s: list[float]
+    values: list[float]
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """What a page shows of a scenario that was simulated."""
+
+    timelines: tuple[Timeline | TooLong, ...]
+    scenario_text: str
+    platform: blocks.Section | None
+
+
+def illustration(scenario: Scenario, runs: RunSet, names: Sequence[str]) -> Illustration:
+    """Platform, timelines and text of a scenario.
 
     Parameters
     ----------
-    document
-        What a command prints with `--json`.
     scenario
         With the configurations.
     runs
@@ -38,12 +79,11 @@ def illustrated(document: Mapping[str, Any], scenario: Scenario, runs: RunSet, n
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
     replication = median_replication(runs, shown[0])
     text = _LONG_LIST.sub(_shortened, dump_scenario(scenario))
-    return {
-        **document,
-        "platform": platform_facts(scenario),
-        "timelines": timelines(scenario, runs, shown, replication=replication),
-        "scenario_text": text if len(text) <= MOST_SCENARIO else "",
-    }
+    return Illustration(
+        timelines(scenario, runs, shown, replication=replication),
+        text if len(text) <= MOST_SCENARIO else "",
+        platform_section(scenario),
+    )
 
 
 def _shortened(found: re.Match[str]) -> str:
@@ -52,78 +92,90 @@ def _shortened(found: re.Match[str]) -> str:
     return f"[{', '.join(values[:4])}, ... {len(values) - 5} more ..., {values[-1]}]"
 
 
-def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> dict[str, Any]:
-    """The configurations of a scenario against the one with the least mean, as the strategies of an advice."""
-    known: dict[str, Any] = {"truths": runs.truths, "level": level, "deterministic": runs.deterministic}
-    fastest = runs.configurations[ties.first_least(runs.makespan_s.mean(axis=1))]
-    entries = []
-    for configuration, predicted in zip(scenario.configurations, runs.summary(level=level), strict=True):
-        against = gain(runs.of(configuration.name), runs.of(fastest), **known)
-        entries.append(
-            {
-                "name": configuration.name,
-                "partition": list(configuration.partition),
-                "placement": list(configuration.placement),
-                "predicted_makespan_s": predicted,
-                "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
-                "probability_recommended_faster": against.probability,
-            }
+# The platform
+
+
+def platform_section(scenario: Scenario) -> blocks.Section:
+    """What the simulated PEs, loads and links are like."""
+    return blocks.Section("platform", "Platform: speeds, loads, network", tuple(_platform(scenario)))
+
+
+def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
+    pes, kernel, kinds = scenario.platform.pes, scenario.application.kernel, kinds_of(scenario)
+    first = [pes[kind.pes[0]] for kind in kinds]
+    curves = [
+        {"name": kernel, "pe": kind.name, "points": _points(pe.speed_of(kernel))}
+        for kind, pe in zip(kinds, first, strict=True)
+        if pe.speed_of(kernel).sizes.size > 1
+    ]
+    rows = [
+        [kind.name, str(kind.count), str(pe.cores), _speed_text(pe.speed_of(kernel)), _load_text(pe)]
+        for kind, pe in zip(kinds, first, strict=True)
+    ]
+    caption = f"Kinds of PEs; speed of {kernel}" if kernel else "Kinds of PEs"
+    said = blocks.table(caption, ["like", "PEs", "cores", "speed of a core", "load (rule)"], rows)
+    facts = said, _network_facts(scenario.platform.network)
+    if curves and (drawn := plots.speed_bands_svg(curves, unit="units/s")):
+        caption = (
+            "Speed bands that were assumed, over problem size. Each replication draws where in its band a PE runs."
         )
-    return {"baselines": entries, "recommended": fastest}
+        yield blocks.SideBySide(blocks.Figure(drawn, caption), facts)
+    else:
+        yield from facts
+    for place, pe in enumerate([pe for pe in first if pe.load is not None][:MOST_LOADS]):
+        yield from _load_blocks(pe, f"load-{place}")
 
 
-def platform_facts(scenario: Scenario) -> dict[str, Any]:
-    """Kinds of PEs with their speeds and loads, and the network, as plain data."""
-    pes, network = scenario.platform.pes, scenario.platform.network
-    kinds = [
-        {"name": kind.name, "count": kind.count, **_pe_facts(pes[kind.pes[0]], scenario.application.kernel)}
-        for kind in kinds_of(scenario)
-    ]
-    return {"kernel": scenario.application.kernel, "pes": len(pes), "kinds": kinds, "network": _network(network)}
+def _points(band: SpeedBand) -> list[dict[str, Any]]:
+    """What the figure takes."""
+    knots = zip(*(curve.tolist() for curve in (band.sizes, band.low, band.mid, band.high)), strict=True)
+    return [{"size_elements": size, "speed": {"low": low, "mid": mid, "high": high}} for size, low, mid, high in knots]
 
 
-def _pe_facts(pe: PE, kernel: str) -> dict[str, Any]:
-    band = pe.speed_of(kernel)
-    facts: dict[str, Any] = {
-        "node": pe.node,
-        "cores": pe.cores,
-        "points": [
-            {"size_elements": float(size), "speed": {"low": float(low), "mid": float(mid), "high": float(high)}}
-            for size, low, mid, high in zip(band.sizes, band.low, band.mid, band.high, strict=True)
-        ],
-    }
-    if pe.load is not None:
-        trace = pe.load.trace
-        facts["load"] = {
-            "pe": pe.name,
-            "rule": pe.load.rule,
-            "mean": float(np.average(trace.values, weights=trace.durations_s)),
-            "trace": {
-                "times_s": trace.times_s.tolist(),
-                "values": trace.values.tolist(),
-                "end_s": float(trace.end_s),
-            },
-        }
-    return facts
+def _speed_text(band: SpeedBand) -> str:
+    """The extremes of the middle of its band."""
+    low, high = (units.show_rate(float(speed), "units/s") for speed in (band.mid.min(), band.mid.max()))
+    return low if low == high else f"{low} to {high}"
 
 
-def _network(network: Any) -> dict[str, Any]:
-    facts = {"contention": network.contention, "eager_bytes": network.eager_bytes}
+def _mean_load(load: Load) -> str:
+    return wording.digits(float(np.average(load.trace.values, weights=load.trace.durations_s)))
+
+
+def _load_text(pe: PE) -> str:
+    return "none" if pe.load is None else f"{_mean_load(pe.load)} ({pe.load.rule})"
+
+
+def _load_blocks(pe: PE, name: str) -> Iterator[blocks.Block]:
+    """The load of a PE as a figure, with its facts."""
+    load = pe.load
+    if load is None:
+        return
+    trace = Trace(load.trace.times_s.tolist(), load.trace.values.tolist(), float(load.trace.end_s))
+    drawn = plots.load_svg({"pe": pe.name, "rule": load.rule, "trace": documents.to_dict(trace)}, name=name)
+    if drawn:
+        said = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."
+        what = "Mean share left to us" if load.rule == "given" else "Mean competing processes"
+        facts = blocks.pairs({"On": pe.name, "Rule": RULES.get(load.rule, load.rule), what: _mean_load(load)})
+        yield blocks.SideBySide(blocks.Figure(drawn, said), (facts,))
+
+
+def _network_facts(network: Any) -> blocks.Pairs:
+    eager, alike = network.eager_bytes, dict[tuple[float, float, bool], list[str]]()
+    found = {"Network": "one model for all pairs of nodes"}
     if network.topology is None:
-        sizes = np.array(PROBES, dtype=np.float64)
-        times = {"sizes_bytes": list(PROBES), "times_s": [float(time) for time in network.model.time_s(sizes)]}
-        return {**facts, "topology": "one model for all pairs of nodes", "times": times, "links": []}
-    alike: dict[tuple[float, float, bool], list[str]] = {}
-    for link in network.links:
-        alike.setdefault((link.latency_s, link.bandwidth_bytes_per_s, link.shared), []).append(link.name)
-    links = [
-        {
-            "names": names[:3],
-            "count": len(names),
-            "latency_s": latency,
-            "bandwidth_bytes_per_s": speed,
-            "shared": shared,
-        }
-        for (latency, speed, shared), names in alike.items()
-    ]
-    return {**facts, "topology": type(network.topology).__name__.lower(), "links": links}
+        times = network.model.time_s(np.array(PROBES, dtype=np.float64)).tolist()
+        knots = zip(times, PROBES, strict=True)
+        found["Messages"] = ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for time, size in knots)
+    else:
+        found["Network"] = type(network.topology).__name__.lower()
+        for link in network.links:
+            alike.setdefault((link.latency_s, link.bandwidth_bytes_per_s, link.shared), []).append(link.name)
+    found["Contention"] = CONTENTION.get(network.contention, network.contention)
+    found["Sent without waiting"] = f"up to {wording.size_text(eager)}" if eager else ""
+    for place, ((latency_s, bandwidth, shared), names) in enumerate(list(alike.items())[:MOST_LINKS]):
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        said = f"{', '.join(names[:MOST_NAMED])}{more}: {wording.duration(latency_s)}, "
+        said += units.show_rate(8 * bandwidth, "bit/s") + (", both directions together" if shared else "")
+        found["Links" if place == 0 else f"Links ({place + 1})"] = said
+    return blocks.pairs(found)

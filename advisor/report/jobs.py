@@ -1,17 +1,287 @@
-"""What runs, comparisons and advice on job streams leave: the document of a run, and folders with tables and a page."""
+"""A stream of jobs under one policy: its document, the page and text of that, and the folders that `-o` names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from simulator import JobRuns, files, job_metrics, job_table_lines, plots, provenance, stream_lines, write_job_timeline
-
-if TYPE_CHECKING:
-    from advisor.jobs.advise import JobAdvice
-    from advisor.jobs.compare import Compared
+from advisor import wording
+from advisor.report.html import render_page
+from advisor.report.origin import head, provenance_section
+from advisor.results import Provenance
+from simulator import (
+    JobRuns,
+    blocks,
+    documents,
+    files,
+    job_metrics,
+    job_table_lines,
+    plots,
+    provenance,
+    stream_lines,
+    write_job_timeline,
+)
 
 ROW_BYTES, PAGE_BYTES = 100, 2**21
 """About what a row of the table takes, and everything else."""
+NOTHING_RUN = blocks.Text("This document has no averages: nothing was simulated.", quiet=True)
+DIGITS, PAGE_DIGITS = 12, 6
+"""Of averages on a terminal and on a page; the JSON document has all."""
+TAILS = ("p95", "p99", "max")
+MEASURES = {
+    "wait": ("wait_s", tuple(f"wait_{tail}_s" for tail in TAILS)),
+    "turnaround": ("turnaround_s", ()),
+    "slowdown": ("slowdown", ()),
+    "bounded slowdown (10 s)": ("bounded_slowdown", tuple(f"bounded_slowdown_{tail}" for tail in TAILS)),
+    "bounded slowdown per processor": ("per_processor_slowdown", ()),
+    "area-weighted slowdown": ("area_weighted_slowdown", ()),
+}
+"""Name -> the average, and its tails."""
+
+
+@dataclass(frozen=True)
+class StreamFacts:
+    """The stream that ran."""
+
+    name: str
+    jobs: int | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PolicyFacts:
+    """Who starts when."""
+
+    name: str
+    variant: str
+
+
+@dataclass(frozen=True)
+class EstimateFacts:
+    """What was planned with."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class SettingFacts:
+    """What the jobs ran on."""
+
+    platform: str
+    times: str
+    draw: int | None
+
+
+@dataclass(frozen=True)
+class RanJobs:
+    """What `apportion jobs run` answers."""
+
+    command: str
+    stream: StreamFacts
+    policy: PolicyFacts
+    estimates: EstimateFacts
+    setting: SettingFacts
+    pes: int | None
+    engine: str
+    seed: int | None
+    averages: job_metrics.JobAverages | None
+    offered_load: float | None
+    overloaded: str
+    delayed: job_metrics.Delayed | None
+    classes: Mapping[str, tuple[job_metrics.JobClass, ...]]
+    figures: Mapping[str, str]
+    """The drawings of the page by name; empty where there is nothing to draw."""
+    warnings: tuple[str, ...]
+    provenance: Provenance
+
+
+# Page
+
+
+def jobs_page(ran: RanJobs) -> blocks.Page:
+    """Averages, over time, by class, how it was asked."""
+    found, figures = ran.averages, {}
+    if found is not None:
+        figures = {
+            "mean wait": wording.duration(found.wait_s),
+            "mean bounded slowdown": wording.digits(found.bounded_slowdown, 4),
+            "utilisation": wording.percent(found.utilisation, 1),
+            "wait of 95 % is below": wording.duration(found.wait_p95_s),
+        }
+    return blocks.Page(
+        title=f"{wording.counted(ran.stream.jobs, 'job')} of {ran.stream.name or 'a stream'}",
+        answer=_answer(ran),
+        sections=(
+            blocks.Section("averages", "Averages", tuple(_averages(ran))),
+            _over_time_section(ran),
+            blocks.Section("classes", "Classes of jobs", tuple(_classes(ran)) or (NOTHING_RUN,)),
+            _asked_section(ran),
+            provenance_section(ran.provenance, ran.seed),
+        ),
+        settings=f"engine {ran.engine or wording.NOTHING}",
+        key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
+        **head(ran.command, ran.warnings, ran.provenance),
+    )
+
+
+def _answer(ran: RanJobs) -> str:
+    found = ran.averages
+    if found is None:
+        return "Nothing was simulated."
+    marked = ", but the stream is overloaded and the averages measure its length" if ran.overloaded else ""
+    waits, slow = wording.duration(found.wait_s), wording.digits(found.bounded_slowdown, 4)
+    return f"Under {ran.policy.name} a job waits {waits} in the mean, and its bounded slowdown is {slow}{marked}."
+
+
+def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
+    """Means, tails and the machine's share."""
+    found = ran.averages
+    if found is None:
+        yield NOTHING_RUN
+        return
+    if ran.overloaded:
+        yield blocks.Text(f"Overloaded: {ran.overloaded}.")
+    rows = [[name, *_row(found, key, tails)] for name, (key, tails) in MEASURES.items()]
+    share = wording.percent(found.warm_up, 1)
+    note = f"of {found.jobs} jobs; the first {found.dropped} to end ({share}) are the warm-up, left out"
+    note = note if found.dropped else f"of all {found.jobs} jobs; no warm-up is left out"
+    title = ["measure", "mean", "95 % are below", "99 % are below", "most"]
+    yield blocks.table("Averages over the jobs", title, rows, note=note)
+    yield blocks.pairs(
+        {
+            "Utilisation": wording.percent(found.utilisation, 2),
+            "From the end of the warm-up to the last submission": wording.percent(found.steady_utilisation, 2),
+            "First submission to last end": wording.duration(found.makespan_s),
+            "Ended by their limit": wording.percent(found.killed, 2),
+            "Delayed by later jobs": "" if ran.delayed is None else delayed_text(ran.delayed),
+        }
+    )
+    yield from _figure(ran, "waits", "Which share of the jobs waits longer.")
+
+
+def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> list[str]:
+    unit = " s" if key.endswith("_s") else ""
+    return [_value(getattr(found, name), unit) for name in (key, *tails)] + [wording.NOTHING] * (3 - len(tails))
+
+
+def _over_time_section(ran: RanJobs) -> blocks.Section:
+    """Busy PEs, the queue, and who had which PE."""
+    drawn = (
+        *_figure(ran, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait."),
+        *_figure(ran, "pes", "Which job had which PEs."),
+    )
+    return blocks.Section("over-time", "Over time", drawn or (blocks.Text("No figure was drawn.", quiet=True),))
+
+
+def _classes(ran: RanJobs) -> Iterator[blocks.Block]:
+    """Who waits most."""
+    for kind, what in (("processors", "processors"), ("run", "run time")):
+        if entries := ran.classes.get(kind, ()):
+            yield _classes_table(entries, what)
+            yield from _figure(ran, f"classes-{kind}", f"Bounded slowdown by {what}.")
+
+
+def _classes_table(entries: tuple[job_metrics.JobClass, ...], what: str) -> blocks.Table:
+    rows = [
+        [
+            one.label,
+            str(one.jobs),
+            _value(one.wait_s, " s"),
+            _value(one.bounded_slowdown, ""),
+            _value(one.bounded_slowdown_p95, ""),
+        ]
+        for one in entries
+    ]
+    return blocks.table(f"By {what}", [what, "jobs", "mean wait", "mean bounded slowdown", "95 % are below"], rows)
+
+
+def _asked_section(ran: RanJobs) -> blocks.Section:
+    """The stream, what was changed in it, and the policy."""
+    setting = ran.setting
+    facts = {
+        "Stream": ran.stream.name,
+        "Jobs": "" if ran.stream.jobs is None else str(ran.stream.jobs),
+        "PEs": str(ran.pes or ""),
+        "Policy": ran.policy.variant or ran.policy.name,
+        "Estimates": ran.estimates.label,
+        "Offered load": wording.digits(ran.offered_load),
+        "Platform": setting.platform,
+        "Run times": f"{setting.times}, draw {setting.draw} of the loads" if setting.platform else "",
+    }
+    return blocks.Section(
+        "asked", "What was asked", (blocks.pairs(facts), *(blocks.Text(note) for note in ran.stream.notes))
+    )
+
+
+def _value(value: float | None, unit: str) -> str:
+    return wording.NOTHING if value is None else f"{value:.{PAGE_DIGITS}g}{unit}"
+
+
+def delayed_text(late: job_metrics.Delayed) -> str:
+    """How many of the sampled jobs later ones delayed, with the interval of the share."""
+    ends = f"{100 * late.low:.3g} to {100 * late.high:.3g} % with {wording.level_text(late.level)}"
+    return f"{late.delayed} of {late.sampled} sampled ({ends}), by {late.mean_delay_s:.6g} s in the mean of all"
+
+
+def _figure(ran: RanJobs, name: str, caption: str) -> tuple[blocks.Figure, ...]:
+    drawn = ran.figures.get(name)
+    return (blocks.Figure(drawn, caption),) if drawn else ()
+
+
+# Text
+
+
+def jobs_text(ran: RanJobs) -> Iterator[blocks.Block]:
+    """What ran, averages with their tails, and the machine's share, for a terminal."""
+    found = ran.averages
+    if found is None:
+        yield NOTHING_RUN
+        return
+    left_out = f"the first {found.dropped} to end left out (--warm-up {found.warm_up:g})"
+    yield blocks.Listing(
+        "\n".join(
+            [
+                f"{ran.stream.name}: {ran.stream.jobs} jobs on {ran.pes} PEs",
+                *(f"  {note}" for note in ran.stream.notes),
+                f"policy {ran.policy.name}: {ran.policy.variant}",
+                f"averages over {found.jobs} jobs, {left_out if found.dropped else 'nothing left out (--warm-up 0)'}",
+            ]
+        )
+    )
+    named = {f"{name} in s" if key.endswith("_s") else name: (key, tails) for name, (key, tails) in MEASURES.items()}
+    names = [*list(named)[:2], "bounded slowdown (10 s)", "slowdown", *list(named)[4:]]
+    rows = [
+        [
+            name,
+            *(_digits(getattr(found, key)) for key in (named[name][0], *named[name][1])),
+            *[""] * (3 - len(named[name][1])),
+        ]
+        for name in names
+    ]
+    title = ["", "mean", "95 % below", "99 % below", "most"]
+    yield blocks.table(
+        "",
+        [*title, "  (overloaded)" if ran.overloaded else ""],
+        [[*row, ""] for row in rows],
+        widths=(-32, 20, 20, 20, 20, -14),
+    )
+    shares = {
+        "utilisation": found.utilisation,
+        "utilisation, warm-up to last submission": found.steady_utilisation,
+        "ended by their limit": found.killed,
+        "first submission to last end in s": found.makespan_s,
+        "offered load": ran.offered_load,
+    }
+    lines = [f"{name:<44}{_digits(value):>20}" for name, value in shares.items()]
+    lines += [] if ran.delayed is None else [f"delayed by later jobs: {delayed_text(ran.delayed)}"]
+    yield blocks.Listing("\n".join([*lines, f"engine {ran.engine}", *(f"warning: {line}" for line in ran.warnings)]))
+
+
+def _digits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.{DIGITS}g}"
+
+
+# Documents and folders
 
 
 def needed_bytes(jobs: int, pes: int, *, named: bool) -> int:
@@ -99,21 +369,19 @@ def save_jobs(
 ) -> None:
     """What `-o` (jobs.csv, report.html, manifest.json), `--jobs` and `--timeline` name, where they are given."""
     if folder is not None:
-        from advisor.report.html import render_html
-
+        ran = documents.from_dict(RanJobs, {**document, "figures": figures(runs, document["averages"]["warm_up"])})
         files.write_pieces(folder / "jobs.csv", job_table_lines(runs))
-        files.write_text(folder / "report.html", render_html({**document, "figures": figures(runs, document)}))
+        files.write_text(folder / "report.html", render_page(jobs_page(ran)))
         files.write_json(folder / "manifest.json", document)
     if jobs is not None:
         files.write_pieces(jobs, stream_lines(runs, jobs.suffix))
     if timeline is not None:
-        told = ("command", "stream", "policy", "estimates", "averages", "warnings", "provenance")
-        write_job_timeline(timeline, runs, about={key: document[key] for key in told})
+        said = ("command", "stream", "policy", "estimates", "averages", "warnings", "provenance")
+        write_job_timeline(timeline, runs, about={key: document[key] for key in said})
 
 
-def figures(runs: JobRuns, document: Mapping[str, Any]) -> dict[str, str]:
+def figures(runs: JobRuns, warm_up: float) -> dict[str, str]:
     """The drawings of the page by name, empty where there is nothing to draw."""
-    warm_up = document["averages"]["warm_up"]
     found = {
         "busy": plots.busy_svg(runs),
         "pes": plots.pes_svg(runs),
@@ -123,41 +391,3 @@ def figures(runs: JobRuns, document: Mapping[str, Any]) -> dict[str, str]:
         classes = job_metrics.by_class(runs, kind, warm_up=warm_up)
         found[f"classes-{kind}"] = plots.class_slowdown_svg(classes, what=what, name=f"classes-{kind}")
     return found
-
-
-def save_comparison(found: "Compared", document: Mapping[str, Any], folder: Path) -> None:
-    """What `jobs compare -o` names: comparison.json, draws.csv, report.html and manifest.json."""
-    _save_draws(found, document, folder, name="comparison.json", about=document)
-
-
-def save_advice(found: "JobAdvice", document: Mapping[str, Any], folder: Path) -> None:
-    """What `jobs advise -o` names: advice.json, draws.csv, report.html and manifest.json."""
-    _save_draws(found.compared, document, folder, name="advice.json", about=document["compared"])
-
-
-def _save_draws(
-    found: "Compared", document: Mapping[str, Any], folder: Path, *, name: str, about: Mapping[str, Any]
-) -> None:
-    """The document under a name, what each draw gave, the page, and which of them is which."""
-    from advisor.report.html import render_html
-
-    page = render_html(document)
-    files.write_text(folder / "draws.csv", files.csv_lines(_draw_rows(found)))
-    files.write_json(folder / name, document)
-    files.write_text(folder / "report.html", page)
-    told = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
-    told |= {key: about[key] for key in ("stream", "draws", "replications")}
-    files.write_json(folder / "manifest.json", told | {"files": [name, "draws.csv", "report.html"]})
-
-
-def _draw_rows(found: "Compared") -> list[tuple[object, ...]]:
-    """A row for each draw, alternative and metric, under a header."""
-    return [
-        ("draw", "alternative", "metric", "value"),
-        *(
-            (draw, one.name, metric.name, repr(float(found.values[draw, place, number])))
-            for draw in range(found.values.shape[0])
-            for place, one in enumerate(found.alternatives)
-            for number, metric in enumerate(found.metrics)
-        ),
-    ]

@@ -1,23 +1,34 @@
-"""What a simulation answers: its document, the folder with tables, charts and page, and the file of a timeline."""
+"""What a simulation answers: values, page, text, the folder with tables and charts, the file of a timeline."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from advisor.advise.advice import application_facts
+from advisor import wording
+from advisor.advise.ranking import gain
+from advisor.report.html import render_page
+from advisor.report.illustrated import NO_PLATFORM, Illustration, illustration
+from advisor.report.origin import head, provenance_section
+from advisor.report.strategies import strategies_section
+from advisor.report.timelines import timeline_section
+from advisor.results import Application, Compared, Described, Drawn, Ends, Provenance, Strategy, application_of
 from simulator import (
     IdleCores,
     RunSet,
     Scenario,
     ScenarioError,
+    blocks,
+    documents,
     files,
     idle_cores,
     intervals,
     plots,
     process_lines,
-    provenance,
     run,
     save_runs,
+    ties,
+    units,
     write_timeline,
 )
 
@@ -25,6 +36,262 @@ MOST_PROCESS_ROWS = 2_000_000
 """Rows up to which `processes.csv` is written; the manifest has the means anyway."""
 ROW_BYTES, PAGE_BYTES = 80, 2**20
 """About what a row of a table takes, and everything else."""
+CLOSE = 1.005
+"""Ratio up to which two configurations are as fast as each other."""
+MOST_OPEN = 16
+"""Processes whose table is not folded on a page."""
+MOST_ROWS = 12
+"""Processes up to which each one's time is printed; beyond, the configuration's extremes."""
+MOST_IDLE = 3
+"""Configurations that leave cores idle, printed one by one."""
+
+
+@dataclass(frozen=True)
+class ProcessTimes:
+    """Where the time of one process goes, in the mean."""
+
+    process: int
+    pe: str
+    busy_s: float
+    waiting_s: float
+    idle_s: float
+
+    @property
+    def times(self) -> list[str]:
+        """Computing, waiting and done, in words."""
+        return [wording.duration(value) for value in (self.busy_s, self.waiting_s, self.idle_s)]
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One configuration."""
+
+    name: str
+    partition: tuple[int, ...]
+    makespan_s: Described
+    processes: tuple[ProcessTimes, ...]
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """A field that was set in place of the scenario's own value."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """How PEs cost the graph of an application that is one."""
+
+    template: str = field(metadata=documents.SPARE)
+    resource_model: str = field(metadata=documents.SPARE)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What `apportion simulate` answers."""
+
+    format: int
+    command: str
+    prepared: Prepared = field(metadata=documents.FLAT)
+    application: Application
+    pes: tuple[str, ...]
+    engine: str
+    tick_s: float
+    drawn: Drawn = field(metadata=documents.FLAT)
+    configurations: tuple[Simulated, ...]
+    idle_cores: tuple[IdleCores, ...]
+    changes: tuple[FieldChange, ...]
+    extrapolation: tuple[Mapping[str, Any], ...]
+    warnings: tuple[str, ...]
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class ShownSimulation:
+    """A simulation with what its page shows beyond what `--json` prints."""
+
+    simulation: Simulation = field(metadata=documents.FLAT)
+    compared: Compared = field(metadata=documents.FLAT)
+    illustration: Illustration = field(metadata=documents.FLAT)
+
+
+def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:
+    """What runs of a scenario say; intervals hold with `level`."""
+    pes, application = loaded.platform.pes, application_of(loaded)
+    simulated = tuple(
+        Simulated(
+            configuration.name,
+            configuration.partition,
+            documents.from_dict(Described, described),
+            tuple(
+                ProcessTimes(process, pes[place].name, **spent)
+                for process, (place, spent) in enumerate(
+                    zip(configuration.placement, runs.breakdown(configuration.name), strict=True)
+                )
+            ),
+        )
+        for configuration, described in zip(loaded.configurations, runs.summary(level=level), strict=True)
+    )
+    note = runs.interval_note
+    return Simulation(
+        format=1,
+        command="simulate",
+        prepared=Prepared(application.template, application.resource_model),
+        application=application,
+        pes=tuple(pe.name for pe in pes),
+        engine=runs.engine,
+        tick_s=runs.tick_s,
+        drawn=drawn_of(runs, level),
+        configurations=simulated,
+        idle_cores=tuple(found for one in loaded.configurations if (found := idle_cores(loaded, one)) is not None),
+        changes=tuple(FieldChange(one.path, one.before, one.after) for one in loaded.changes),
+        extrapolation=tuple(found.to_dict() for found in loaded.extrapolations),
+        warnings=(*loaded.warnings, *([] if note is None or runs.deterministic else [note])),
+        provenance=Provenance.of(runs.seed, loaded.inputs),
+    )
+
+
+def drawn_of(runs: RunSet, level: float) -> Drawn:
+    """What intervals of runs rest on."""
+    return Drawn(runs.makespan_ticks.shape[1], runs.truth_count, level, runs.deterministic, runs.seed)
+
+
+def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Compared:
+    """The configurations of a scenario against the one with the least mean, as the strategies of an advice."""
+    known: dict[str, Any] = {"truths": runs.truths, "level": level, "deterministic": runs.deterministic}
+    fastest = runs.configurations[ties.first_least(runs.makespan_s.mean(axis=1))]
+    entries = []
+    for one, described in zip(scenario.configurations, runs.summary(level=level), strict=True):
+        against = gain(runs.of(one.name), runs.of(fastest), **known)
+        predicted = documents.from_dict(Described, described)
+        over = Ends(against.mean, against.low, against.high)
+        entries.append(
+            Strategy(one.name, "", one.partition, one.placement, None, predicted, None, over, against.probability)
+        )
+    pes = tuple(pe.name for pe in scenario.platform.pes)
+    return Compared(application_of(scenario), pes, fastest, tuple(entries), drawn_of(runs, level))
+
+
+# Page
+
+
+def simulation_page(shown: ShownSimulation) -> blocks.Page:
+    """Compared, followed in time, broken down."""
+    simulation, drawn = shown.simulation, shown.illustration
+    several = len(shown.compared.baselines) > 1
+    heading, tag = ("Configurations compared", "fastest") if several else ("Makespan", "")
+    sections = (
+        strategies_section(shown.compared, heading=heading, noun="configuration", tag=tag),
+        timeline_section(drawn.timelines, simulation.application),
+        _time_section(simulation),
+        _changes_section(simulation),
+        drawn.platform or NO_PLATFORM,
+        provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
+    )
+    return blocks.Page(
+        title=wording.asked(simulation.application),
+        answer=_answer(shown.compared),
+        sections=tuple(section for section in sections if section is not None),
+        settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
+        **head(simulation.command, simulation.warnings, simulation.provenance),
+    )
+
+
+def _answer(judged: Compared) -> str:
+    entries = sorted(
+        (one for one in judged.baselines if one.predicted.mean is not None), key=lambda one: one.predicted.mean or 0.0
+    )
+    if not entries:
+        return "Nothing was simulated."
+    best, *others = entries
+    takes = f"{best.name} takes {wording.with_interval(best.predicted)}"
+    return f"{takes}: {_against(others)}." if others else f"{takes}."
+
+
+def _against(others: list[Strategy]) -> str:
+    """How much faster than the next and than the slowest."""
+    if all(one.gain.low is None for one in others):
+        return f"{_faster(others[0])} in the one replication there is, which tells nothing of others"
+    near = [one for one in others if (one.gain.low or 0.0) < CLOSE]
+    if near:
+        far = [one for one in others if one not in near]
+        said = f"too close to tell from {', '.join(one.name for one in near[: wording.MOST_NAMED])}"
+        return said + (f", {_faster(far[-1])}" if far else "")
+    said, last = _faster(others[0]), others[-1]
+    if len(others) == 1:
+        return said
+    return f"{said}, the next, and {wording.with_interval(last.gain, '')} than {last.name}"
+
+
+def _faster(one: Strategy) -> str:
+    return f"{wording.with_interval(one.gain, '')} times faster than {one.name}"
+
+
+def _time_section(simulation: Simulation) -> blocks.Section:
+    """Where the time of each process goes: a table per configuration."""
+    shown: list[blocks.Block] = []
+    for one in simulation.configurations:
+        rows = [[f"{spent.pe}, process {spent.process}", *spent.times] for spent in one.processes]
+        said = blocks.table(f"Where time goes, means: {one.name}", ["PE", "computing", "waiting", "done, idle"], rows)
+        folded = len(rows) > MOST_OPEN or len(simulation.configurations) > 1
+        shown.append(blocks.Folded(f"{one.name}: {len(rows)} processes", (said,)) if folded else said)
+    return blocks.Section("time", "Where time goes", tuple(shown) or (blocks.Text("Nothing was simulated."),))
+
+
+def _changes_section(simulation: Simulation) -> blocks.Section | None:
+    """What was set in place of the scenario's own values, and where models are used outside what was measured."""
+    changes = [[one.path, str(one.before), str(one.after)] for one in simulation.changes]
+    found = [[str(value) for value in one.values()] for one in simulation.extrapolation]
+    names = [name.replace("_", " ") for one in simulation.extrapolation[:1] for name in one]
+    shown = (
+        blocks.table("Set for this run", ["field", "in the file", "here"], changes, text_columns=3),
+        blocks.table("Models used outside what was measured", names, found, text_columns=len(names)),
+    )
+    kept = tuple(one for one in shown if one.rows)
+    return blocks.Section("changes", "Changed and extrapolated", kept) if kept else None
+
+
+# Text
+
+
+def simulation_text(simulation: Simulation) -> Iterator[blocks.Block]:
+    """Makespans, where time goes, cores that stay idle, and how it was run, for a terminal."""
+    drawn = simulation.drawn
+    makespans = [
+        [one.name, wording.with_interval(took), units.show_duration(took.median or 0.0), wording.of_runs(took)]
+        for one, took in ((one, one.makespan_s) for one in simulation.configurations)
+    ]
+    title = ["configuration", "mean", "median", wording.runs_text(drawn)]
+    yield blocks.table("", title, makespans, widths=(-16, 28, 12, 24), note=wording.interval_line(drawn))
+    yield _time_table(simulation)
+    idle = [f"configuration {one.configuration}: {one.text}" for one in simulation.idle_cores]
+    more = [f"{len(idle) - MOST_IDLE} more configurations leave cores idle; all with --json"]
+    yield blocks.Listing("\n".join([*idle[:MOST_IDLE], *(more if len(idle) > MOST_IDLE else [])]))
+    known = "; deterministic: nothing is drawn, every replication takes the same time" if drawn.deterministic else ""
+    count = wording.counted(drawn.replications, "replication")
+    lines = [f"{count}, seed {drawn.seed}, engine {simulation.engine}{known}"]
+    lines += [f"set: {one.path}: {one.after} in place of {one.before}" for one in simulation.changes]
+    yield blocks.Listing("\n".join([*lines, *(f"warning: {line}" for line in simulation.warnings)]))
+
+
+def _time_table(simulation: Simulation) -> blocks.Table:
+    rows = []
+    for one in simulation.configurations:
+        ordered = sorted(one.processes, key=lambda spent: (spent.idle_s, spent.process))
+        ends = {spent.process: spent for spent in (ordered[0], ordered[len(ordered) // 2], ordered[-1])}
+        shown = one.processes if len(ordered) <= MOST_ROWS else [ends[process] for process in sorted(ends)]
+        rows += [[one.name, str(own.process), f"  {wording.clean(own.pe)}", *own.times] for own in shown]
+        if len(ordered) > MOST_ROWS:
+            said = f"last to end, median and first of {len(ordered)} processes; all with --json"
+            rows.append([f"{'':<16}{said}", *[""] * 5])
+    title = ["configuration", "process", "  PE", "computing", "waiting", "done, idle"]
+    return blocks.Table("", tuple(title), tuple(map(tuple, rows)), widths=(-16, 8, -14, 11, 11, 12))
+
+
+# Files
 
 
 def needed_bytes(loaded: Scenario, replications: int | None) -> int:
@@ -35,69 +302,18 @@ def needed_bytes(loaded: Scenario, replications: int | None) -> int:
     return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
-def simulation_document(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> dict[str, Any]:
-    """What `simulate --json` prints; intervals hold with `level`."""
-    pes, described = loaded.platform.pes, runs.summary(level=level)
-    return {
-        "format": 1,
-        "command": "simulate",
-        **loaded.application.prepared_as,
-        "application": application_facts(loaded),
-        "pes": [pe.name for pe in pes],
-        "engine": runs.engine,
-        "tick_s": runs.tick_s,
-        "replications": runs.makespan_ticks.shape[1],
-        "truths": runs.truth_count,
-        "level": level,
-        "deterministic": runs.deterministic,
-        "seed": runs.seed,
-        "configurations": [
-            {
-                "name": configuration.name,
-                "partition": list(configuration.partition),
-                "makespan_s": {key: value for key, value in makespan.items() if key != "name"},
-                "processes": [
-                    {"process": process, "pe": pes[place].name, **spent}
-                    for process, (place, spent) in enumerate(
-                        zip(configuration.placement, runs.breakdown(configuration.name), strict=True)
-                    )
-                ],
-            }
-            for configuration, makespan in zip(loaded.configurations, described, strict=True)
-        ],
-        "idle_cores": [found.to_dict() for found in idle_of(loaded)],
-        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
-        "extrapolation": [found.to_dict() for found in loaded.extrapolations],
-        "warnings": simulation_warnings(loaded, runs),
-        "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
-    }
-
-
-def idle_of(loaded: Scenario) -> list[IdleCores]:
-    """The configurations that leave cores idle, and which."""
-    return [found for one in loaded.configurations if (found := idle_cores(loaded, one)) is not None]
-
-
-def simulation_warnings(loaded: Scenario, runs: RunSet) -> list[str]:
-    """What the scenario warns of, and that one replication has no interval."""
-    note = runs.interval_note
-    return [*loaded.warnings, *([] if note is None or runs.deterministic else [note])]
-
-
 def save_simulation(
-    loaded: Scenario, runs: RunSet, folder: Path, document: dict[str, Any], form: Literal["csv", "parquet"]
+    loaded: Scenario, runs: RunSet, folder: Path, simulation: Simulation, form: Literal["csv", "parquet"]
 ) -> None:
     """The folder that `-o` names: tables, page, a chart per configuration."""
-    from advisor.report.html import render_html
-    from advisor.report.illustrated import compared, illustrated
-
-    changed = {change["path"]: change["after"] for change in document["changes"]}
-    save_runs(runs, folder, manifest=document, parameters=changed, form=form)
+    changed = {one.path: one.after for one in simulation.changes}
+    save_runs(runs, folder, manifest=documents.to_dict(simulation), parameters=changed, form=form)
     if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
         files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
-    judged = compared(loaded, runs, level=document["level"])
-    shown = (judged["recommended"], *runs.configurations)
-    files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
+    judged = compared(loaded, runs, level=simulation.drawn.held)
+    drawn = illustration(loaded, runs, (judged.recommended, *runs.configurations))
+    page = simulation_page(ShownSimulation(simulation, judged, drawn))
+    files.write_text(folder / "report.html", render_page(page))
     for number, name in enumerate(runs.configurations):
         drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
         if drawing:
@@ -110,12 +326,12 @@ def shown_in_timeline(
     """Names of the configurations that a timeline shows."""
     count = loaded.replications if replications is None else replications
     if replication >= count:
-        raise ScenarioError(f"--replication: {replication} found, 0 to {count - 1} allowed")
+        raise ScenarioError(f"--replication is {replication}; give 0 to {count - 1}")
     names = tuple(one.name for one in loaded.configurations)
     if configuration is None:
         return names
     if configuration not in names:
-        raise ScenarioError(f"--configuration: {configuration!r} found, one of {', '.join(names)} allowed")
+        raise ScenarioError(f"--configuration: there is no {configuration!r}; name one of {', '.join(names)}")
     return (configuration,)
 
 
@@ -124,7 +340,7 @@ def save_timeline(
     runs: RunSet,
     path: Path,
     *,
-    document: dict[str, Any],
+    simulation: Simulation,
     replication: int,
     shown: tuple[str, ...],
 ) -> None:
@@ -138,6 +354,7 @@ def save_timeline(
     if path.suffix == ".svg":
         files.write_text(path, plots.gantt_svg(runs.timeline(shown[0])))
         return
+    document = documents.to_dict(simulation)
     about = {
         "command": "simulate --timeline",
         "application": loaded.application.name,

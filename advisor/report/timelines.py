@@ -1,13 +1,28 @@
-"""Timelines for a page: runs of some configurations in small, what their makespans wait for, and when."""
+"""Timelines: runs of some configurations in small, what their makespans wait for, and the section that shows them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import Message, Part, RunSet, Scenario, Step, load_profiles, run, ties, waited_for
+from advisor import wording
+from advisor.results import Application
+from simulator import (
+    Message,
+    Part,
+    RunSet,
+    Scenario,
+    Step,
+    blocks,
+    documents,
+    load_profiles,
+    plots,
+    run,
+    ties,
+    waited_for,
+)
 
 MOST_BARS = 20_000
 """Bars of all timelines of a page."""
@@ -17,12 +32,121 @@ MOST_STEPS = 4_000
 MOST_OPERATIONS = 150_000
 """Operations of a configuration beyond which it is not looked at."""
 MOMENTS = 10_000_000
-"""Parts of the makespan that times are told in."""
+"""Parts of the makespan that times are counted in."""
 MOST_PARTS = 40
 MOST_LOADS = 6_000
 """Points of all loads of a page."""
+HEADING = "One replication in time"
+MOST_OPEN = 16
+"""Processes whose table is not folded."""
+LEAST_SHARE = 0.02
+"""Of the makespan, below which the sentence about waits is silent."""
+MOST_NAMED = 2
+"""PEs that this sentence names."""
+MOST_ROWS = 12
+LOST = 0.05
+"""Part of a part, from which on it is said to be lost to others."""
+WORDS = {
+    "computing": "computing",
+    "farm": "working for a farm",
+    "disk": "disk",
+    "asleep": "asleep",
+    "barrier": "at a barrier",
+}
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Waited:
+    """What one PE, link or disk contributes to the critical path; see `simulator.Part`."""
+
+    what: str
+    where: str
+    seconds: float
+    held_up_s: float
+    steps: float
+    share: float
+    """Of the makespan."""
+
+    @property
+    def who(self) -> str:
+        """What the makespan waits for, in words."""
+        if self.what == "message":
+            return f"messages {self.over}"
+        return f"{self.where} {WORDS.get(self.what, self.what)}"
+
+    @property
+    def over(self) -> str:
+        """Which way messages go."""
+        return self.where if self.where.startswith("within ") else f"over {self.where}"
+
+
+@dataclass(frozen=True)
+class LoadInTime:
+    """From which moment on what load a PE has."""
+
+    pe: str
+    rule: str
+    times: list[int]
+    values: list[float]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one process gets and does, in one replication."""
+
+    process: int
+    pe: str
+    units: int
+    busy_s: float
+    waiting_s: float
+    done_s: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One configuration in one replication; times are whole numbers of moments, `MOMENTS` to a makespan.
+
+    Rows of whole numbers are to be read in groups. `bars`: of each process, per bar its kind (twice, and 1 more if
+    several operations are drawn as one), how long after the last one's end it begins, how long it lasts. `path`:
+    process, begin, end. `messages`: sender, begin, receiver, end.
+    """
+
+    configuration: str
+    replication: int
+    replications: int
+    makespan_s: float
+    moments: int
+    pes: tuple[str, ...]
+    processes: tuple[int, ...]
+    """The PE of each, as a place in `pes`."""
+    kinds: tuple[str, ...]
+    bars: list[list[int]]
+    operations: int
+    merged: int
+    path: list[int]
+    messages: list[int]
+    messages_left_out: int
+    waits_for: tuple[Waited, ...]
+    loads: tuple[LoadInTime, ...]
+    spent: tuple[Spent, ...]
+
+    @property
+    def second(self) -> float:
+        """Seconds in a moment."""
+        return self.makespan_s / self.moments
+
+
+@dataclass(frozen=True)
+class TooLong:
+    """A configuration with too many operations to be followed one by one."""
+
+    configuration: str
+    replication: int
+    replications: int
+    operations: int
+    left_out: Literal[True] = True
 
 
 @dataclass(frozen=True)
@@ -44,10 +168,10 @@ def median_replication(runs: RunSet, configuration: str) -> int:
     return int(ties.first_least(np.abs(makespans - middle), floor=ties.SAME * float(middle)))
 
 
-def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replication: int) -> list[dict[str, Any]]:
-    """One entry per configuration: its bars, critical path, messages and what its makespan waits for, as plain data.
-
-    Times are whole numbers of moments, `MOMENTS` to a makespan, so that a page stays small; see `_timeline`.
+def timelines(
+    scenario: Scenario, runs: RunSet, names: Sequence[str], *, replication: int
+) -> tuple[Timeline | TooLong, ...]:
+    """One per configuration: its bars, critical path, messages and what its makespan waits for.
 
     Parameters
     ----------
@@ -56,59 +180,55 @@ def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replica
     runs
         Of it: for its seed, and how many replications there are.
     names
-        Of the configurations, the one to show first in front; of those that are too long only this is told.
+        Of the configurations, the one to show first in front.
     replication
         Which one: the same of each, so that the draws are the same.
     """
     by_name = {configuration.name: configuration for configuration in scenario.configurations}
     share = max(1, len(names))
-    found = []
+    found: list[Timeline | TooLong] = []
     for name in names:
         chosen = replace(scenario.with_configurations((by_name[name],)), truths=runs.truth_count)
         logged = run(chosen, replications=1, seed=runs.seed, first_replication=replication, log_replications=1)
-        head = {"configuration": name, "replication": replication, "replications": int(runs.makespan_ticks.shape[1])}
-        operations = len(logged.logs[0, 0])
-        if operations > MOST_OPERATIONS:
-            found.append({**head, "operations": operations, "left_out": True})
+        which = name, replication, int(runs.makespan_ticks.shape[1])
+        if len(logged.logs[0, 0]) > MOST_OPERATIONS:
+            found.append(TooLong(*which, len(logged.logs[0, 0])))
         else:
-            found.append({**head, **_timeline(chosen, logged, replication, share=share)})
-    return found
+            found.append(_timeline(chosen, logged, which, share=share))
+    return tuple(found)
 
 
-def _timeline(scenario: Scenario, runs: RunSet, replication: int, *, share: int) -> dict[str, Any]:
-    """Rows of whole numbers, to be read in groups, for the only configuration.
-
-    `bars`: of each process, per bar its kind (twice, and 1 more if several operations are drawn as one), how long after
-    the last one's end it begins, how long it lasts. `path`: process, begin, end. `messages`: sender, begin, receiver,
-    end.
+def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, share: int) -> Timeline:
+    """Of the only configuration.
 
     Parameters
     ----------
     share
         Of a page's bounds.
     """
-    log, makespan = runs.logs[0, 0], int(runs.makespan_ticks[0, 0])
+    log, makespan, replication = runs.logs[0, 0], int(runs.makespan_ticks[0, 0]), which[1]
     configuration = scenario.configurations[0]
     kinds = list(dict.fromkeys(entry.operation for entry in log))
     drawn = _merged(_moments(log, kinds, makespan), MOST_BARS // share)
     waited = waited_for(scenario, runs, 0, 0, first_replication=replication)
     used = list(dict.fromkeys(configuration.placement))
-    return {
-        "makespan_s": makespan * runs.tick_s,
-        "moments": MOMENTS,
-        "pes": [scenario.platform.pes[pe].name for pe in used],
-        "processes": [used.index(pe) for pe in configuration.placement],
-        "kinds": kinds,
-        "bars": _flat(drawn, len(configuration.placement)),
-        "operations": len(log),
-        "merged": int(drawn.count[drawn.count > 1].sum()),
-        "path": _path(waited.path, makespan, MOST_STEPS // share),
-        "messages": _messages(waited.messages, makespan, MOST_MESSAGES // share),
-        "messages_left_out": max(0, len(waited.messages) - MOST_MESSAGES // share),
-        "waits_for": _waits_for(waited.parts, makespan * runs.tick_s),
-        "loads": _loads(scenario, runs, replication, MOST_LOADS // share),
-        "spent": _spent(scenario, runs),
-    }
+    return Timeline(
+        *which,
+        makespan_s=makespan * runs.tick_s,
+        moments=MOMENTS,
+        pes=tuple(scenario.platform.pes[pe].name for pe in used),
+        processes=tuple(used.index(pe) for pe in configuration.placement),
+        kinds=tuple(kinds),
+        bars=_flat(drawn, len(configuration.placement)),
+        operations=len(log),
+        merged=int(drawn.count[drawn.count > 1].sum()),
+        path=_path(waited.path, makespan, MOST_STEPS // share),
+        messages=_messages(waited.messages, makespan, MOST_MESSAGES // share),
+        messages_left_out=max(0, len(waited.messages) - MOST_MESSAGES // share),
+        waits_for=_waits_for(waited.parts, makespan * runs.tick_s),
+        loads=_loads(scenario, runs, replication, MOST_LOADS // share),
+        spent=_spent(scenario, runs),
+    )
 
 
 def _scaled(ticks: Any, makespan: int) -> Ints:
@@ -197,14 +317,14 @@ def _messages(every: Sequence[Message], makespan: int, most: int) -> list[int]:
     """Those that take longest, by their beginning."""
     longest = sorted(every, key=lambda one: (one.start_ticks - one.end_ticks, one.start_ticks, one.sender))[:most]
     longest.sort(key=lambda one: (one.start_ticks, one.sender, one.receiver))
-    told = [(one.sender, one.start_ticks, one.receiver, one.end_ticks) for one in longest]
-    rows = np.array(told, dtype=np.int64).reshape(-1, 4)
+    ends = [(one.sender, one.start_ticks, one.receiver, one.end_ticks) for one in longest]
+    rows = np.array(ends, dtype=np.int64).reshape(-1, 4)
     rows[:, 1::2] = _scaled(rows[:, 1::2], makespan)
     found: list[int] = rows.reshape(-1).tolist()
     return found
 
 
-def _loads(scenario: Scenario, runs: RunSet, replication: int, most: int) -> list[dict[str, Any]]:
+def _loads(scenario: Scenario, runs: RunSet, replication: int, most: int) -> tuple[LoadInTime, ...]:
     """Of PEs that take part: from which moment on what load is there; the first ones where they are too many."""
     makespan, pes = int(runs.makespan_ticks[0, 0]), scenario.platform.pes
     used = {pe for pe in scenario.configurations[0].placement if pes[pe].load is not None}
@@ -216,27 +336,199 @@ def _loads(scenario: Scenario, runs: RunSet, replication: int, most: int) -> lis
         times, values = profiles[pes[pe].name]
         moments = _scaled(times / runs.tick_s, makespan).tolist()
         rule = "" if (load := pes[pe].load) is None else load.rule
-        found.append({"pe": pes[pe].name, "rule": rule, "times": moments, "values": np.round(values, 4).tolist()})
-    return found
+        found.append(LoadInTime(pes[pe].name, rule, moments, np.round(values, 4).tolist()))
+    return tuple(found)
 
 
-def _waits_for(parts: Sequence[Part], total_s: float) -> list[dict[str, Any]]:
+def _waits_for(parts: Sequence[Part], total_s: float) -> tuple[Waited, ...]:
     """Parts of the critical path with their share of the makespan, largest first; small ones beyond many left out."""
-    return [{**asdict(part), "share": part.seconds / total_s if total_s else 0.0} for part in parts[:MOST_PARTS]]
+    return tuple(
+        Waited(**asdict(part), share=part.seconds / total_s if total_s else 0.0) for part in parts[:MOST_PARTS]
+    )
 
 
-def _spent(scenario: Scenario, runs: RunSet) -> list[dict[str, Any]]:
+def _spent(scenario: Scenario, runs: RunSet) -> tuple[Spent, ...]:
     """What each process gets and does, in this replication."""
     configuration = scenario.configurations[0]
-    busy, finish = runs.busy_ticks[0][0], runs.finish_ticks[0][0]
-    return [
-        {
-            "process": process,
-            "pe": scenario.platform.pes[pe].name,
-            "units": units,
-            "busy_s": int(busy[process]) * runs.tick_s,
-            "waiting_s": int(finish[process] - busy[process]) * runs.tick_s,
-            "done_s": int(finish[process]) * runs.tick_s,
-        }
-        for process, (pe, units) in enumerate(zip(configuration.placement, configuration.partition, strict=True))
+    busy, finish = runs.busy_ticks[0][0] * runs.tick_s, runs.finish_ticks[0][0] * runs.tick_s
+    waiting = (runs.finish_ticks[0][0] - runs.busy_ticks[0][0]) * runs.tick_s
+    given = zip(configuration.placement, configuration.partition, strict=True)
+    return tuple(
+        Spent(
+            process,
+            scenario.platform.pes[pe].name,
+            units,
+            float(busy[process]),
+            float(waiting[process]),
+            float(finish[process]),
+        )
+        for process, (pe, units) in enumerate(given)
+    )
+
+
+# Shown
+
+
+def timeline_section(
+    every: Sequence[Timeline | TooLong], application: Application | None, *, otherwise: blocks.Section | None = None
+) -> blocks.Section:
+    """Timelines to zoom into, the critical path in words and numbers, and what each process does.
+
+    Parameters
+    ----------
+    otherwise
+        What is shown where no timeline was kept.
+    """
+    shown = [one for one in every if isinstance(one, Timeline)]
+    long = tuple(
+        blocks.Text(f"{one.configuration} has {one.operations:,} operations: too many to be followed one by one.")
+        for one in every
+        if isinstance(one, TooLong)
+    )
+    if shown or long:
+        return blocks.Section("timeline", HEADING, (*(_blocks(shown, application) if shown else ()), *long))
+    return otherwise or blocks.Section("timeline", HEADING, (blocks.Text("No replication was kept."),))
+
+
+def _blocks(shown: Sequence[Timeline], application: Application | None) -> Iterator[blocks.Block]:
+    first, *others = shown
+    which = f"replication {first.replication} of {first.replications}"
+    drawn = first.replications > 1
+    nearest = f"{which}, the one nearest the median of {first.configuration}" if drawn else which
+    yield blocks.Text(f"{first.configuration}: {waits_text(first.waits_for) or 'nothing took any time'}.")
+    same = "; the same draws for every configuration" if others and drawn else ""
+    yield blocks.Text(f"This is {nearest}{same}.", quiet=True)
+    data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
+    yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
+    for one in shown:
+        waits, processes = _tables(one, wording.unit_of(application))
+        if one is not first:
+            said = waits_text(one.waits_for) or "nothing took any time"
+            yield blocks.Folded(f"{one.configuration}: {said}", (waits, processes))
+        elif len(processes.rows) > MOST_OPEN:
+            yield waits
+            yield blocks.Folded(f"What each of {len(one.spent)} processes gets and does", (processes,))
+        else:
+            yield blocks.SideBySide(waits, (processes,))
+
+
+def _widget(one: Timeline) -> dict[str, Any]:
+    """What the script reads."""
+    plain = documents.to_dict(one)
+    names = {"configuration": wording.clean(one.configuration), "pes": [wording.clean(name) for name in one.pes]}
+    loads = [{**load, "pe": wording.clean(load["pe"])} for load in plain["loads"]]
+    left = {"replications", "moments", "waits_for", "spent"}
+    return {name: value for name, value in plain.items() if name not in left} | names | {"loads": loads}
+
+
+def _tables(one: Timeline, unit: str) -> tuple[blocks.Table, blocks.Table]:
+    alone = len({spent.pe for spent in one.spent}) == len(one.spent)
+    rows = [
+        [
+            spent.pe if alone else f"{spent.pe}, process {spent.process}",
+            str(spent.units),
+            *map(wording.duration, (spent.busy_s, spent.waiting_s, spent.done_s)),
+        ]
+        for spent in one.spent
     ]
+    head = ["PE", unit, "computing", "in messages, waiting", "done at"]
+    waits = waits_table(one.waits_for, f"What the makespan of {one.configuration} waits for")
+    return waits, blocks.table(f"What each process gets and does: {one.configuration}", head, rows)
+
+
+def _still(one: Timeline) -> blocks.Block:
+    """The figure for paper and for those without scripts."""
+    path = [
+        (process, begin * one.second, end * one.second)
+        for process, begin, end in zip(*[iter(one.path)] * 3, strict=True)
+    ]
+    drawn = plots.gantt_svg(list(_operations(one)), path=path)
+    said = f"Simulated run of {one.configuration}. Gaps: waiting. Line: the critical path. Dotted: the makespan."
+    return blocks.Figure(drawn, said)
+
+
+def _operations(one: Timeline) -> Iterator[dict[str, Any]]:
+    for process, flat in enumerate(one.bars):
+        at, pe = 0, one.pes[one.processes[process]]
+        for code, gap, lasts in zip(*[iter(flat)] * 3, strict=True):
+            start, at = at + gap, at + gap + lasts
+            yield {
+                "process": process,
+                "pe": pe,
+                "operation": one.kinds[code // 2],
+                "start_s": start * one.second,
+                "end_s": at * one.second,
+            }
+
+
+# What a makespan waits for, in words
+
+
+def waits_text(parts: Sequence[Waited]) -> str:
+    """Which PE and which link the makespan waits for, in one sentence; nothing where nothing is known."""
+    if not parts:
+        return ""
+    messages = [part for part in parts if part.what == "message"]
+    others = [part for part in parts if part.what != "message"]
+    named = others if len(others) == MOST_NAMED + 1 else others[:MOST_NAMED]
+    text = [(part.share, _lost(part)) for part in named]
+    if messages:
+        text.append((sum(part.share for part in messages), _messages_text(messages)))
+    text = [one for one in sorted(text, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or text[:1]
+    if len(others) > len(named):
+        rest = sum(part.share for part in others[len(named) :])
+        text += [(rest, f"{len(others) - len(named)} more PEs")] if rest >= LEAST_SHARE else []
+    (first, what), *more = text
+    said = [f"{wording.percent(first)} of the makespan is {what}"]
+    return ", ".join([*said, *(f"{wording.percent(share)} {who}" for share, who in more)])
+
+
+def _lost(part: Waited) -> str:
+    """A part, and what of it is lost to others."""
+    lost = part.held_up_s / part.seconds if part.seconds else 0.0
+    if part.what != "computing" or lost <= LOST:
+        return part.who
+    return f"{part.who} ({wording.percent(lost)} of that lost to load and sharing)"
+
+
+def _messages_text(messages: Sequence[Waited]) -> str:
+    total, held_up, seconds = (sum(getattr(one, key) for one in messages) for key in ("share", "held_up_s", "seconds"))
+    first = messages[0]
+    if len(messages) == 1:
+        where = f" {first.over}"
+    elif first.share >= 0.5 * total:
+        where = f", most of it {first.over}"
+    else:
+        where = f" over {len(messages)} links, above all {first.where}"
+    busy = held_up > LOST * seconds
+    return f"messages{where}" + (
+        f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if busy else ""
+    )
+
+
+def waits_table(parts: Sequence[Waited], caption: str) -> blocks.Table:
+    """The parts of the critical path, largest first."""
+    rest = parts[MOST_ROWS:]
+    shown = [(part.who, part, wording.digits(part.steps, 1)) for part in parts[:MOST_ROWS]]
+    if rest:
+        keys = ("seconds", "held_up_s", "steps", "share")
+        sums = Waited("", "", *(sum(getattr(part, key) for part in rest) for key in keys))
+        shown.append((f"{len(rest)} more", sums, f"{sums.steps:.0f}"))
+    rows = [
+        [
+            name,
+            wording.percent(part.share, 1),
+            wording.duration(part.seconds),
+            wording.duration(part.held_up_s or None),
+            steps,
+        ]
+        for name, part, steps in shown
+    ]
+    return blocks.table(
+        caption,
+        ["what", "of the makespan", "time", "held up", "steps"],
+        rows,
+        note="The chain of operations that ends last, back to the start: each waited for the one before it. A "
+        "message counts for the link of its route that had most to carry for its bandwidth meanwhile. Held up: longer "
+        "than with the links, or the PE, to itself.",
+    )

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.process_counts import advise_allocation
-from advisor.advise.process_counts.configurations import every_configuration
-from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes
-from advisor.advise.process_counts.planning import plan_construction
+from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes, every_configuration, plan_construction
+from advisor.report.text import aligned
 from simulator import ScenarioError, files, load_platform, provenance, this_machine
 from simulator.calibration import (
     AllocatedProgram,
@@ -56,7 +55,7 @@ NAIVE = {"one process on each PE": ((1, 1), (1, 1)), "one process on the fast PE
 STEP = 100
 """Sizes are multiples of it."""
 
-Tell = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class LiveProgram:
     wait: str = "yield"
 
     def allocated(self, folder: Path) -> AllocatedProgram:
-        """The program, run in a folder, ranks pinned beside real busy loops."""
+        """The program, run in a folder, ranks pinned, with real busy loops."""
         if self.command is None:
             return AllocatedProgram(lu_command(self.wait, local=True), folder, make_reader("lu", "lu"), local=True)
         words, templates = parse_program(self.command, templates=self.before, local=True)
@@ -85,7 +84,7 @@ def live(
     program: LiveProgram | None = None,
     model: str = "pooled",
     sizes: Sequence[float] | None = None,
-    on_progress: Tell = lambda _stage, _share: None,
+    on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
     """Build, advise, run everything, and judge.
 
@@ -147,14 +146,14 @@ _BUILDING = AIM / (AIM + JUDGED_REPETITIONS)
 """The share of the whole that construction takes."""
 
 
-def _build(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, tell: Tell) -> list[str]:
+def _build(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, on_progress: OnProgress) -> list[str]:
     """Make the construction runs; what failed.
 
     Each kind alone comes first; then it is known what running everything takes, and so what may be spent.
     """
 
     def on_run(label: str, _wall_s: float, share: float) -> None:
-        tell(f"construction: {label}", _BUILDING * min(1.0, share))
+        on_progress(f"construction: {label}", _BUILDING * min(1.0, share))
 
     first = replace(plan, runs=plan.runs[: LEAST_SIZES * len(plan.kinds)])
     failures = make_runs(first, program, table, limits=Limits(math.inf)).failures
@@ -172,12 +171,12 @@ def _configurations(plan: ConstructionPlan) -> tuple[NDArray[np.float64], NDArra
     return np.repeat(np.array(plan.at), len(allocations)), np.tile(allocations, (len(plan.at), 1, 1))
 
 
-def _judge(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, tell: Tell) -> list[str]:
+def _judge(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, on_progress: OnProgress) -> list[str]:
     """Run every configuration; what failed."""
     wanted = sum(run.repetitions for run in plan.runs)
 
     def on_run(label: str, _wall_s: float, _share: float) -> None:
-        tell(f"judged: {label}", _BUILDING + (1 - _BUILDING) * len(table.done) / wanted)
+        on_progress(f"judged: {label}", _BUILDING + (1 - _BUILDING) * len(table.done) / wanted)
 
     return make_runs(plan, program, table, limits=Limits(math.inf), on_run=on_run).failures
 
@@ -197,7 +196,7 @@ def _construction(
         least_s = (JUDGED_REPETITIONS + AIM) * plan.full_s
         if sizes or least_s <= budget_s:
             return plan
-    raise ScenarioError(f"--budget: {budget_s:g} s found, at least {least_s:.0f} s needed for the smallest sizes")
+    raise ScenarioError(f"--budget: the smallest sizes take {least_s:.0f} s, more than {budget_s:g} s; give more")
 
 
 def platform_text() -> str:
@@ -210,7 +209,7 @@ def platform_text() -> str:
     """
     cores = this_machine().cores
     if len(cores) < 2:
-        raise ScenarioError("this machine: 1 PE found, at least 2 allowed")
+        raise ScenarioError("this machine has 1 PE, and the experiment needs 2; run it on another")
     load = f"{{trace: {{times_s: [0], values: [{COMPETITORS}], end_s: 1}}, rule: fair}}"
     speeds = f"speeds: {{dgemm: {GUESSED_SPEED}}}"
     return (
@@ -253,19 +252,19 @@ def _judged(size: float, advice: Mapping[str, Any], table: RunTable, plan: Const
         )
         if allocation not in times:
             continue
-        measured_s, told = float(np.median(times[allocation])), entry["estimate_s"]
+        measured_s, estimate = float(np.median(times[allocation])), entry["estimate_s"]
         rows.append(
             {
                 "configuration": {name: list(cell) for name, cell in zip(names, allocation, strict=True)},
-                "estimate_s": told,
+                "estimate_s": estimate,
                 "measured_s": measured_s,
                 "runs_s": times[allocation],
-                "error": told["mean"] / measured_s - 1,
-                "inside": told["low"] <= measured_s <= told["high"],
+                "error": estimate["mean"] / measured_s - 1,
+                "inside": estimate["low"] <= measured_s <= estimate["high"],
             }
         )
     if not rows:
-        raise ScenarioError(f"size {size:g}: no run that was made found, at least one configuration needed")
+        raise ScenarioError(f"size {size:g}: no configuration was run, so there is nothing to judge; start it again")
     best_s = min(row["measured_s"] for row in rows)
     for row in rows:
         row["regret"] = row["measured_s"] / best_s - 1
@@ -346,18 +345,21 @@ def text(found: dict[str, Any]) -> str:
 
 def _lines(part: dict[str, Any]) -> list[str]:
     """The table of one judged size."""
-    head = f"{'configuration':<20}{'estimate':>10}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}{'regret':>9}  inside"
-    lines = ["", f"N {part['size']:g}", head]
+    rows = []
     for number, row in enumerate(part["rows"]):
-        told, inside = row["estimate_s"], "yes" if row["inside"] else "no"
         name = ", ".join(f"{kind} {pes}x{procs}" for kind, (pes, procs) in row["configuration"].items() if pes)
-        lines.append(
-            f"{name + ('' if number else ' *'):<20}{told['mean']:>10.4g}{told['low']:>11.4g}{told['high']:>9.4g}"
-            f"{row['measured_s']:>10.4g}{row['error']:>+9.1%}{row['regret']:>9.1%}  {inside}"
-        )
-    lines.append(
-        f"* advised: {part['regret']:.1%} slower than the best measured, estimate off by {part['error']:+.1%}; "
-        f"intervals hold for {part['coverage']:.0%}, mean error {part['mean_error']:.1%}"
-    )
-    lines += [f"{name}: {regret:.1%} slower than the best" for name, regret in part["naive"].items()]
-    return [*lines, *(f"warning: {line}" for line in part["warnings"])]
+        estimate, inside = row["estimate_s"], "yes" if row["inside"] else "no"
+        seconds = [f"{value:.4g}" for value in (*estimate.values(), row["measured_s"])]
+        rows.append([name + ("" if number else " *"), *seconds, f"{row['error']:+.1%}", f"{row['regret']:.1%}", inside])
+    head = ["configuration", "estimate", "5 %", "95 %", "measured", "error", "regret", "inside"]
+    return [
+        "",
+        f"N {part['size']:g}",
+        *aligned(head, rows),
+        (
+            f"* advised: {part['regret']:.1%} slower than the best measured, estimate off by {part['error']:+.1%}; "
+            f"intervals hold for {part['coverage']:.0%}, mean error {part['mean_error']:.1%}"
+        ),
+        *(f"{name}: {regret:.1%} slower than the best" for name, regret in part["naive"].items()),
+        *(f"warning: {line}" for line in part["warnings"]),
+    ]

@@ -5,6 +5,7 @@ and eight slow ones. The third kind is ours: four PEs between the two, with 0.54
 operation.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from advisor.advise.allocate.exhaustive import combined, offers
 from simulator import files, randomness
 from simulator.models import AllocationRuns
 
@@ -109,16 +111,10 @@ def _true_parts(of: Cluster, size: ArrayLike, allocations: Ints, misspecified: i
     if misspecified is None:
         return comp, comm
     n = np.broadcast_to(np.asarray(size, float), len(allocations))
-    off = _deviations(of, misspecified)[_code(of, allocations)]
+    count = math.prod(1 + pes * most for pes, most in zip(of.pes, of.processes, strict=True))
+    draw = randomness.stream(misspecified, "allocation", "deviations", len(of.kinds))
+    off = draw.uniform(1 - DEVIATION, 1 + DEVIATION, count)[_code(of, allocations)]
     return comp * ((1 + RISE * np.exp(-n / RISE_SIZE)) * off)[:, np.newaxis], comm * off[:, np.newaxis]
-
-
-def _deviations(of: Cluster, seed: int) -> Floats:
-    """One factor per allocation that the cluster allows."""
-    count = int(np.prod([1 + pes * most for pes, most in zip(of.pes, of.processes, strict=True)]))
-    return randomness.stream(seed, "allocation", "deviations", len(of.kinds)).uniform(
-        1 - DEVIATION, 1 + DEVIATION, count
-    )
 
 
 def _code(of: Cluster, allocations: Ints) -> Ints:
@@ -132,13 +128,8 @@ def _code(of: Cluster, allocations: Ints) -> Ints:
 
 def candidates(of: Cluster) -> Ints:
     """The configurations to choose from, (n, kind, 2): the paper's 62 with two kinds, 818 with three."""
-    own = [
-        [(0, 0), *((pes, m) for pes in range(1, most_pes + 1) for m in range(1, most + 1))]
-        for most_pes, most in zip(of.pes, of.judged, strict=True)
-    ]
-    grid = np.stack(np.meshgrid(*(np.arange(len(choices)) for choices in own), indexing="ij"), axis=-1)
-    rows = grid.reshape(-1, len(own))[1:]
-    return np.stack([np.array(choices)[rows[:, kind]] for kind, choices in enumerate(own)], axis=1)
+    own = [offers(range(1, pes + 1), range(1, most + 1)) for pes, most in zip(of.pes, of.judged, strict=True)]
+    return combined(own, np.arange(1, math.prod(map(len, own))))
 
 
 def construction(of: Cluster, name: str) -> tuple[Floats, Ints]:
@@ -182,7 +173,7 @@ def measured(
     seed
         Of the noise; the same runs with the same seed give the same bits.
     phases
-        Whether the program tells computation and communication apart: then each is read with noise of its own, and the
+        Whether the program times computation and communication apart: then each is read with noise of its own, and the
         whole time is the longest of their sums. Otherwise noise is on the whole time.
     misspecified
         As in `truth`.

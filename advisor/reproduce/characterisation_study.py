@@ -1,17 +1,29 @@
-"""The paper's study on this machine: kernels at sizes that taught nothing, each method's error beside that of timing.
+"""The characterisation paper's study on this machine: kernels at sizes that taught nothing, and message times.
 
 Errors due to the resource model alone are errors minus those of component timing, as in the paper; their sizes are
-summed up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other
-sizes, which weigh as much as those of all other kernels together, and without any of its runs.
+summed up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other sizes, which
+weigh as much as those of all other kernels together, and without any of its runs. Messages go along a chain of
+processes, and back and forth over each medium.
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.report.text import aligned
+from advisor.reproduce.comparison import in_order
 from simulator import files
-from simulator.calibration import read_shipped_table, read_table
+from simulator.calibration import (
+    LinkPlan,
+    fit_network_table,
+    measure_chain,
+    measure_link_times,
+    read_shipped_table,
+    read_table,
+    save_network_model,
+)
 from simulator.characterisation import METHODS, STUDY_KERNELS, characterise_all, make_subject
 from simulator.models import error_statistics
 
@@ -27,11 +39,6 @@ PAPER = {"icc": 0.80, "hllc": 8.19, "poc": 45.58}
 BOUNDS = {"icc": 10.0, "intcc": 25.0, "hllc": 25.0}
 """Mean errors in percent that would do."""
 
-HEADER = (
-    f"  {'method':<8}{'paper':>8}{'mean':>9}{'sd':>9}{'min':>8}{'max':>9}  {'90 % of the mean':<20}"
-    f"{'kernel untaught':>16}  90 % of the mean"
-)
-
 Rows = list[dict[str, Any]]
 
 
@@ -42,18 +49,20 @@ def measure(
     subjects = [make_subject(name) for name in STUDY_KERNELS]
     found = characterise_all(subjects, hardware, methods=METHODS, budget_s=budget_s, seed=seed, on_progress=on_progress)
     files.write_json(folder / "study.json", found)
-    lines = [",".join(COLUMNS)]
-    for entry, name in ((entry, one["subject"]["name"]) for one in found for entry in one["methods"]):
-        untaught = entry.get("left_out_predicted_s", entry["predicted_s"])
-        values = (
-            name,
+    rows = [
+        (
+            one["subject"]["name"],
             f"{entry['arguments']['n']:g}",
             entry["name"],
-            *map(repr, (entry["predicted_s"], untaught, entry["measured_s"])),
+            entry["predicted_s"],
+            entry.get("left_out_predicted_s", entry["predicted_s"]),
+            entry["measured_s"],
         )
-        lines.append(",".join(values))
+        for one in found
+        for entry in one["methods"]
+    ]
     path = folder / "study.csv"
-    files.write_text(path, "\n".join(lines) + "\n")
+    files.write_text(path, files.csv_lines([COLUMNS, *rows]))
     return path
 
 
@@ -129,32 +138,35 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
 
 
 def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
-    """The study beside the paper's table 7."""
+    """The study compared with the paper's table 7."""
     where = "shipped recording, two-core virtual machine" if recorded else "this machine"
-    out = [f"the same study on {where}: {_counted(found['errors'])}"]
-    off = found["component_timing"]["mean"]
-    out += [
-        "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
-        f"  (component timing itself is off by {off:.1f} on average)",
-        HEADER,
-    ]
-    for method in MODELS:
-        if method not in found["taught"]:
-            continue
-        one, other = found["taught"][method], found["untaught"][method]
-        paper = f"{PAPER[method]:.1f}" if method in PAPER else "-"
-        shown = "".join(
-            f"{one[name]:>{width}.1f}"
-            for name, width in (("mean", 9), ("standard_deviation", 9), ("min", 8), ("max", 9))
-        )
+    kernels = in_order(row["kernel"] for row in found["errors"])
+    points = {(row["kernel"], row["n"]) for row in found["errors"]}
+    rows = []
+    for method, one in found["taught"].items():
+        other = found["untaught"][method]
         interval, apart = (f"{s['ci90_low']:.1f} to {s['ci90_high']:.1f}" for s in (one, other))
-        out.append(f"  {method:<8}{paper:>8}{shown}  {interval:<20}{other['mean']:>16.1f}  {apart}")
-    for name, bound in found["bounds"].items():
-        out.append(f"  {name}: at most {bound['percent']:g} % asked for: {'kept' if bound['kept'] else 'missed'}")
-    out.append(f"  {'mean by kernel':<16}" + "".join(f"{method:>9}" for method in MODELS))
-    for kernel, means in found["by_kernel"].items():
-        out.append(f"  {kernel:<16}" + "".join(f"{means.get(method, float('nan')):>9.1f}" for method in MODELS))
-    return [*out, "finding:", *(f"  {line}" for line in found["finding"])]
+        numbers = [f"{one[name]:.1f}" for name in ("mean", "standard_deviation", "min", "max")]
+        paper = f"{PAPER[method]:.1f}" if method in PAPER else "-"
+        rows.append([method, paper, *numbers, interval, f"{other['mean']:.1f}", apart])
+    of_mean = "90 % of the mean"
+    means = [
+        [kernel, *(f"{own.get(method, float('nan')):.1f}" for method in MODELS)]
+        for kernel, own in found["by_kernel"].items()
+    ]
+    return [
+        f"the same study on {where}: {', '.join(kernels)}, {len(points)} points",
+        "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
+        f"  (component timing itself is off by {found['component_timing']['mean']:.1f} on average)",
+        *aligned(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
+        *(
+            f"  {name}: at most {bound['percent']:g} % asked for: {'kept' if bound['kept'] else 'missed'}"
+            for name, bound in found["bounds"].items()
+        ),
+        *aligned(["mean by kernel", *MODELS], means),
+        "finding:",
+        *(f"  {line}" for line in found["finding"]),
+    ]
 
 
 def _statistics(errors: Rows, name: str) -> dict[str, dict[str, Any]]:
@@ -167,7 +179,7 @@ def _statistics(errors: Rows, name: str) -> dict[str, dict[str, Any]]:
 
 def _by_kernel(errors: Rows) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
-    for kernel in dict.fromkeys(row["kernel"] for row in errors):
+    for kernel in in_order(row["kernel"] for row in errors):
         mine = [row for row in errors if row["kernel"] == kernel and row["method"] != "ct"]
         found[kernel] = {
             method: error_statistics(
@@ -191,12 +203,88 @@ def _sorted(statistics: Mapping[str, Any]) -> list[str]:
     return sorted(statistics, key=lambda name: float(statistics[name]["mean"]))
 
 
-def _counted(errors: Sequence[Mapping[str, Any]]) -> str:
-    kernels = list(dict.fromkeys(row["kernel"] for row in errors))
-    points = {(row["kernel"], row["n"]) for row in errors}
-    return f"{', '.join(kernels)}, {len(points)} points"
-
-
 def _error(row: Mapping[str, Any], name: str) -> float:
     """Signed, in percent."""
     return float(100 * (row[name] - row["measured_s"]) / row["measured_s"])
+
+
+# Message times
+
+
+SIZES = (
+    100,
+    200,
+    400,
+    700,
+    1000,
+    1400,
+    2000,
+    2800,
+    3600,
+    4096,
+    4200,
+    5000,
+    6500,
+    8192,
+    10000,
+    12288,
+    14000,
+    16384,
+    20000,
+)
+"""The paper's range, 100 to 20000 bytes; around one packet and whole packets more of them."""
+HOPS = tuple(range(1, 11))
+PACKET_BYTES = 4096
+MAX_BYTES = 2**20
+MEDIA = {"unix": ("processes", "unix"), "pipe": ("processes", "pipe"), "tcp": ("tcp", None), "mpi": ("mpi", None)}
+CHAIN_SHARE = 0.5
+"""Of the budget; the rest is for the media in equal parts."""
+
+
+def measure_messages(
+    folder: Path, *, budget_s: float, seed: int, on_progress: Callable[[str, float], None]
+) -> tuple[dict[str, Path], list[str]]:
+    """Measure, write a table per medium into the folder, and say what to know of it.
+
+    Samples are kept there too: started again, it adds to them.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small, or there is one PE only.
+    """
+    files.make_folder(folder)
+    media = [name for name in MEDIA if name != "mpi" or util.find_spec("mpi4py") is not None]
+    part_s = (1 - CHAIN_SHARE) * budget_s / len(media)
+    chain = measure_chain(
+        SIZES,
+        HOPS,
+        packet_bytes=PACKET_BYTES,
+        budget_s=CHAIN_SHARE * budget_s,
+        seed=seed,
+        store=folder / "chain.points.json",
+        on_progress=lambda stage, share: on_progress(f"chain, {stage} hops", CHAIN_SHARE * min(share, 1.0)),
+    )
+    rows, warnings = {"chain": chain.rows()}, list(chain.warnings)
+    for number, name in enumerate(media):
+        between, medium = MEDIA[name]
+        plan = LinkPlan(between=between, medium=medium, max_bytes=MAX_BYTES, budget_s=part_s, seed=seed)
+        before = CHAIN_SHARE + (1 - CHAIN_SHARE) * number / len(media)
+
+        def show(stage: str, share: float, name: str = name, before: float = before) -> None:
+            on_progress(f"{name}, {stage}", before + min(share, 1.0) * (1 - CHAIN_SHARE) / len(media))
+
+        measured = measure_link_times(plan, store=folder / f"{name}.points.json", on_progress=show)
+        rows[name] = measured.rows()
+        warnings += [f"{name}: {line}" for line in measured.warnings]
+    paths = {name: folder / f"{name}.csv" for name in rows}
+    for name, own in rows.items():
+        files.write_text(paths[name], files.csv_lines([("bytes", "hops", "one_way_s"), *own]))
+    return paths, warnings
+
+
+def link_model(folder: Path, tables: Mapping[str, Path]) -> Path:
+    """Fit the times of Unix sockets and write their network model into the folder; its path."""
+    path = folder / "unix.network.json"
+    save_network_model(fit_network_table(tables["unix"]), path)
+    return path

@@ -1,4 +1,4 @@
-"""A paper's table beside ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
+"""A paper's table and ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -132,11 +132,11 @@ def shipped_rows(name: str) -> list[dict[str, str]]:
     return [dict(zip(table.names, row, strict=True)) for row in table.rows]
 
 
+def published(name: str, keys: Sequence[str], value: str) -> dict[tuple[str, ...], float]:
+    """The numbers in a column of a shipped table, as far as it has them, by what other columns say."""
+    return {tuple(row[key] for key in keys): float(row[value]) for row in shipped_rows(name) if row[value]}
+
+
 def in_order(values: Iterable[Any]) -> list[Any]:
     """Each value once, in the order in which they come first."""
     return list(dict.fromkeys(values))
-
-
-def to_dicts(tables: Sequence[Compared]) -> list[dict[str, Any]]:
-    """Plain data of several tables."""
-    return [table.to_dict() for table in tables]

@@ -1,4 +1,4 @@
-"""All papers in one go: each kept as soon as it is finished, every table beside ours, one report.
+"""All papers in one go: each kept as soon as it is finished, every table compared with ours, one report.
 
 The folder holds `report.html`, `report.json` (the same as data), `inventory.csv` (a row per table and figure),
 `cells.csv` (a row per figure compared), and a folder per paper with what its module returned (`result.json`), its text
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from advisor.reproduce.comparison import IMPOSSIBLE, NOT_REPRODUCED, VERDICTS, to_dicts
+from advisor.reproduce.comparison import IMPOSSIBLE, NOT_REPRODUCED, VERDICTS
 from simulator import ApportionError, files, provenance
 
 FORMAT = 1
@@ -19,7 +19,8 @@ REPORT, PAGE, INVENTORY, CELLS = "report.json", "report.html", "inventory.csv", 
 UNFINISHED, RESULT, TEXT = "unfinished.json", "result.json", "result.txt"
 FIGURES = (".svg", ".png")
 ON_PAGE = ("characterisation",)
-"""Papers whose drawings are made for a page, in its colours; others stay beside it."""
+"""Papers whose drawings are made for a page, in its colours, and hold nothing from outside; others stay apart."""
+TABLE_COLUMNS = ("number", "title", "verdict", "compared", "within_rounding", "worst_off_percent", "because")
 CELL_COLUMNS = ("where", "what", "unit", "printed", "ours", "difference", "off_percent", "within_rounding")
 
 Document = dict[str, Any]
@@ -27,15 +28,15 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper on the list: what computes it, and where its code is."""
+    """A paper on the list, and what computes it.
+
+    Its module of that name has `CITATION`, `MISPRINTS`, `text(result)`, its tables for the terminal, and
+    `inventory(result)`: all its tables and figures compared with ours, what cannot be had and why.
+    """
 
     name: str
     compute: Callable[[], Document]
     """Runs or reads whatever its module's `reproduce` needs, and calls it."""
-
-    def text(self, result: Document) -> str:
-        """Its tables for the terminal."""
-        return str(importlib.import_module(f"advisor.reproduce.{self.name}").text(result))
 
 
 def reproduce_all(
@@ -43,7 +44,7 @@ def reproduce_all(
     *,
     settings: Mapping[str, Any],
     folder: Path | None = None,
-    on_paper: Callable[[str, str], None] | None = None,
+    on_paper: Callable[[str, str], None] = lambda _name, _state: None,
 ) -> Document:
     """Compute all papers; one that fails stops no other.
 
@@ -55,7 +56,7 @@ def reproduce_all(
     folder
         Where everything goes; None: nowhere.
     on_paper
-        Told each paper's name and state: `computing`, `kept`, `done` or `failed: REASON`.
+        Called with each paper's name and state: `computing`, `kept`, `done` or `failed: REASON`.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def reproduce_all(
     """
     if folder is not None:
         _begin(folder, settings)
-    found = [_paper(paper, folder, on_paper or _untold) for paper in papers]
+    found = [_paper(paper, folder, on_paper) for paper in papers]
     document = _document(found, settings)
     if folder is not None:
         _write(document, folder)
@@ -95,10 +96,6 @@ def lines(document: Document) -> list[str]:
     ]
 
 
-def _untold(*_: str) -> None:
-    """Nobody watches."""
-
-
 def _begin(folder: Path, settings: Mapping[str, Any]) -> None:
     """Forget finished papers, unless an earlier call with the same settings was broken off."""
     files.make_folder(folder)
@@ -112,7 +109,7 @@ def _begin(folder: Path, settings: Mapping[str, Any]) -> None:
 
 
 def _paper(paper: Paper, folder: Path | None, on_paper: Callable[[str, str], None]) -> Document:
-    own = importlib.import_module(f"advisor.reproduce.inventory.{paper.name}")
+    own = importlib.import_module(f"advisor.reproduce.{paper.name}")
     entry: Document = {"name": paper.name, "citation": own.CITATION, "misprints": list(own.MISPRINTS)}
     entry |= {"state": "failed", "error": None, "tables": [], "figures": [], "result": None}
     kept = None if folder is None else folder / paper.name / RESULT
@@ -123,10 +120,10 @@ def _paper(paper: Paper, folder: Path | None, on_paper: Callable[[str, str], Non
         else:
             on_paper(paper.name, "computing")
             result = paper.compute()
-        entry["tables"] = to_dicts(own.tables(result))
+        entry["tables"] = [one.to_dict() for one in own.inventory(result)]
         if kept is not None and folder is not None:
             files.make_folder(kept.parent)
-            files.write_text(kept.with_name(TEXT), paper.text(result) + "\n")
+            files.write_text(kept.with_name(TEXT), own.text(result) + "\n")
             drawn = sorted(path for path in kept.parent.iterdir() if path.suffix in FIGURES)
             entry["figures"] = [str(path.relative_to(folder)) for path in drawn]
             if not kept.exists():
@@ -168,42 +165,21 @@ def _document(found: Sequence[Document], settings: Mapping[str, Any]) -> Documen
 
 
 def _write(document: Document, folder: Path) -> None:
-    from advisor.report.html import render_html
+    from advisor.report.pages import render_html
 
     plain = document | {
         # What a paper's module returned stands in its own folder.
         "papers": [{key: entry[key] for key in entry if key != "result"} for entry in document["papers"]]
     }
     files.write_json(folder / REPORT, plain)
-    files.write_text(folder / INVENTORY, _inventory(document))
-    files.write_text(folder / CELLS, _cells(document))
-    files.write_text(folder / PAGE, render_html(plain | {"drawings": _drawings(document, folder)}))
-
-
-def _drawings(document: Document, folder: Path) -> dict[str, list[tuple[str, str]]]:
-    """Paper -> name and markup of its drawings, which are ours and hold nothing from outside."""
-    return {
+    named = [(entry["name"], table) for entry in document["papers"] for table in entry["tables"]]
+    rows = [[name, *map(table.get, TABLE_COLUMNS)] for name, table in named]
+    files.write_text(folder / INVENTORY, files.csv_lines([("paper", *TABLE_COLUMNS), *rows]))
+    rows = [[name, table["number"], *map(cell.get, CELL_COLUMNS)] for name, table in named for cell in table["cells"]]
+    files.write_text(folder / CELLS, files.csv_lines([("paper", "table", *CELL_COLUMNS), *rows]))
+    drawings = {
         entry["name"]: [(Path(name).stem, files.read_text(folder / name)) for name in entry["figures"]]
         for entry in document["papers"]
         if entry["name"] in ON_PAGE
     }
-
-
-def _inventory(document: Document) -> str:
-    columns = ("number", "title", "verdict", "compared", "within_rounding", "worst_off_percent", "because")
-    rows = [[entry["name"], *map(table.get, columns)] for entry in document["papers"] for table in entry["tables"]]
-    return _csv(("paper", *columns), rows)
-
-
-def _cells(document: Document) -> str:
-    rows = [
-        [entry["name"], table["number"], *map(cell.get, CELL_COLUMNS)]
-        for entry in document["papers"]
-        for table in entry["tables"]
-        for cell in table["cells"]
-    ]
-    return _csv(("paper", "table", *CELL_COLUMNS), rows)
-
-
-def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    return files.csv_lines([head, *rows])
+    files.write_text(folder / PAGE, render_html(plain | {"drawings": drawings}))

@@ -1,4 +1,4 @@
-"""What Table 1 says of a method on a kernel: cost beside the grid's, and errors against a sweep that no method saw."""
+"""What Table 1 says of a method on a kernel: cost against the grid's, and errors at sizes that no method saw."""
 
 from collections.abc import Mapping
 from typing import Any

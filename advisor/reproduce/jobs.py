@@ -1,6 +1,6 @@
-"""Policies for job streams beside what others published: averages on two logs, and schedules of Batsim start by start.
+"""Policies for job streams against what others published: averages on two logs, and schedules of Batsim start by start.
 
-Logs and schedules belong to others and do not ship; they are named by whoever calls. The published averages do ship
+Logs and schedules belong to others and do not ship; the caller names them. The published averages do ship
 (`papers/jobs_published.csv`).
 """
 
@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from advisor.reproduce.comparison import half_of_last_digit, shipped_rows
+from advisor.report.text import aligned
+from advisor.reproduce.comparison import REPEATED, Cell, Compared, half_of_last_digit, in_order, judged, shipped_rows
 from simulator import Estimates, JobRuns, Policy, ScenarioError, Stream, files, job_metrics, read_stream, run_jobs
 from simulator.calibration import read_table
 
-TITLE = "Job streams: policies beside other systems and published averages"
+TITLE = "Job streams: policies against other systems and published averages"
 CELLS = "cells.csv"
 BATSIM = "Batsim"
 ALIKE_S = 1e-6
@@ -204,7 +205,16 @@ def reproduce(given: Given, folder: Path | None = None) -> Document:
     return {
         "paper": "jobs",
         "title": TITLE,
-        "logs": [_told(name, path, stream) for name, (path, stream) in given.streams.items()],
+        "logs": [
+            {
+                "log": name,
+                "file": str(path),
+                "jobs": len(stream),
+                "pes": stream.machine_processors,
+                "notes": list(stream.notes),
+            }
+            for name, (path, stream) in given.streams.items()
+        ],
         "cells": cells,
         "counts": {"within": sum(judged), "beyond": len(judged) - sum(judged), "shown": len(cells) - len(judged)},
         "warnings": warnings,
@@ -222,36 +232,35 @@ def text(result: Document) -> str:
             own = [cell for cell in result["cells"] if (cell["log"], cell["source"]) == (log["log"], source)]
             lines += ["", *_table(source, own)] if own else []
     counts = result["counts"]
-    told = f"{counts['within']} of {counts['within'] + counts['beyond']} figures within their bar"
-    lines += ["", f"{told}, {counts['shown']} shown without one" if counts["shown"] else told]
+    met = f"{counts['within']} of {counts['within'] + counts['beyond']} figures within their bar"
+    lines += ["", f"{met}, {counts['shown']} shown without one" if counts["shown"] else met]
     return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
 
 
 def _table(source: str, cells: Cells) -> Iterator[str]:
-    bar = "bar: every job" if source == BATSIM else _bar(cells[0]["bar_percent"])
-    yield f"{source}: {SOURCES[source].title}; {bar}"
-    head = f"{'policy':<14}{'estimates':<24}{'measure':<20}"
-    yield f"{head}{'published':>18}{'ours':>18}{'difference':>14}  within"
+    percent = cells[0]["bar_percent"]
+    bar = "no bar" if percent is None else f"bar: {percent:g} %" if percent else "bar: all printed digits"
+    yield f"{source}: {SOURCES[source].title}; {'bar: every job' if source == BATSIM else bar}"
+    rows = []
     for cell in cells:
-        measure = f"{cell['measure']}{', ' if cell['unit'] else ''}{cell['unit']}"
         decimals = max(1, len(cell["printed"].partition(".")[2])) if source != BATSIM else 0
-        within = {None: "-", True: "yes", False: "no"}[cell["within"]]
-        yield (
-            f"{cell['policy']:<14}{cell['estimates']:<24}{measure:<20}{cell['printed']:>18}"
-            f"{cell['ours']:>18.{decimals}f}{cell['difference_percent']:>+12.2g} %  {within}"
-            f"{'  (overloaded)' if cell['overloaded'] else ''}"
+        rows.append(
+            [
+                cell["policy"],
+                cell["estimates"],
+                f"{cell['measure']}{', ' if cell['unit'] else ''}{cell['unit']}",
+                cell["printed"],
+                f"{cell['ours']:.{decimals}f}",
+                f"{cell['difference_percent']:+.2g} %",
+                {None: "-", True: "yes", False: "no"}[cell["within"]],
+                "overloaded" if cell["overloaded"] else "",
+            ]
         )
+    yield from aligned(
+        ["policy", "estimates", "measure", "published", "ours", "difference", "within", ""], rows, left=3
+    )
     if SOURCES[source].because:
         yield SOURCES[source].because
-
-
-def _bar(percent: float | None) -> str:
-    return "no bar" if percent is None else f"bar: {percent:g} %" if percent else "bar: all printed digits"
-
-
-def _told(name: str, path: Path, stream: Stream) -> Document:
-    notes = list(stream.notes)
-    return {"log": name, "file": str(path), "jobs": len(stream), "pes": stream.machine_processors, "notes": notes}
 
 
 # Which log, which schedule
@@ -259,8 +268,8 @@ def _told(name: str, path: Path, stream: Stream) -> Document:
 
 def _known(path: Path) -> tuple[str, Stream]:
     """A stream that there is something to compare with, and which one it is."""
-    told = f"neither {' nor '.join(LOGS)} of the Parallel Workloads Archive, of which figures were published"
-    refusal = ScenarioError(f"{path}: the stream is {told}, nor a workload of Batsim (.json); name one of these")
+    known = f"neither {' nor '.join(LOGS)} of the Parallel Workloads Archive, of which figures were published"
+    refusal = ScenarioError(f"{path}: the stream is {known}, nor a workload of Batsim (.json); name one of these")
     try:
         stream = read_stream(path)
     except ScenarioError:
@@ -287,15 +296,15 @@ def _missing(name: str, stream: Stream) -> list[str]:
     fewer = LOGS[name].published_jobs - len(stream)
     if not fewer:
         return []
-    told = f"{len(stream):,} jobs after cleaning, {abs(fewer):,} {'fewer' if fewer > 0 else 'more'} than the"
-    return [f"{name}: this edition of the log has {told} {LOGS[name].published_jobs:,} of the study of 2015"]
+    jobs = f"{len(stream):,} jobs after cleaning, {abs(fewer):,} {'fewer' if fewer > 0 else 'more'} than the"
+    return [f"{name}: this edition of the log has {jobs} {LOGS[name].published_jobs:,} of the study of 2015"]
 
 
 # Averages
 
 
 def _averages(name: str, stream: Stream) -> Iterator[Document]:
-    """All published averages of a log beside ours, each run made once."""
+    """All published averages of a log compared with ours, each run made once."""
 
     @functools.cache
     def ran(first: int | None, policy: str, estimates: str) -> JobRuns:
@@ -355,8 +364,8 @@ def _starts(policy: str, path: Path, stream: Stream) -> tuple[Cells, list[str]]:
     if start.all():
         return cells, []
     job = int(np.argmin(start))
-    told = f"{np.count_nonzero(~start)} of {len(ids)} starts differ from {path}, first that of job {ids[job]}"
-    return cells, [f"{policy}: {told}: {runs.start_s[job]:.6f} s here, {theirs[job]:.6f} s there"]
+    differing = f"{np.count_nonzero(~start)} of {len(ids)} starts differ from {path}, first that of job {ids[job]}"
+    return cells, [f"{policy}: {differing}: {runs.start_s[job]:.6f} s here, {theirs[job]:.6f} s there"]
 
 
 def _numbers(text: str, path: Path, pes: int) -> list[int]:
@@ -366,3 +375,42 @@ def _numbers(text: str, path: Path, pes: int) -> list[int]:
     except ValueError as error:
         raise ScenarioError(f"{path}: resources {text[:40]!r} are no numbers; write them as 0-3 7") from error
     return [number for part in ends for number in range(part[0], min(part[-1], pes) + 1)]
+
+
+# Tables compared with ours
+
+
+CITATION = (
+    "E. Gaussier, D. Glesser, V. Reis and D. Trystram: Improving backfilling by using machine learning to predict "
+    "running times; D. Tsafrir, Y. Etsion and D. G. Feitelson: Backfilling using system-generated predictions rather "
+    "than user runtime estimates; runs of pyss; schedules of Batsim"
+)
+MISPRINTS = (
+    "SDSC-SP2 had 54,006 jobs after cleaning in the study of 2015; edition 4.2-cln has 53,999.",
+    "EASY++ is 11 % longer for KTH-SP2 in the study of 2015, and with us, than in the paper of 2007 that defines it.",
+)
+
+
+def inventory(result: Document) -> list[Compared]:
+    """A table per log and source; figures without a bar are on other data, or of another code path."""
+    tables = []
+    for log, source in in_order((cell["log"], cell["source"]) for cell in result["cells"]):
+        own = [cell for cell in result["cells"] if (cell["log"], cell["source"]) == (log, source)]
+        found = tuple(
+            Cell(
+                f"{cell['policy']}, {cell['estimates']}",
+                cell["measure"],
+                cell["published"],
+                cell["ours"],
+                half_of_last_digit(cell["printed"]),
+                cell["unit"],
+            )
+            for cell in own
+        )
+        number, title, because = f"{log} {source}", SOURCES[source].title, SOURCES[source].because
+        bar = own[0]["bar_percent"]
+        if bar is None:
+            tables.append(Compared(number, title, REPEATED, because, found))
+        else:
+            tables.append(judged(number, title, because, found, tolerance=bar))
+    return tables

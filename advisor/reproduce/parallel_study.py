@@ -1,4 +1,4 @@
-"""Kernels under their templates: makespans foretold for many processes, judged by runs on one and two real ones.
+"""Kernels under their templates: makespans predicted for many processes, judged by runs on one and two real ones.
 
 The error due to the resource model alone is the error minus that of component timing, as in the paper's second table 6.
 Where nothing can be run, the difference from component timing's prediction stands for it.
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.report.text import aligned
+from advisor.reproduce.comparison import published
 from simulator import PE, Application, Configuration, Platform, Scenario, ScenarioError, files, randomness, run, units
-from simulator.calibration import fit_network_table, load_network_model, read_shipped_table
+from simulator.calibration import fit_network_table, load_network_model
 from simulator.characterisation import (
     METHODS,
     PARALLEL_KERNELS,
@@ -37,7 +39,7 @@ REAL_SHARE = 0.6
 PAPER_NAMES = {"icc": "ICC", "hllc": "HLLC", "poc": "POC"}
 PAPER_KERNELS = {"integration": "integration", "sort": "sorting", "matmul": "matmul"}
 MOST_TIMING_ERROR = 10.0
-"""Percent that component timing may be off on one process before it is told."""
+"""Percent that component timing may be off on one process before it is mentioned."""
 EXPLAINED = "of the model: error minus that of component timing (ct)"
 
 
@@ -76,7 +78,7 @@ class Plan:
             If a kernel has no template, or numbers of processes or the link cannot be used.
         """
         if n is not None and not 1 <= n <= MOST_SIZE:
-            raise ScenarioError(f"--sizes: {n} found, 1 to {MOST_SIZE} allowed")
+            raise ScenarioError(f"--sizes is {n}; give 1 to {MOST_SIZE}")
         sizes = {name: parallel_kernel(name).size if n is None else n for name in kernels}
         counts = _checked(PROCESSES if processes is None else processes, min(sizes.values()))
         message, origin = _link(link)
@@ -92,7 +94,7 @@ def study(
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
-    """Foretell, run and compare; plain data.
+    """Predict, run and compare; plain data.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def _entry(
     methods: Sequence[str],
     hardware: "HardwareModel",
 ) -> dict[str, Any]:
-    """One kernel: its simulated makespans beside the real ones."""
+    """One kernel: its simulated makespans with the real ones."""
     kernel, n = parallel_kernel(name), plan.sizes[name]
     warnings = [*found.warnings, *hardware.warnings]
     makespans: dict[str, dict[int, float]] = {
@@ -169,8 +171,8 @@ def _checked(processes: Sequence[int], most: int) -> tuple[int, ...]:
     most = min(most, MOST_PROCESSES)
     wrong = [count for count in processes if not 1 <= count <= most]
     if wrong or not processes:
-        found = wrong[0] if wrong else "none"
-        raise ScenarioError(f"--processes: {found} found, whole numbers of 1 to {most} with commas between allowed")
+        found = f"{wrong[0]} is no such number" if wrong else "none is given"
+        raise ScenarioError(f"--processes: {found}; give whole numbers of 1 to {most} with commas between")
     return tuple(sorted(set(processes)))
 
 
@@ -229,18 +231,11 @@ def _predictions(
 
 def _paper(kernel: str) -> list[dict[str, Any]]:
     """The paper's errors due to the resource models: its second table 6."""
-    table = read_shipped_table("papers/warwick_errors.csv")
-    rows = zip(
-        table.text("kernel"),
-        table.text("method"),
-        table.numbers("processors"),
-        table.numbers("error_percent"),
-        strict=True,
-    )
+    keys = ("kernel", "method", "processors")
     names = {printed: name for name, printed in PAPER_NAMES.items()}
     return [
-        {"method": names[method], "processes": int(count), "error_percent": float(error)}
-        for name, method, count, error in rows
+        {"method": names[method], "processes": int(count), "error_percent": error}
+        for (name, method, count), error in published("papers/warwick_errors.csv", keys, "error_percent").items()
         if name == PAPER_KERNELS[kernel]
     ]
 
@@ -259,34 +254,20 @@ def _kernel_lines(entry: Mapping[str, Any], counts: Sequence[int]) -> list[str]:
         half = "" if one["interval_percent"] is None else f" +-{one['interval_percent']:.1f} %"
         shown = units.show_duration(one["measured_s"])
         out.append(f"  {one['processes']} real: median of {one['runs']} runs {shown}{half}, results right")
-    rows = {(row["method"], row["processes"]): row for row in entry["predictions"]}
-    methods = list(dict.fromkeys(method for method, _ in rows))
-    out += _table("simulated makespan", methods, counts, lambda m, p: units.show_duration(rows[m, p]["predicted_s"]))
-    out += _table("speed-up", methods, counts, lambda m, p: _number(rows[m, p]["speed_up"], "{:.2f}"))
     real = [one["processes"] for one in entry["real"] if one["processes"] in counts]
-    out += _table("error, %", methods, real, lambda m, p: _number(rows[m, p]["error_percent"], "{:+.1f}"))
-    of_model = "resource_model_error_percent"
-    out += _table("of the model, %", methods, real, lambda m, p: _number(rows[m, p][of_model], "{:+.1f}"))
-    out.append(f"  {EXPLAINED}")
-    others = [method for method in methods if method != "ct"]
     beyond = [count for count in counts if count > 1]
-    out += _table(
-        "simulated, off ct, %",
-        others,
-        beyond,
-        lambda m, p: _number(rows[m, p]["difference_from_ct_percent"], "{:+.1f}"),
-    )
-    paper = {(row["method"], row["processes"]): row["error_percent"] for row in entry["paper"]}
-    printed = list(dict.fromkeys(method for method, _ in paper))
-    out += _table("paper's error, %", printed, beyond, lambda m, p: _number(paper.get((m, p)), "{:.1f}"))
-    return [*out, *(f"  warning: {line}" for line in entry["warnings"])]
-
-
-def _table(title: str, methods: Sequence[str], counts: Sequence[int], cell: Callable[[str, int], str]) -> list[str]:
-    """A row per method, a column per number of processes."""
-    head = f"  {title:<22}" + "".join(f"{count:>10}" for count in counts)
-    return [head, *(f"    {m:<20}" + "".join(f"{cell(m, count):>10}" for count in counts) for m in methods)]
-
-
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)
+    ours = entry["predictions"]
+    others = [row for row in ours if row["method"] != "ct"]
+    for title, name, rows, columns, write in (
+        ("simulated makespan", "predicted_s", ours, counts, units.show_duration),
+        ("speed-up", "speed_up", ours, counts, "{:.2f}".format),
+        ("error, %", "error_percent", ours, real, "{:+.1f}".format),
+        ("of the model, %", "resource_model_error_percent", ours, real, "{:+.1f}".format),
+        ("simulated, off ct, %", "difference_from_ct_percent", others, beyond, "{:+.1f}".format),
+        ("paper's error, %", "error_percent", entry["paper"], beyond, "{:.1f}".format),
+    ):
+        cells = {(row["method"], row["processes"]): row[name] for row in rows if row[name] is not None}
+        methods = dict.fromkeys(row["method"] for row in rows)
+        body = [[m, *(write(cells[m, p]) if (m, p) in cells else "-" for p in columns)] for m in methods]
+        out += aligned([title, *map(str, columns)], body)
+    return [*out, f"  {EXPLAINED}", *(f"  warning: {line}" for line in entry["warnings"])]

@@ -4,12 +4,25 @@ Table 4 is fitted to the training set as printed, for an honest forecast, and on
 imply (classes S, W, B), where `ols` must meet the paper's cells.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from advisor.reproduce import scopred_splits
+from advisor.report.text import aligned
+from advisor.reproduce.comparison import (
+    PERCENT,
+    RELATIVE_TO,
+    Cell,
+    Compared,
+    defined,
+    given,
+    in_order,
+    judged,
+    shipped_rows,
+)
+from simulator import ScenarioError, randomness
 from simulator.calibration import read_shipped_table
 from simulator.models import RuntimeModel, fit, make_runs
 
@@ -19,8 +32,10 @@ LEVEL = 0.9
 """Of the default method's intervals."""
 LEVELS = {"ols": 0.95, "default": LEVEL}
 """Of the intervals of each method: `ols` as in the paper."""
+METHODS = tuple(LEVELS)
 
 Rows = list[dict[str, str]]
+Document = dict[str, Any]
 
 
 def reproduce() -> dict[str, Any]:
@@ -34,10 +49,10 @@ def reproduce() -> dict[str, Any]:
         the paper and of `ols`, which repeats it, and 90 % of `default`, which is `level`;
         `overall`: the same over all tables, each counted once; `splits`: the study of `scopred_splits`.
     """
-    training, targets = _rows("papers/scopred_training.csv"), _rows("papers/scopred_targets.csv")
-    cells = [cell for case in _in_order(row["case"] for row in targets) for cell in _case(case, training, targets)]
+    training, targets = shipped_rows("papers/scopred_training.csv"), shipped_rows("papers/scopred_targets.csv")
+    cells = [cell for case in in_order(row["case"] for row in targets) for cell in _case(case, training, targets)]
     honest = [cell for cell in cells if cell["honest"]]
-    tables = [_summary(f"table {number}", number, honest) for number in _in_order(cell["table"] for cell in honest)]
+    tables = [_summary(f"table {number}", number, honest) for number in in_order(cell["table"] for cell in honest)]
     return {
         "paper": "scopred",
         "title": TITLE,
@@ -45,46 +60,56 @@ def reproduce() -> dict[str, Any]:
         "cells": cells,
         "tables": tables,
         "overall": _overall(tables, honest),
-        "splits": scopred_splits.study(),
+        "splits": study_splits(),
     }
 
 
 def text(result: dict[str, Any]) -> str:
     """The cells side by side, then the errors per table."""
-    lines = [
-        TITLE,
-        "",
-        f"{'case':22}{'N':>11}{'P':>4}{'Q':>4}{'observed':>10}{'paper':>10}{'ols':>10}{'default':>10}  90 % interval",
+    methods = ("paper", *METHODS)
+    rows = [
+        [
+            cell["name"],
+            *(str(cell["at"].get(name, "")) for name in PARAMETERS),
+            *(f"{cell[name]:.2f}" for name in ("observed_s", "paper_s", "ols_s", "default_s")),
+            "{:.2f} to {:.2f}".format(*cell["default_prediction_s"]),
+        ]
+        for cell in result["cells"]
     ]
-    for cell in result["cells"]:
-        where = "".join(f"{cell['at'].get(name, ''):>{width}}" for name, width in (("N", 11), ("P", 4), ("Q", 4)))
-        values = "".join(f"{cell[name]:10.2f}" for name in ("observed_s", "paper_s", "ols_s", "default_s"))
-        low, high = cell["default_prediction_s"]
-        lines.append(f"{cell['name']:22}{where}{values}  {low:.2f} to {high:.2f}")
-    lines += [
-        "",
-        f"{'error in %, mean / worst':26}{'paper':>14}{'ols':>14}{'default':>14}   observed mean in",
-        f"{'':68}   intervals of 95, 95, 90 %",
+    errors = [
+        [
+            one["name"],
+            *(f"{one[name]['mean_percent']:.1f} / {one[name]['worst_percent']:.1f}" for name in methods),
+            ", ".join(f"{name} {one[name]['inside']}" for name in methods) + f" of {one['count']}",
+        ]
+        for one in [*result["tables"], result["overall"]]
     ]
-    for table in [*result["tables"], result["overall"]]:
-        errors = "".join(
-            f"{table[name]['mean_percent']:7.1f} /{table[name]['worst_percent']:5.1f}"
-            for name in ("paper", "ols", "default")
-        )
-        inside = ", ".join(f"{name} {table[name]['inside']}" for name in ("paper", "ols", "default"))
-        lines.append(f"{table['name']:26}{errors}   {inside} of {table['count']}")
     half = result["overall"]["default"]["median_half_width_percent"]
-    lines += ["", f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction"]
-    return "\n".join([*lines, "", scopred_splits.text(result["splits"])])
+    return "\n".join(
+        [
+            TITLE,
+            "",
+            *aligned(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
+            "",
+            "error in %, mean / worst, and how many observed means lie in intervals of 95, 95, 90 %",
+            *aligned(["", *methods, "observed mean in"], errors),
+            "",
+            f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction",
+            "",
+            "leave-out splits of the measurements, and made-up truths (formula N/P, 2 % noise, P <= 16 to 32 and 64)",
+            "error in %, mean / worst",
+            *aligned(["", "ols", "default", "inside", "half-width"], [_split_row(row) for row in result["splits"]]),
+        ]
+    )
 
 
 def _case(case: str, training: Rows, targets: Rows) -> Iterator[dict[str, Any]]:
     """All cells of one case; a case measured in parts gives the cells of each part and of their sum."""
     own = [row for row in training if row["case"] == case]
-    responses = _in_order(row["response"] for row in own)
-    for response in _in_order(row["response"] for row in targets if row["case"] == case):
+    responses = in_order(row["response"] for row in own)
+    for response in in_order(row["response"] for row in targets if row["case"] == case):
         parts = [response] if response in responses else responses
-        models = {method: _fit(own, parts, method) for method in ("ols", "default")}
+        models = {method: _fit(own, parts, method) for method in METHODS}
         wanted = [row for row in targets if row["case"] == case and row["response"] == response]
         yield from _cells(own[0], wanted, models, response if len(responses) > 1 else "")
 
@@ -115,8 +140,8 @@ def _cells(first: dict[str, str], wanted: Rows, models: dict[str, RuntimeModel],
             "honest": not inferred and row["in_training"] == "no" and part in ("", "total"),
             "observed_s": float(row["observed_s"]),
             "paper_s": float(row["paper_s"]),
-            "paper_error_percent": _number(row["paper_error_percent"]),
-            "paper_confidence_half_s": _number(row["paper_confidence_s"]),
+            "paper_error_percent": float(row["paper_error_percent"]) if row["paper_error_percent"] else None,
+            "paper_confidence_half_s": float(row["paper_confidence_s"]) if row["paper_confidence_s"] else None,
         }
         half = float(row["paper_prediction_s"]) if row["paper_prediction_s"] else None
         cell["paper_prediction_s"] = None if half is None else [cell["paper_s"] - half, cell["paper_s"] + half]
@@ -131,9 +156,10 @@ def _summary(name: str, number: int, cells: list[dict[str, Any]]) -> dict[str, A
     own = [cell for cell in cells if cell["table"] == number]
     observed = np.array([cell["observed_s"] for cell in own])
     found: dict[str, Any] = {"name": name, "count": len(own)}
-    for method in ("paper", "ols", "default"):
+    for method in ("paper", *METHODS):
         error = np.abs(np.array([cell[f"{method}_s"] for cell in own]) / observed - 1.0) * 100
-        inside = sum(_holds(cell[f"{method}_prediction_s"], cell["observed_s"]) for cell in own)
+        intervals = [(cell[f"{method}_prediction_s"], cell["observed_s"]) for cell in own]
+        inside = sum(interval is not None and interval[0] <= time_s <= interval[1] for interval, time_s in intervals)
         found[method] = {"mean_percent": float(error.mean()), "worst_percent": float(error.max()), "inside": inside}
     return found
 
@@ -141,33 +167,310 @@ def _summary(name: str, number: int, cells: list[dict[str, Any]]) -> dict[str, A
 def _overall(tables: list[dict[str, Any]], honest: list[dict[str, Any]]) -> dict[str, Any]:
     """Mean over the tables, so that a table with many cells counts like any other; worst cell; intervals over cells."""
     found: dict[str, Any] = {"name": f"mean over {len(tables)} tables", "count": len(honest)}
-    for method in ("paper", "ols", "default"):
+    for method in ("paper", *METHODS):
         found[method] = {
             "mean_percent": float(np.mean([table[method]["mean_percent"] for table in tables])),
             "worst_percent": max(table[method]["worst_percent"] for table in tables),
             "inside": sum(table[method]["inside"] for table in tables),
         }
-        widths = [_half_width(cell[f"{method}_prediction_s"], cell[f"{method}_s"]) for cell in honest]
-        found[method]["median_half_width_percent"] = float(np.median([width for width in widths if width is not None]))
+        intervals = [(cell[f"{method}_prediction_s"], cell[f"{method}_s"]) for cell in honest]
+        widths = [(high - low) / 2 / mean * 100 for interval, mean in intervals if interval for low, high in [interval]]
+        found[method]["median_half_width_percent"] = float(np.median(widths))
     return found
 
 
-def _holds(interval: list[float] | None, value: float) -> bool:
-    return interval is not None and interval[0] <= value <= interval[1]
+# The default method on leave-out splits of the paper's measurements and on truths we made up.
+#
+# These splits are no blind test: their figures were looked at while the method was being developed. No number
+# in it is set per table, but its choices were made by people who saw them.
 
 
-def _number(text: str) -> float | None:
-    return float(text) if text else None
+FORMULAS = {
+    "EP": "N/P",
+    "FT": "(N/P)*log(N)",
+    "HPL": "N**3/(3*P*Q) + N**2*(3*P+Q)/(2*P*Q) + N*log(P) + N*P",
+}
+SHORTEST_S = 0.1
+"""Shorter times say more about the clock than about the program."""
+FARTHEST = 4.0
+"""Targets farther outside than this factor are guesses, and the model says so; they are left out here."""
+NOISE = 0.02
+REPETITIONS = 3
+SEEDS = 20
+WORK_S = 100.0
+"""Time of the made-up program on one process."""
+
+Columns = dict[str, Any]
+
+TRUTHS: dict[str, Callable[[Any], Any]] = {
+    "exactly N/P": lambda p: WORK_S / p,
+    "Amdahl, 1 % serial": lambda p: WORK_S * (0.99 / p + 0.01),
+    "Amdahl, 5 % serial": lambda p: WORK_S * (0.95 / p + 0.05),
+    "P^-0.9": lambda p: WORK_S * p**-0.9,
+    "P^-1.1": lambda p: WORK_S * p**-1.1,
+    "missing 0.4 log2 P": lambda p: WORK_S / p + 0.4 * np.log2(p),
+    "missing 0.05 P": lambda p: WORK_S / p + 0.05 * p,
+}
+"""Name -> seconds on P processes; the user's formula is N/P, trained on P = 2 to 16, asked for 32 and 64."""
 
 
-def _half_width(interval: list[float] | None, mean: float) -> float | None:
-    return None if interval is None else (interval[1] - interval[0]) / 2 / mean * 100
+@dataclass(frozen=True)
+class Split:
+    """Runs to train on and runs to predict."""
+
+    family: str
+    formula: str
+    values: Columns
+    times_s: Any
+    targets: Columns
+    truth_s: Any
 
 
-def _rows(name: str) -> Rows:
-    table = read_shipped_table(name)
-    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
+def study_splits(seed: int = 1) -> list[dict[str, Any]]:
+    """Errors and intervals of `ols` and `default` by family of splits.
+
+    Returns
+    -------
+    list
+        Per family: number of forecasts, and by method mean and worst error in percent, share of the truths inside the
+        90 % prediction interval, and its median half-width in percent.
+    """
+    gathered: dict[str, dict[str, list[Any]]] = {}
+    for split in [*_measured_splits(), *_made_up_splits(seed)]:
+        runs = make_runs(split.values, split.times_s)
+        for method in METHODS:
+            try:
+                predicted = fit({"t": split.formula}, {"t": runs}, method=method).predict(split.targets)
+            except ScenarioError:
+                continue  # ols refuses targets that the runs do not determine
+            low, high = predicted.prediction_s.T
+            into = gathered.setdefault(split.family, {}).setdefault(method, [])
+            error = np.abs(predicted.mean_s / split.truth_s - 1) * 100
+            inside = (low <= split.truth_s) & (split.truth_s <= high)
+            into += list(zip(error, inside, (high - low) / 2 / predicted.mean_s * 100, strict=True))
+    return [
+        {"family": family} | {m: _split_summary(rows) for m, rows in found.items()}
+        for family, found in gathered.items()
+    ]
 
 
-def _in_order(values: Any) -> list[Any]:
-    return list(dict.fromkeys(values))
+def _split_row(row: Document) -> list[str]:
+    own = row["default"]
+    errors = [f"{row[m]['mean_percent']:.1f} / {row[m]['worst_percent']:.0f}" if m in row else "-" for m in METHODS]
+    return [row["family"], *errors, f"{own['inside_percent']:.0f} %", f"{own['median_half_width_percent']:.0f} %"]
+
+
+def _split_summary(rows: list[Any]) -> dict[str, float]:
+    error, inside, half = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
+    return {
+        "forecasts": len(error),
+        "mean_percent": float(error.mean()),
+        "worst_percent": float(error.max()),
+        "inside_percent": float(inside.mean() * 100),
+        "median_half_width_percent": float(np.median(half)),
+    }
+
+
+def _measured_splits() -> Iterator[Split]:
+    """Prefixes in P at each N, in N at each P, in both, and a fixed two thirds of all cells."""
+    table = read_shipped_table("papers/scopred_observations.csv")
+    application = np.array(table.text("application"))
+    for name, formula in FORMULAS.items():
+        own = (application == name) & (table.numbers("time_s") >= SHORTEST_S)
+        values = {n: np.array([float(x or 0) for x in table.text(n)])[own] for n in ("N", "P", "Q")}
+        values = values if name == "HPL" else {n: values[n] for n in ("N", "P")}
+        times, size, processes = table.numbers("time_s")[own], values["N"], values["P"]
+        masks = [
+            (f"{name}, more processes", size == n, processes < p) for n in np.unique(size) for p in np.unique(processes)
+        ]
+        masks += [(f"{name}, larger", processes == p, size < n) for n in np.unique(size) for p in np.unique(processes)]
+        everything = np.ones(len(times), bool)
+        both = [(size < n) & (processes < p) for n in np.unique(size) for p in np.unique(processes)]
+        masks += [(f"{name}, both", everything, seen) for seen in both]
+        masks += [(f"{name}, in between", everything, np.arange(len(times)) % 3 != k) for k in range(3)]
+        for family, among, seen in masks:
+            split = _split(family, formula, (values, times), among, seen)
+            if split is not None:
+                yield split
+
+
+def _split(family: str, formula: str, data: tuple[Columns, Any], among: Any, seen: Any) -> Split | None:
+    values, times = data
+    train = among & seen
+    constant = [name for name, column in values.items() if np.ptp(column[among]) > 0 and len(set(column[train])) < 2]
+    if train.sum() < 2 + formula.count(" + ") or constant:
+        return None
+    near = np.ones(len(times), bool)
+    for column in values.values():
+        near &= (column <= FARTHEST * column[train].max()) & (column >= column[train].min() / FARTHEST)
+    target = among & ~seen & near
+    if train.sum() < 3 or not target.any():
+        return None
+    return Split(
+        family,
+        formula,
+        {name: column[train] for name, column in values.items()},
+        times[train],
+        {name: column[target] for name, column in values.items()},
+        times[target],
+    )
+
+
+def _made_up_splits(seed: int) -> Iterator[Split]:
+    trained, asked = np.arange(2.0, 17.0, 2.0), np.array([32.0, 64.0])
+    for name, truth in TRUTHS.items():
+        for number in range(SEEDS):
+            noise = np.exp(
+                NOISE * randomness.stream(seed, "scopred truths", name, number).standard_normal((REPETITIONS, 8))
+            )
+            yield Split(
+                name,
+                "N/P",
+                {"N": np.full(REPETITIONS * 8, 1e9), "P": np.tile(trained, REPETITIONS)},
+                (truth(trained) * noise).ravel(),
+                {"N": np.full(2, 1e9), "P": asked},
+                truth(asked),
+            )
+
+
+# Tables 1 to 15 of the paper on prediction from run history (ScoPred), compared with ours.
+
+
+CITATION = (
+    "B. J. Lafreniere and A. C. Sodan: ScoPred, scalable user-directed performance prediction using complexity "
+    "modeling and historical data"
+)
+MISPRINTS = (
+    "EP class W on 6 nodes is 1.46 s in table 1 and 1.45 s in tables 3 and 4; class S on 8 nodes 0.54 s and 0.55 s.",
+    (
+        "Table 4 says it was fitted to classes S, W and A on 2 to 10 nodes; its points and all ratios of its intervals "
+        "fit only classes S, W and B on these nodes, so that B on 8 and 10 nodes was fitted to and class A was not."
+    ),
+    (
+        "The text says that table 3 misses its interval for 2 nodes only; 8 nodes (33.49 +/- 0.30 s against 34.86 s) "
+        "miss it too."
+    ),
+    "Table 8's text says 2, 16, 32 and 64 nodes, the table 4, 16, 32 and 64.",
+    "Class C of FT is said to be eight times class A; it is sixteen times.",
+    "Table 10's percentage is that of communication in the transform's time, not in the run time as the text says.",
+    "Table 11's caption says problem size; it is about numbers of processors.",
+    "Table 13, N = 11000: the ratio of its intervals is 0.9045, that of its design 0.9021.",
+    "The text of table 14 finds two predictions outside their intervals and six tests, the table four and seven.",
+)
+TABLES = {
+    2: "EP, more processors",
+    3: "EP, larger problems",
+    4: "EP, both at once",
+    6: "FT class A, more processors",
+    7: "FT class B, more processors",
+    8: "FT, class C from smaller ones",
+    9: "FT, both at once",
+    11: "FT class B in parts",
+    13: "HPL, 8 x 8 from smaller grids",
+    14: "HPL, larger problems",
+    15: "HPL, both at once",
+}
+INFERRED = "T4-joint-inferred"
+ROUNDED_S = 0.01
+"""Half of the last digit of a time, and as much again for the rounded times that a fit starts from."""
+SUM_S = 0.02
+"""The same for the sum of four of them."""
+LEAST_HALF_WIDTH_S = 0.03
+"""Narrower intervals are printed with too few digits for a ratio to say something."""
+MEASURED = {1: "EP", 5: "FT", 12: "HPL"}
+
+
+def inventory(result: Document) -> list[Compared]:
+    """All tables in the paper's order; figure 1 too."""
+    predicted = {number: list(_predicted_tables(number, title, result["cells"])) for number, title in TABLES.items()}
+    found = [defined("figure 1", "How the predictor sits in a job scheduler")]
+    for number in range(1, 16):
+        found += predicted.get(number) or [_given_table(number)]
+        if number == 2:
+            found.append(_coefficients(result["cells"]))
+    return found
+
+
+def _given_table(number: int) -> Compared:
+    if number == 10:
+        return judged(
+            "table 10",
+            "FT class B in parts: run times",
+            "The parts were measured on a cluster that is gone; compared are sums and shares that follow from "
+            "them. Totals exceed the parts by up to 0.11 s.",
+            _breakdown(),
+        )
+    because = "Means of three or six runs on a cluster that is gone; every prediction starts from them."
+    return given(f"table {number}", f"{MEASURED[number]}: run times", because)
+
+
+def _predicted_tables(number: int, title: str, cells: Sequence[Document]) -> Iterator[Compared]:
+    """A table of predictions; table 4 twice: fitted to what it says, and to what it must have been fitted to."""
+    own = [cell for cell in cells if cell["table"] == number]
+    inferred = [cell for cell in own if cell["case"] == INFERRED]
+    stated = [cell for cell in own if cell["case"] != INFERRED]
+    because = "Intervals themselves need the single runs, which are not printed; their ratio does not."
+    as_it_says = "Fitted to classes S, W and A as it says. " if inferred else ""
+    yield judged(f"table {number}", title, as_it_says + because, _compared_cells(stated))
+    if inferred:
+        fitted_to = "Fitted to classes S, W and B on 2 to 10 nodes, which is what its figures imply. "
+        yield judged(f"table {number}, inferred", title, fitted_to + because, _compared_cells(inferred))
+
+
+def _compared_cells(cells: Iterable[Document]) -> Iterator[Cell]:
+    """Point, deviation, and ratio of the half-widths of confidence and prediction interval, of each prediction."""
+    for cell in cells:
+        at = ", ".join(f"{name} = {value}" for name, value in cell["at"].items())
+        where = f"{cell['name']}, {at}"
+        ours, observed = cell["ols_s"], cell["observed_s"]
+        rounded = SUM_S if cell["response"] == "total" and cell["case"].startswith("T11") else ROUNDED_S
+        yield Cell(where, "predicted time", cell["paper_s"], ours, rounded, "s")
+        if cell["paper_error_percent"] is not None:
+            error = 100 * (ours / observed - 1)
+            slack = 0.005 + 100 * (rounded + 0.005 * ours / observed) / observed
+            yield Cell(where, "deviation", cell["paper_error_percent"], error, slack, PERCENT)
+        ratio = _ratio(where, cell)
+        if ratio is not None:
+            yield ratio
+
+
+def _ratio(where: str, cell: Document) -> Cell | None:
+    interval = cell["paper_prediction_s"]
+    confidence = cell["paper_confidence_half_s"]
+    if interval is None or confidence is None or cell["response"] != "total" or cell["case"].startswith("T11"):
+        return None  # the sum over parts adds up intervals of parts
+    prediction = (interval[1] - interval[0]) / 2
+    if prediction < LEAST_HALF_WIDTH_S:
+        return None
+    printed = confidence / prediction
+    low, high = (confidence - 0.005) / (prediction + 0.005), (confidence + 0.005) / (prediction - 0.005)
+    own = [cell[f"ols_{name}_s"] for name in ("confidence", "prediction")]
+    ours = (own[0][1] - own[0][0]) / (own[1][1] - own[1][0])
+    return Cell(where, "confidence / prediction interval", printed, ours, max(printed - low, high - printed))
+
+
+def _coefficients(cells: Sequence[Document]) -> Compared:
+    """T = N / (k P) + B0 through two of our predictions for each class."""
+    found = []
+    for case, k, b0 in (("T2-A", 3996971.35, 0.025), ("T2-B", 3906469.72, 0.085)):
+        first, last = (cell for cell in cells if cell["case"] == case and cell["at"]["P"] in {12, 16})
+        n = first["at"]["N"]
+        slope = (first["ols_s"] - last["ols_s"]) / (n / first["at"]["P"] - n / last["at"]["P"])
+        found.append(Cell(case, "pairs per second", k, 1 / slope))
+        found.append(Cell(case, "B0", b0, first["ols_s"] - slope * n / first["at"]["P"], ROUNDED_S, "s"))
+    return judged("text of table 2", "EP: coefficients of the models", "Fitted to the printed means.", found)
+
+
+def _breakdown() -> Iterator[Cell]:
+    """Sum of the parts against the total, and communication's share of the transform."""
+    rows = shipped_rows("papers/scopred_ft_breakdown.csv")
+    for nodes in in_order(row["nodes"] for row in rows):
+        own = {row["component"]: float(row["value"]) for row in rows if row["nodes"] == nodes}
+        parts = [own[name] for name in ("setup", "evolve", "fft_cpu", "fft_comm")]
+        yield Cell(f"{nodes} nodes", "sum of the parts", own["total"], sum(parts), 0.5 * ROUNDED_S * 5, "s")
+        whole = own["fft_cpu"] + own["fft_comm"] + RELATIVE_TO
+        share = own["fft_comm"] / whole
+        slack = 0.005 + 100 * 0.005 * (1 - share + share) / whole
+        yield Cell(
+            f"{nodes} nodes", "communication in the transform", own["fft_comm_percent"], 100 * share, slack, PERCENT
+        )

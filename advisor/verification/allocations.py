@@ -1,4 +1,4 @@
-"""Runs of allocations beside what a fitted model predicted of them; see `history.comparisons`."""
+"""Runs of allocations, and what a fitted model predicted of them; see `history.comparisons`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,10 +47,10 @@ class AllocationPredictions:
     ) -> Comparison | None:
         rows = np.array([allocation], dtype=np.int64)
         try:
-            told, truths = self._model.estimate(size, rows, level=level), self._model.members(size, rows)
+            said, truths = self._model.estimate(size, rows, level=level), self._model.members(size, rows)
         except ScenarioError:  # more processes than the model knows
             return None
-        mean, low, high = (float(column[0]) for column in (told.mean_s, told.low_s, told.high_s))
+        mean, low, high = (float(column[0]) for column in (said.mean_s, said.low_s, said.high_s))
         if not (np.isfinite(mean) and mean > 0):
             return None
         ends = np.quantile(truths[:, 0], ((1 - level) / 2, (1 + level) / 2))

@@ -9,7 +9,7 @@ from advisor.advise.strategies import strategies
 from advisor.verification.check import VerifyPlan, lacks_here
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
-from simulator import Scenario, ScenarioError, files, intervals, load_scenario, require_linux
+from simulator import Scenario, ScenarioError, documents, files, intervals, load_scenario, require_linux
 
 ADVICE, FORMAT = "advice.json", 1
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
@@ -26,7 +26,7 @@ def verify(
     kept: str | Path | None = None,
     on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
 ) -> dict[str, Any]:
-    """Really run the recommended configuration and the others, interleaved, beside the loads that the scenario has.
+    """Really run the recommended configuration and the others, interleaved, with the scenario's loads on.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def verify(
     Returns
     -------
     dict
-        See `verification.check.verify`.
+        What `apportion verify --json` prints; see `verification.check.Verified`.
 
     Raises
     ------
@@ -60,7 +60,10 @@ def verify(
         If a run fails.
     """
     plan = plan_verification(what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level)
-    return run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
+    found: dict[str, Any] = documents.to_dict(
+        run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
+    )
+    return found
 
 
 def plan_verification(
@@ -141,7 +144,7 @@ def _asked(
 
 
 def _further_names(advice: Mapping[str, Any]) -> dict[str, str]:
-    """What an advice calls configurations beside their names: further name -> name."""
+    """What else an advice calls configurations: further name -> name."""
     listed = advice.get("baselines")
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     return {str(entry.get("name")): str(entry["same_as"]) for entry in entries if entry.get("same_as")}

@@ -1,4 +1,4 @@
-"""Advice put to the test: the recommended configuration and the others really run here, beside what was predicted."""
+"""Advice put to the test: the recommended configuration and the others really run here, and what was predicted."""
 
 import json
 from collections import Counter
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from advisor.advise.advice import application_facts
 from advisor.advise.export import ranks_of
+from advisor.results import Application, Coverage, Provenance, application_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
-from advisor.verification.compared import comparisons
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
-from advisor.verification.residuals import bias_of, residuals
+from advisor.verification.residuals import Bias, Residual, bias_of, residuals
 from advisor.verification.starts import even_starts
 from simulator import (
     CalibrationError,
@@ -25,9 +25,10 @@ from simulator import (
     RunSet,
     Scenario,
     ScenarioError,
+    SpeedBand,
+    documents,
     files,
     intervals,
-    provenance,
     randomness,
     require_linux,
     run,
@@ -43,6 +44,8 @@ from simulator.calibration import (
     RealRun,
     Usage,
     keep_comparisons,
+    learnt_in,
+    median_errors,
     program_fault,
     summary_of,
 )
@@ -58,7 +61,7 @@ SLOWEST = 20.0
 LEAST_LIMIT_S = 10.0
 """No run is stopped before."""
 MATTERS = 0.01
-"""Share of the makespan from which on a wrong time of a pull is told."""
+"""Share of the makespan from which on a wrong time of a pull is named."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,73 @@ def _is_whole(trace: LoadTrace) -> bool:
     return bool(np.all(trace.values == np.rint(trace.values)))
 
 
-def verify(
-    plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]
-) -> dict[str, Any]:
-    """Run every configuration for real, interleaved, beside the scenario's loads, and compare with the prediction.
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
+MaybeRange = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class VerifiedConfiguration:
+    """One configuration: what was predicted of a median of runs, and what was measured."""
+
+    name: str
+    partition: tuple[int, ...]
+    placement: tuple[int, ...]
+    processes: tuple[int, ...]
+    """On each PE, those that take part."""
+    also: tuple[str, ...]
+    """Its further names."""
+    predicted_s: float | None
+    predicted_mean_s: float | None
+    predicted_mean_interval_s: MaybeRange | None
+    predicted_interval_s: Range | None
+    """What should hold the measured median; None of one replication, and where nothing is drawn."""
+    predicted_range_s: Range | None
+    """The interval of one run."""
+    measured_s: tuple[float, ...]
+    measured_median_s: float | None
+    median_sd_percent: float | None
+    error_percent: float | None
+    interval_holds: bool | None
+    runs_inside: int | None
+    """Single runs in the interval of one run."""
+    residual: Residual | None
+
+
+@dataclass(frozen=True)
+class Verified:
+    """An advice that was put to the test."""
+
+    format: int
+    command: str
+    application: Application | None
+    pes: tuple[str, ...]
+    recommended: str
+    best_measured: str
+    regret: float | None
+    """How much longer the recommended configuration took than the best one measured, as a share."""
+    within_2_percent: bool
+    configurations: tuple[VerifiedConfiguration, ...]
+    level: float | None
+    share_of_intervals_that_hold: float | None
+    intervals: Coverage
+    mean_absolute_error_percent: float | None
+    bias: Bias | None
+    pairs_in_order: float | None
+    """Of pairs that differ; None where none do."""
+    repetitions: int | None
+    repetitions_reused: int
+    warnings: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def held(self) -> float:
+        """How often the stated intervals are to hold."""
+        return self.level or intervals.LEVEL
+
+
+def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]) -> Verified:
+    """Run every configuration for real, interleaved, with the scenario's loads on, and compare with the prediction.
 
     What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
 
@@ -153,14 +219,6 @@ def verify(
         File that every run is appended to; whole repetitions of the same plan found there are not run again.
     on_progress
         See `run_interleaved`.
-
-    Returns
-    -------
-    dict
-        Per configuration what is predicted of a median of runs, what was measured, its error, and whether the interval
-        of the mean, widened by the sampling error of the measured median, holds that (None of one replication, and
-        where nothing is drawn); how many single runs lie in the interval of one run; the regret of the recommended one,
-        and whether the order held.
 
     Raises
     ------
@@ -183,9 +241,9 @@ def verify(
             on_run=_keeper(plan, kept),
             on_progress=on_progress,
         )
-    document = _document(plan, runs, verification, reused=0 if done is None else _repetitions(done))
+    found = _verified(plan, runs, verification, reused=0 if done is None else _repetitions(done))
     keep_comparisons(_compared(plan, runs, verification))
-    return document
+    return found
 
 
 def _compared(plan: VerifyPlan, runs: RunSet, verification: Verification) -> tuple[Comparison, ...]:
@@ -289,7 +347,7 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
                 found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
         except (ScenarioError, AttributeError, LookupError, TypeError, ValueError):
             if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
-                raise ScenarioError(f"{kept}:{number}: no run found, a file that verify wrote allowed") from None
+                raise ScenarioError(f"{kept}:{number}: this is no run; name a file that verify wrote") from None
     whole = 0
     while all((name, whole) in found for name in names):
         whole += 1
@@ -304,74 +362,75 @@ def _repetitions(verification: Verification) -> int:
     return min(times.size for times in verification.measured_s.values())
 
 
-def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
-    compared = _compared(plan, runs, verification)
-    entries = [
-        _entry(plan, configuration, verification, one)
-        for configuration, one in zip(plan.scenario.configurations, compared, strict=True)
-    ]
-    found = residuals(plan.scenario, runs, verification)
-    for entry in entries:
-        one = found.get(entry["name"])
-        entry["residual"] = None if one is None else one.to_dict()
-    bias = bias_of(entries, found)
-    medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
+def _verified(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> Verified:
+    compared, scenario = _compared(plan, runs, verification), plan.scenario
+    parted = residuals(scenario, runs, verification)
+    entries = tuple(
+        _entry(plan, configuration, verification, one, parted.get(configuration.name))
+        for configuration, one in zip(scenario.configurations, compared, strict=True)
+    )
+    errors = [100 * (one.expected_s / one.measured_median_s - 1) for one in compared]
+    bias = bias_of(errors, parted)
+    medians = {one.case: one.measured_median_s for one in compared}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
-    held = summary_of(compared, level=plan.level)
-    return {
-        "format": 1,
-        "command": "verify",
-        "application": application_facts(plan.scenario),
-        "pes": [pe.name for pe in plan.scenario.platform.pes],
-        "recommended": plan.recommended,
-        "best_measured": best,
-        "regret": regret,
-        "within_2_percent": regret <= CLOSE,
-        "configurations": entries,
-        "level": plan.level,
-        "share_of_intervals_that_hold": None if held["held"] is None else held["held"]["share"],
-        "intervals": held,
-        "mean_absolute_error_percent": float(np.mean([abs(entry["error_percent"]) for entry in entries])),
-        "bias": bias,
-        "pairs_in_order": _pairs_in_order(entries),
-        "repetitions": _repetitions(verification),
-        "repetitions_reused": reused,
-        "warnings": [
-            *([NO_RANGE] if held["held"] is None else []),
-            *([f"bias: {bias['text']}"] if bias else []),
-            *plan.scenario.warnings,
+    held = documents.from_dict(Coverage, summary_of(compared, level=plan.level))
+    return Verified(
+        format=1,
+        command="verify",
+        application=application_of(scenario),
+        pes=tuple(pe.name for pe in scenario.platform.pes),
+        recommended=plan.recommended,
+        best_measured=best,
+        regret=regret,
+        within_2_percent=regret <= CLOSE,
+        configurations=entries,
+        level=plan.level,
+        share_of_intervals_that_hold=None if held.held is None else held.held.share,
+        intervals=held,
+        mean_absolute_error_percent=float(np.mean(np.abs(errors))),
+        bias=bias,
+        pairs_in_order=_pairs_in_order(compared),
+        repetitions=_repetitions(verification),
+        repetitions_reused=reused,
+        warnings=(
+            *([NO_RANGE] if held.held is None else []),
+            *([f"bias: {bias.text}"] if bias else []),
+            *scenario.warnings,
             *_warnings(plan, verification),
-        ],
-        "provenance": provenance.provenance(
-            seed=plan.scenario.seed, machine=this_machine(), inputs=plan.scenario.inputs
         ),
-    }
+        provenance=Provenance.of(scenario.seed, scenario.inputs, this_machine()),
+    )
 
 
 def _entry(
-    plan: VerifyPlan, configuration: Configuration, verification: Verification, compared: Comparison
-) -> dict[str, Any]:
-    ends = compared.interval_s
-    one_run = [compared.run_low_s, compared.run_high_s]
-    return {
-        "name": configuration.name,
-        "partition": list(configuration.partition),
-        "placement": list(configuration.placement),
-        "processes": _processes(plan, configuration),
-        "also": [name for name, same in plan.also.items() if same == configuration.name],
-        "predicted_s": compared.expected_s,
-        "predicted_mean_s": compared.predicted_s,
-        "predicted_mean_interval_s": None if ends is None else [compared.low_s, compared.high_s],
-        "predicted_interval_s": None if ends is None else list(ends),
-        "predicted_range_s": None if None in one_run else one_run,
-        "measured_s": verification.measured_s[configuration.name].tolist(),
-        "measured_median_s": compared.measured_median_s,
-        "median_sd_percent": 100 * compared.median_sd,
-        "error_percent": 100 * (compared.expected_s / compared.measured_median_s - 1),
-        "interval_holds": compared.holds(),
-        "runs_inside": compared.runs_inside,
-    }
+    plan: VerifyPlan,
+    configuration: Configuration,
+    verification: Verification,
+    compared: Comparison,
+    residual: Residual | None,
+) -> VerifiedConfiguration:
+    ends, low, high = compared.interval_s, compared.run_low_s, compared.run_high_s
+    of_mean = compared.low_s, compared.high_s
+    return VerifiedConfiguration(
+        name=configuration.name,
+        partition=configuration.partition,
+        placement=configuration.placement,
+        processes=tuple(_processes(plan, configuration)),
+        also=tuple(name for name, same in plan.also.items() if same == configuration.name),
+        predicted_s=compared.expected_s,
+        predicted_mean_s=compared.predicted_s,
+        predicted_mean_interval_s=None if ends is None else of_mean,
+        predicted_interval_s=None if ends is None else ends,
+        predicted_range_s=None if low is None or high is None else (low, high),
+        measured_s=tuple(verification.measured_s[configuration.name].tolist()),
+        measured_median_s=compared.measured_median_s,
+        median_sd_percent=100 * compared.median_sd,
+        error_percent=100 * (compared.expected_s / compared.measured_median_s - 1),
+        interval_holds=compared.holds(),
+        runs_inside=compared.runs_inside,
+        residual=residual,
+    )
 
 
 def _processes(plan: VerifyPlan, configuration: Configuration) -> list[int]:
@@ -380,13 +439,13 @@ def _processes(plan: VerifyPlan, configuration: Configuration) -> list[int]:
     return [busy[pe.name] for pe in plan.scenario.platform.pes]
 
 
-def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
+def _pairs_in_order(compared: Sequence[Comparison]) -> float | None:
     """Of the pairs whose measured medians differ by more than `CLOSE`: how many were predicted in that order."""
     right = [
-        (one["predicted_s"] < other["predicted_s"]) == (one["measured_median_s"] < other["measured_median_s"])
-        for place, one in enumerate(entries)
-        for other in entries[:place]
-        if abs(one["measured_median_s"] / other["measured_median_s"] - 1) > CLOSE
+        (one.expected_s < other.expected_s) == (one.measured_median_s < other.measured_median_s)
+        for place, one in enumerate(compared)
+        for other in compared[:place]
+        if abs(one.measured_median_s / other.measured_median_s - 1) > CLOSE
     ]
     return sum(right) / len(right) if right else None
 
@@ -407,3 +466,114 @@ def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
             there, said = units.show_duration(really_s), units.show_duration(said_s)
             lines.append(f"application: a pull takes {there} here, and the scenario says {said}; say `pull: {there}`")
     return lines
+
+
+# Predictions and what real runs took, as they are judged and kept: see `history.comparisons`
+
+
+def comparisons(
+    scenario: Scenario, runs: RunSet, verification: Verification, *, level: float, command: Sequence[str] | None
+) -> tuple[Comparison, ...]:
+    """One comparison per configuration, in the order of the scenario.
+
+    Parameters
+    ----------
+    level
+        How often the stated intervals are to hold.
+    command
+        What ranks ran, in the place of our own application.
+    """
+    described = {entry["name"]: entry for entry in runs.summary(level=level)}
+    names = [configuration.name for configuration in scenario.configurations]
+    errors = median_errors([verification.measured_s[name] for name in names])
+    bands, left = _bands(scenario), _left(scenario, verification) if command is None else None
+    found = []
+    for configuration, error in zip(scenario.configurations, errors, strict=True):
+        said, measured_s = described[configuration.name], verification.measured_s[configuration.name]
+        low, high, run_low, run_high = _ends(said, runs)
+        inside = None
+        if run_low is not None and run_high is not None:
+            inside = int(np.sum((measured_s >= run_low) & (measured_s <= run_high)))
+        found.append(
+            Comparison(
+                kind=_kind(scenario, command),
+                subject=scenario.application.kernel,
+                model=", ".join(_files(scenario, bands)),
+                version=_version(scenario, bands),
+                case=configuration.name,
+                level=level,
+                predicted_s=said["mean"],
+                low_s=low,
+                high_s=high,
+                runs=int(measured_s.size),
+                measured_median_s=float(np.median(measured_s)),
+                median_sd=error,
+                median_ratio=median_ratio(runs.of(configuration.name), runs.truths),
+                run_low_s=run_low,
+                run_high_s=run_high,
+                runs_inside=inside,
+                learnt=max((learnt_in(band.doubt) for band in bands), default=1.0),
+                pes=len(_computing(configuration)),
+                size=float(max(configuration.partition)),
+                left=left,
+            )
+        )
+    return tuple(found)
+
+
+def median_ratio(samples: Floats, truths: NDArray[np.int64] | None) -> float:
+    """What the median of runs is over their mean, by the noise of the replications of each truth."""
+    if truths is None:
+        return float(np.median(samples) / np.mean(samples))
+    counts = np.bincount(truths)
+    means = np.bincount(truths, weights=samples) / np.maximum(counts, 1)
+    return float(np.median(samples / means[truths]))
+
+
+def _ends(said: dict[str, float | None], runs: RunSet) -> tuple[float | None, ...]:
+    """The intervals of the mean and of one run; None where they have no width, since nothing is drawn."""
+    found: list[float | None] = []
+    for names in (("low", "high"), ("run_low", "run_high")):
+        low, high = (said[name] for name in names)
+        wide = low is not None and high is not None and low < high and not runs.deterministic
+        found += [max(low or 0.0, 0.0), high] if wide else [None, None]
+    return tuple(found)
+
+
+def _kind(scenario: Scenario, command: Sequence[str] | None) -> Literal["kernel", "command", "regression"]:
+    if scenario.application.model is not None:
+        return "regression"
+    return "kernel" if command is None else "command"
+
+
+def _bands(scenario: Scenario) -> list[SpeedBand]:
+    """The speeds of all PEs at the application's kernel, each once."""
+    kernel = scenario.application.kernel
+    bands = [pe.speeds[kernel] for pe in scenario.platform.pes if kernel in pe.speeds]
+    return list({id(band): band for band in bands}.values())
+
+
+def _files(scenario: Scenario, bands: Sequence[SpeedBand]) -> list[str]:
+    """Names of the models' files, without folders."""
+    sources = dict.fromkeys(band.source for band in bands if band.source in scenario.inputs)
+    return [Path(source).name for source in sources]
+
+
+def _version(scenario: Scenario, bands: Sequence[SpeedBand]) -> str:
+    """Hash of the speeds, or the regression, that were predicted with: the same where they are written out."""
+    model = scenario.application.model
+    said = sorted(json.dumps(band.to_dict(), sort_keys=True, default=str) for band in bands)
+    return files.digest(json.dumps([said, None if model is None else model.to_dict()], default=str).encode())
+
+
+def _computing(configuration: Configuration) -> set[int]:
+    pairs = zip(configuration.placement, configuration.partition, strict=True)
+    return {pe for pe, units in pairs if units}
+
+
+def _left(scenario: Scenario, verification: Verification) -> float | None:
+    """Least share of a PE without load that was left to us."""
+    if not verification.usages:
+        return None
+    pes = [number for number, pe in enumerate(scenario.platform.pes) if pe.load is None]
+    return min((min(1.0, verification.share_of(number)) for number in pes), default=None)

@@ -1,6 +1,5 @@
 """Real runs of several configurations in turn, so that drift falls on all alike, each on the same stretch of load."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from advisor.verification.applications import RealApplication
 from simulator import Configuration
-from simulator.calibration import Competitor, RealRun, Usage
+from simulator.calibration import Budget, Competitor, RealRun, Usage, run_campaign
 
-LEAST_REPETITIONS = 3
+LEAST_REPETITIONS, MOST_REPETITIONS = 3, 1000
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def run_interleaved(
     on_progress
         Called after every run with what is known so far and the share of the budget that is spent.
     """
-    start = time.monotonic()
+    budget = Budget(budget_s)
     measured: dict[str, list[float]] = {configuration.name: [] for configuration in configurations}
     usages: list[tuple[Usage, ...]] = []
     pulls_s: list[float] = []
@@ -85,19 +84,17 @@ def run_interleaved(
         usages = list(done.usages)
     first = min(len(times) for times in measured.values())
     application.prepare(configurations)
-    begun = time.monotonic()
-    for repetition in range(first, 1000):
-        spent = time.monotonic() - begun
-        each = spent / max(1, repetition - first)
-        if repetition >= LEAST_REPETITIONS and time.monotonic() - start + each > budget_s:
-            break
-        for configuration in configurations:
-            run = application.run(configuration, partial(loads.replayed, repetition))
-            measured[configuration.name].append(run.makespan_s)
-            usages.append(run.compute)
-            pulls_s += [] if run.pull_s is None else [run.pull_s]
-            on_run(configuration.name, repetition, run)
-            on_progress(_verification(measured, usages, pulls_s), (time.monotonic() - start) / max(budget_s, 1e-9))
+
+    def sample(configuration: Configuration, repetition: int) -> None:
+        run = application.run(configuration, partial(loads.replayed, repetition))
+        measured[configuration.name].append(run.makespan_s)
+        usages.append(run.compute)
+        pulls_s.extend([] if run.pull_s is None else [run.pull_s])
+        on_run(configuration.name, repetition, run)
+        on_progress(_verification(measured, usages, pulls_s), budget.share)
+
+    repetitions = budget.passes(least=LEAST_REPETITIONS, most=MOST_REPETITIONS, first=first, ahead=True)
+    run_campaign(((repetition, configurations) for repetition in repetitions), sample)
     return _verification(measured, usages, pulls_s)
 
 

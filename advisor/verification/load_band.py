@@ -1,4 +1,4 @@
-"""Load bands put to the test: a known competitor, its load recorded, the band that follows, fresh runs beside it."""
+"""Load bands put to the test: a known competitor, its load recorded, the band that follows, and fresh runs."""
 
 import itertools
 import math
@@ -17,11 +17,11 @@ from simulator.calibration.bands import BuiltBand, CutRule, build
 ASKED = 0.9
 """Share of fresh speeds that the band must hold."""
 LEVEL = 0.9
-"""Of the interval of that share: so many runs tell it only so well."""
+"""Of the interval of that share: so many runs show it only so well."""
 TOLERANCE = 0.02
 """How far the load recorded may lie off the competitor's before others must have had a part in it."""
 BUDGET_S = 60.0
-"""What building the band may take, beside some runs at its upper end."""
+"""What building the band may take, without some runs at its upper end."""
 ABOVE, SAMPLES = 1.25, 8
 """The band ends at runs so many times as long as the longest checked, with time for so many samples there."""
 
@@ -50,10 +50,10 @@ class LoadBandPlan:
 
     def __post_init__(self) -> None:
         if not 0 < self.load < 1:
-            raise ScenarioError(f"load: {self.load:g} found, a share above 0 and below 1 allowed")
+            raise ScenarioError(f"load is {self.load:g}; give a share above 0 and below 1")
         if self.kernel not in SIZED_KERNELS:
-            allowed = ", ".join(sorted(SIZED_KERNELS))
-            raise ScenarioError(f"kernel: {self.kernel!r} found, one of {allowed} allowed")
+            known = ", ".join(sorted(SIZED_KERNELS))
+            raise ScenarioError(f"kernel: there is no {self.kernel!r} of several sizes; name one of {known}")
         here = {number for core in this_machine().cores for number in (core.cpu, *core.siblings)}
         if self.cpu not in here:
             raise ScenarioError(
@@ -61,7 +61,7 @@ class LoadBandPlan:
             )
         times = (self.period_s, *self.durations_s)
         if not self.durations_s or not all(0 < value < math.inf for value in times) or self.runs < 1:
-            raise ScenarioError("load check: durations and a period above 0, and at least one run, allowed")
+            raise ScenarioError("load check: give durations and a period above 0, and at least one run")
 
     @property
     def window(self) -> int:
@@ -75,7 +75,7 @@ class LoadBandPlan:
 
 @dataclass(frozen=True)
 class SizeChecked:
-    """Fresh runs of one size beside the band."""
+    """Fresh runs of one size, and the band."""
 
     size_elements: float
     ideal_s: float
@@ -163,7 +163,7 @@ class LoadBandCheck:
 def check_load_band(
     plan: LoadBandPlan, folder: Path, on_stage: Callable[[str], None] = lambda _: None
 ) -> LoadBandCheck:
-    """Record a competitor's load, build the band that it foretells, and see whether fresh runs keep to it.
+    """Record a competitor's load, build the band that it predicts, and see whether fresh runs keep to it.
 
     The competitor stays throughout. While it is alone on its processor the recorder sees its load exactly as a busy
     share; the kernel then shares the processor with it under the rule `fair`.
@@ -202,7 +202,7 @@ def check_load_band(
 def _source(plan: LoadBandPlan) -> RealSource:
     """Real runs up to a size that takes a little longer than the longest duration, with time for several samples."""
     longest_s, kernel = ABOVE * max(plan.durations_s), SIZED_KERNELS[plan.kernel]
-    # the short run that foretells b may meet nothing but the competitor, and others, and take several times its time
+    # the short run that predicts b may meet nothing but the competitor, and others, and take several times its time
     with RealSource.of_kernel(plan.kernel, cpu=plan.cpu, time_cap_s=4 * longest_s) as source:
         speed = source.measure(source.largest).speed
         sizes = np.geomspace(source.smallest, source.largest, 200)

@@ -1,4 +1,4 @@
-"""Which processors of this machine the ranks of a configuration, and the load beside them, run on."""
+"""Which processors of this machine the ranks of a configuration, and the loads, run on."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ primes are predicted. CPU seconds do not count a load, so they say what `c` real
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -43,10 +43,6 @@ class Residual:
     def of(self, part: Part) -> float:
         """One part of it."""
         return {"compute": self.compute_percent, "load": self.load_percent, "rest": self.rest_percent}[part]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def residuals(scenario: Scenario, runs: RunSet, verification: Verification) -> dict[str, Residual]:
@@ -108,36 +104,43 @@ def _without_loads(scenario: Scenario) -> Scenario:
     return replace(scenario, platform=replace(scenario.platform, pes=pes))
 
 
-def bias_of(entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual]) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Bias:
+    """What all predictions of a set are off by in one direction."""
+
+    percent: float
+    """The median error."""
+    part: Part | None
+    """What most of it lies in; None where that is not known."""
+    cause: str | None
+    """What is suspected."""
+    text: str
+    """For a reader."""
+
+
+def bias_of(errors_percent: Sequence[float], found: Mapping[str, Residual]) -> Bias | None:
     """The bias of a set of predictions, None where their errors have two signs or are small.
 
     Parameters
     ----------
-    entries
-        Each with its `error_percent`.
     found
         Where errors come from, by the name of a configuration.
-
-    Returns
-    -------
-    dict
-        `percent`, the median error; `part` that most of it lies in; `cause` that is suspected; `text` for a reader.
     """
-    errors = np.array([entry["error_percent"] for entry in entries])
+    errors = np.array(errors_percent)
     if not errors.size or not (np.all(errors > 0) or np.all(errors < 0)) or abs(np.median(errors)) < 100 * BIAS:
         return None
     middle = float(np.median(errors))
     slow = middle > 0
     how = f"{abs(middle):.1f} % too {'slow' if slow else 'fast'} (median)"
     what = "every strategy" if errors.size > 1 else "the strategy"
-    told = f"{what} is predicted {how}"
+    said = f"{what} is predicted {how}"
     if not found:
-        return {"percent": middle, "part": None, "cause": None, "text": f"{told}; where this comes from is not known"}
+        return Bias(middle, None, None, f"{said}; where this comes from is not known")
     parts = {part: float(np.median([one.of(part) for one in found.values()])) for part in PARTS}
     part = max(parts, key=lambda name: parts[name] * (1 if slow else -1))
     cause = _cause(part, list(found.values()), slow=slow)
     share = f"of which {abs(parts[part]):.1f} points come from {PARTS[part]}"
-    return {"percent": middle, "part": part, "cause": cause, "text": f"{told}, {share}: {cause}"}
+    return Bias(middle, part, cause, f"{said}, {share}: {cause}")
 
 
 FEWEST_ALIKE = 3

@@ -2,6 +2,6 @@
 
 from advisor.whatif.advised import advised
 from advisor.whatif.asking import WhatIf, plan_whatif, varied, what_if
-from advisor.whatif.findings import whatif_document
+from advisor.whatif.findings import Findings, findings_of, whatif_document
 
-__all__ = ["WhatIf", "advised", "plan_whatif", "varied", "what_if", "whatif_document"]
+__all__ = ["Findings", "WhatIf", "advised", "findings_of", "plan_whatif", "varied", "what_if", "whatif_document"]

@@ -1,4 +1,4 @@
-"""What a sweep asks of a point with `--advise`: the configuration recommended there, and the equal split beside it."""
+"""What a sweep asks of a point with `--advise`: the configuration recommended there, and the equal split."""
 
 from typing import Any
 

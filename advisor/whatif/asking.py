@@ -4,14 +4,24 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor import wording
 from advisor.whatif.advised import advised
-from advisor.whatif.findings import whatif_document
-from simulator import Scenario, ScenarioError, intervals, notebook, read_template, shipped, template_of, whatif
+from advisor.whatif.findings import Findings, findings_of
+from simulator import (
+    Scenario,
+    ScenarioError,
+    documents,
+    intervals,
+    notebook,
+    read_template,
+    shipped,
+    template_of,
+    whatif,
+)
 from simulator.experiments.sweep import Plan, Swept, local, make_plan, simulated, sweep
 
 if TYPE_CHECKING:
@@ -28,13 +38,18 @@ class WhatIf:
     """What `what_if` found: every point, and the findings."""
 
     swept: Swept
-    findings: dict[str, Any]
-    """What `apportion whatif --json` prints: `sentence`, `points`, `pays_most` and more; plain data."""
+    found: Findings
+
+    @cached_property
+    def findings(self) -> dict[str, Any]:
+        """What `apportion whatif --json` prints: `sentence`, `points`, `pays_most` and more; plain data."""
+        plain: dict[str, Any] = documents.to_dict(self.found)
+        return plain
 
     @property
     def sentence(self) -> str:
         """The answer."""
-        return str(self.findings["sentence"])
+        return self.found.sentence
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per point and configuration, with every parameter and the seed, as in `points.csv`."""
@@ -46,28 +61,25 @@ class WhatIf:
         return f"WhatIf({len(self.swept.plan.points)} points, {len(self.swept.failed)} failed: {self.sentence})"
 
     def _repr_html_(self) -> str:
-        points = self.findings["points"]
-        rows, spread = [], []
-        for entry in points[: notebook.MOST_ROWS]:
-            best = next((one for one in entry["configurations"] if one["name"] == entry["best"]), None)
-            named = ", ".join(entry["set"]) or "as it is"
-            gain = entry["gain"]
+        found, rows, spread = self.found, [], []
+        for point in found.points[: notebook.MOST_ROWS]:
+            best, named = point.own, ", ".join(point.set) or "as it is"
             rows.append(
                 {
                     "point": named,
-                    "best": entry["best"],
-                    "makespan": None if best is None else wording.with_interval(best["makespan_s"]),
-                    "times as fast": None if gain is None else wording.with_interval(gain, ""),
-                    "failed": entry["error"],
+                    "best": point.best,
+                    "makespan": None if best is None else wording.with_interval(best.makespan_s),
+                    "times as fast": None if point.gain is None else wording.with_interval(point.gain, ""),
+                    "failed": point.error,
                 }
             )
             if best is not None:
-                times = best["makespan_s"]
-                spread.append((named, times["run_low"], times["median"], times["run_high"]))
-        unit = f"makespan (s), {wording.runs_text(self.findings)}"
-        table, chart = notebook.table(rows, count=len(points)), notebook.ranges(spread, unit=unit)
-        told = [line] if (line := wording.interval_line(self.findings)) else []
-        return notebook.page(self.sentence, table, chart, warnings=[*told, *self.findings["warnings"]])
+                took = best.makespan_s
+                spread.append((named, took.run_low, took.median or 0.0, took.run_high))
+        unit = f"makespan (s), {wording.runs_text(found.drawn)}"
+        table, chart = notebook.table(rows, count=len(found.points)), notebook.ranges(spread, unit=unit)
+        lines = [line] if (line := wording.interval_line(found.drawn)) else []
+        return notebook.page(self.sentence, table, chart, warnings=[*lines, *found.warnings])
 
 
 def what_if(  # noqa: PLR0913 - one per option of the command line
@@ -124,7 +136,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     if where is None and workers > 0:
         where = partial(local, min(workers, len(plan.points)))
     swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
-    return WhatIf(swept, whatif_document(swept))
+    return WhatIf(swept, findings_of(swept))
 
 
 def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
@@ -136,7 +148,7 @@ def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
         If there is none, or a text of values cannot be read.
     """
     if not vary:
-        raise ScenarioError("vary: nothing found, at least one path with its values allowed")
+        raise ScenarioError("vary: nothing is to vary; name at least one path with its values")
     found = []
     for path, values in vary.items():
         if isinstance(values, str):
@@ -144,7 +156,7 @@ def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
             continue
         texts = tuple(value if isinstance(value, str) else json.dumps(_plain(value)) for value in values)
         if not texts:
-            raise ScenarioError(f"vary: {path}: no value found, at least one allowed")
+            raise ScenarioError(f"vary: {path} has no value; give at least one")
         whatif.read_varied(f"{path}=0")  # refuses paths that may not vary
         found.append(whatif.Varied(path, texts))
     return tuple(found)

@@ -1,21 +1,226 @@
 """Findings of a what-if: each point against the base on the same draws, and which change pays most, how surely."""
 
+import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.pareto import front
-from advisor.whatif import told
+from advisor.advise.ranking import Gain
+from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import advised
-from advisor.whatif.compared import differences, gains, product_of_means
 from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
-from advisor.whatif.outcomes import Outcomes, outcomes_of
-from simulator import ApportionError, dump_scenario, interval_note, intervals, provenance, read_template, ties
+from advisor.whatif.outcomes import Outcomes, differences, gains, outcomes_of, product_of_means
+from advisor.wording import counted, listed, loss_text, probability, with_interval
+from simulator import ApportionError, documents, dump_scenario, interval_note, intervals, read_template, ties
 from simulator.experiments.sweep import Plan, Swept
+
+# What is found.
+
+
+@dataclass(frozen=True)
+class Configured:
+    """One configuration at a point, against itself in the base."""
+
+    name: str
+    makespan_s: Described
+    difference_s: Ends | None
+    gain: Ends | None
+
+
+@dataclass(frozen=True)
+class PointAdvice:
+    """What is recommended at a point."""
+
+    recommended: str
+    varied: tuple[str, ...]
+    partition: tuple[int, ...]
+    pes: tuple[str, ...]
+
+    @property
+    def shares(self) -> list[str]:
+        """Who gets how much."""
+        return [f"{pe} {part}" for pe, part in zip(self.pes, self.partition, strict=True)]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run costs, all PEs of the platform for the whole makespan."""
+
+    cost_per_s: float
+    run: float
+
+
+@dataclass(frozen=True)
+class Energy:
+    """What a run draws, in watts and joules."""
+
+    power_w: float
+    run: float
+
+
+@dataclass(frozen=True)
+class PointFound:
+    """A point; without an answer, `best` is None and `error` says why.
+
+    It is judged by its own best configuration (least mean makespan) against the base's best one, replication by
+    replication.
+    """
+
+    point: int
+    hash: str
+    set: tuple[str, ...]
+    changes: Mapping[str, Any]
+    differs: tuple[str, ...]
+    """Paths at which it is not as the scenario has it."""
+    configurations: tuple[Configured, ...]
+    best: str | None
+    difference_s: Ends | None
+    gain: Gain | None
+    together: Ends | None
+    """The gain with intervals that hold for all points at once (Bonferroni): a change pays if it is above 1."""
+    chance: float | None
+    """That no other point is faster."""
+    expected_loss: float | None
+    """How much longer it is expected to take than the fastest of each truth."""
+    same_as: int | None
+    """A point that takes the same time in every replication."""
+    advice: PointAdvice | None
+    error: str | None
+    cost: Cost | None = field(metadata=documents.SPARE)
+    energy: Energy | None = field(metadata=documents.SPARE)
+
+    @property
+    def own(self) -> Configured | None:
+        """The configuration that it is judged by."""
+        return next((one for one in self.configurations if one.name == self.best), None)
+
+    @property
+    def mean_s(self) -> float:
+        """The least mean makespan."""
+        return min(one.makespan_s.mean or 0.0 for one in self.configurations)
+
+    @property
+    def named(self) -> str:
+        """What it changes, without what it sets to what is there."""
+        changed = zip(self.set, self.changes, strict=True)
+        return " with ".join(text for text, path in changed if path in self.differs) or "the scenario as it is"
+
+    def spent(self, of: str) -> Cost | Energy | None:
+        """`cost` or `energy` of a run."""
+        return self.cost if of == "cost" else self.energy
+
+
+@dataclass(frozen=True)
+class Diminishing:
+    """From which value of a field on no further one is faster beyond noise."""
+
+    field: str
+    others: str
+    begin: str = dataclasses.field(metadata=documents.named("from"))
+    to: str
+    more: bool
+    """Whether larger values are faster."""
+    beyond: str | None
+    rest: Ends | None
+    """How much there may still be: no gain seen does not mean none."""
+    little_beyond: str | None
+    """Beyond it no more than 1 % is left."""
+    gain: Ends
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Percent of makespan per percent of a field between two of its values."""
+
+    begin: str = dataclasses.field(metadata=documents.named("from"))
+    to: str
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Elasticity:
+    """Percent of makespan per percent of a field: about what the scenario has, and step by step."""
+
+    field: str
+    others: str
+    about_base: bool
+    here: Slope
+    steps: tuple[Slope, ...]
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Changes together against the product of their single gains."""
+
+    point: int
+    parts: tuple[int, ...]
+    gain: float
+    product: float
+    factor: Ends
+    """`gain` over `product`, with intervals that hold for all together."""
+
+
+@dataclass(frozen=True)
+class Front:
+    """Points that none beats in both makespan and cost."""
+
+    of: str
+    unit: str
+    points: tuple[int, ...]
+    considered: int
+    silent: int
+    """Points that do not say what they cost."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What `apportion whatif` answers; times and dates are in `spent` and `provenance` only.
+
+    Intervals and chances are None where replications are too few to have one; nothing pays then.
+    """
+
+    format: int
+    command: str
+    scenario: str
+    question: str
+    parameters: Mapping[str, Any]
+    drawn: Drawn = field(metadata=documents.FLAT)
+    grid: Grid
+    points: tuple[PointFound, ...]
+    comparisons: int
+    ties: tuple[int, ...]
+    """The points that are expected to lose 1 % to the fastest at most."""
+    pays: tuple[int, ...]
+    pays_most: int | None
+    pays_most_alone: int | None
+    nearly: int | None
+    """A point within 1 % of the one that pays most that changes less."""
+    single: tuple[int, ...]
+    """Points that change one field, the largest gain first."""
+    diminishing: tuple[Diminishing, ...]
+    elasticity: tuple[Elasticity, ...]
+    interactions: tuple[Interaction, ...]
+    combinations: int
+    fronts: tuple[Front, ...]
+    failed: int
+    spent: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    provenance: Provenance
+    sentence: str = ""
+
+    def by_gain(self) -> list[PointFound]:
+        """Points with a gain, the fastest first; of equal ones those with the fewest changes."""
+        some = [one for one in self.points if one.gain is not None]
+        return _sorted(some, [-one.gain.mean for one in some if one.gain is not None])
+
 
 # What one field does by itself: where more of it gains nothing any more, and percent of makespan per percent of it.
 
@@ -41,7 +246,7 @@ class Line:
 def lines_of(grid: Grid, outcomes: Outcomes, fastest: int | None) -> tuple[Line, ...]:
     """A line for each field: through the scenario as it is, else through the fastest point."""
     found = []
-    for place, field in enumerate(grid.fields):
+    for place, varied in enumerate(grid.fields):
         at = _through_base(grid, place)
         others = "as they are"
         if at is None:
@@ -50,13 +255,13 @@ def lines_of(grid: Grid, outcomes: Outcomes, fastest: int | None) -> tuple[Line,
             at, others = grid.where(fastest), "as at the fastest point"
         pairs = [
             (stop, int(point))
-            for stop, point in zip(field.stops, grid.along(place, at), strict=True)
+            for stop, point in zip(varied.stops, grid.along(place, at), strict=True)
             if outcomes.best[point] >= 0
         ]
         if len(grid.fields) == 1:
             others = ""
         if len(pairs) > 1:
-            found.append(Line(field.name, others, *map(tuple, zip(*pairs, strict=True))))
+            found.append(Line(varied.name, others, *map(tuple, zip(*pairs, strict=True))))
     return tuple(found)
 
 
@@ -66,7 +271,7 @@ def _through_base(grid: Grid, field: int) -> tuple[int, ...] | None:
     return None if None in found else tuple(place for place in found if place is not None)
 
 
-def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
+def diminishing(line: Line, outcomes: Outcomes) -> Diminishing | None:
     """From which value on no further one is faster beyond noise; None for a line of fewer than three numbers.
 
     None as well where replications are too few to tell.
@@ -83,28 +288,29 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
     ahead = [place + 1 + ties.first_least(means[place + 1 :]) for place in range(len(stops) - 1)]
     pairs = len(stops) * (len(stops) - 1) // 2
     found = gains(times[:-1], times[ahead], comparisons=pairs, **outcomes.how)
-    if any(gain["low"] is None for gain in found):  # too few replications to say that a step gains, or that it does not
+    ends = [(one.low, one.high) for one in found if one.low is not None and one.high is not None]
+    if len(ends) < len(found):  # too few replications to say that a step gains, or that it does not
         return None
-    end = next((place for place, gain in enumerate(found) if gain["low"] <= 1), None)
-    near = next((place for place, gain in enumerate(found) if gain["high"] <= LITTLE), None)
-    return {
-        "field": line.field,
-        "others": line.others,
-        "from": stops[0].text,
-        "to": stops[-1].text,
-        "more": stops[-1].value is not None and stops[-1].value > (stops[0].value or 0.0),
-        "beyond": None if end is None else stops[end].text,
-        "rest": None if end is None else found[end],
-        "little_beyond": None if near is None else stops[near].text,
-        "gain": gains(times[0], times[[ties.first_least(means)]], **outcomes.how)[0],
-    }
+    end = next((place for place, (low, _) in enumerate(ends) if low <= 1), None)
+    near = next((place for place, (_, high) in enumerate(ends) if high <= LITTLE), None)
+    return Diminishing(
+        field=line.field,
+        others=line.others,
+        begin=stops[0].text,
+        to=stops[-1].text,
+        more=stops[-1].value is not None and stops[-1].value > (stops[0].value or 0.0),
+        beyond=None if end is None else stops[end].text,
+        rest=None if end is None else found[end],
+        little_beyond=None if near is None else stops[near].text,
+        gain=gains(times[0], times[[ties.first_least(means)]], **outcomes.how)[0],
+    )
 
 
-def elasticity(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
+def elasticity(line: Line, outcomes: Outcomes) -> Elasticity | None:
     """Percent of makespan per percent of the field, each with its interval; None without two positive numbers.
 
     That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the
-    scenario has, between values a tenth or more beside it, or over the whole line if it is not on it.
+    scenario has, between values that differ from it by a tenth or more, or over the whole line if it is not on it.
     """
     some = [
         (stop, point)
@@ -117,13 +323,8 @@ def elasticity(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
     base = next((place for place, (stop, _) in enumerate(kept) if stop.as_is), None)
     ends = (0, len(kept) - 1) if base is None else _about([_value(stop) for stop, _ in kept], base)
     steps = [_slope(kept[place], kept[place + 1], outcomes, len(kept) - 1) for place in range(len(kept) - 1)]
-    return {
-        "field": line.field,
-        "others": line.others,
-        "about_base": base is not None,
-        "here": _slope(kept[ends[0]], kept[ends[1]], outcomes, 1),
-        "steps": steps,
-    }
+    here = _slope(kept[ends[0]], kept[ends[1]], outcomes, 1)
+    return Elasticity(line.field, line.others, base is not None, here, tuple(steps))
 
 
 def _about(values: Sequence[float], base: int) -> tuple[int, int]:
@@ -133,34 +334,34 @@ def _about(values: Sequence[float], base: int) -> tuple[int, int]:
     return (below[-1] if below else 0), (above[0] if above else len(values) - 1)
 
 
-def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> dict[str, Any]:
+def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> Slope:
     run = math.log(_value(other[0]) / _value(one[0]))
     times = outcomes.own_s(np.array([one[1], other[1]]))
     rise, *ends = product_of_means(np.array([-1.0, 1.0]), times, comparisons=comparisons, **outcomes.how)
     low, high = (None, None) if math.isnan(ends[0]) else sorted(end / run for end in ends)
-    return {"from": one[0].text, "to": other[0].text, "mean": rise / run, "low": low, "high": high}
+    return Slope(one[0].text, other[0].text, rise / run, low, high)
 
 
 def _value(stop: Stop) -> float:
     return math.nan if stop.value is None else stop.value
 
 
-def by_size(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def by_size(found: Sequence[Elasticity]) -> list[Elasticity]:
     """Elasticities, the largest first."""
-    size = [-abs(float(one["here"]["mean"])) for one in found]
+    size = [-abs(one.here.mean or 0.0) for one in found]
     return [found[place] for place in ties.in_order(size, floor=ties.SAME)]
 
 
-# Changes together: whether they gain what their single gains promise, and what the points cost beside it.
+# Changes together: whether they gain what their single gains promise, and what the points cost.
 
 
 MOST_INTERACTIONS = 20
-"""Combinations that are told, those that differ most from the product of their single gains."""
+"""Combinations that are listed, those that differ most from the product of their single gains."""
 
 
 def interactions(
     changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes, *, first: int | None = None
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[tuple[Interaction, ...], int]:
     """Each combination against its single changes, those that surely differ most first, and how many there are.
 
     `factor` is the gain together over the product of the single gains, with intervals that hold for all together:
@@ -179,7 +380,7 @@ def interactions(
         for point, of in changed.items()
         if len(of) > 1 and all(item in single for item in of.items())
     }
-    found: list[tuple[float, float, dict[str, Any]]] = []
+    found: list[tuple[float, float, Interaction]] = []
     for point, parts in known.items():
         # gain together / product of gains = product of single means / (mean together x base^(parts - 1))
         rows = np.array([0, point, *parts])
@@ -188,52 +389,38 @@ def interactions(
         ends = (None, None) if math.isnan(low) else (min(low, log - ROUNDING), max(high, log + ROUNDING))
         base_s = outcomes.mean_s(0)
         singles = [base_s / outcomes.mean_s(part) for part in parts]
-        entry = {
-            "point": point,
-            "parts": parts,
-            "gain": base_s / outcomes.mean_s(point),
-            "product": math.prod(singles),
-            "factor": {"mean": math.exp(log)}
-            | {name: None if end is None else math.exp(end) for name, end in zip(("low", "high"), ends, strict=True)},
-        }
+        least, most = (None if end is None else math.exp(end) for end in ends)
+        gain, product = base_s / outcomes.mean_s(point), math.prod(singles)
+        entry = Interaction(point, tuple(parts), gain, product, Ends(math.exp(log), least, most))
         sure = math.inf if point == first else max(0.0, low, -high)  # 0 where nothing is known: NaN is no more than it
         found.append((sure, abs(log), entry))
     order = ties.in_order([-sure for sure, *_ in found], [-size for _, size, _ in found], floor=ROUNDING)
-    return [found[place][2] for place in order[:MOST_INTERACTIONS]], len(found)
+    return tuple(found[place][2] for place in order[:MOST_INTERACTIONS]), len(found)
 
 
 ROUNDING = 1e-9
 """Factors nearer to 1 are 1."""
-RATES = {"cost": ("cost_per_s", "units of cost"), "energy": ("power_w", "J")}
-"""What a platform may say: the entry of a point's document, and the unit of that times seconds."""
+RATES = {"cost": ("cost_per_s", "units of cost", Cost), "energy": ("power_w", "J", Energy)}
+"""What a platform may say: the entry of a point's document, the unit of that times seconds, and what it is of a run."""
 
 
-def add_costs(entries: Sequence[dict[str, Any]], outcomes: Outcomes) -> list[dict[str, Any]]:
-    """Put cost and energy of a run into entries of points, and return the fronts of makespan and cost.
+def with_costs(points: Sequence[PointFound], outcomes: Outcomes) -> tuple[list[PointFound], list[Front]]:
+    """Points with cost and energy of a run, and the fronts of makespan and cost.
 
     All PEs of the platform at the point count for the whole makespan, used or not: that is what one pays for.
     """
-    fronts = []
-    for of, (key, unit) in RATES.items():
-        rates = [said.get("rates", {}) for said in outcomes.told]
-        told = [point for point in outcomes.answered.tolist() if key in rates[point]]
-        for point in told:
-            rate = rates[point][key]
-            entries[point][of] = {key: rate, "run": rate * outcomes.mean_s(point)}
-        if not told:
-            continue
-        values = np.array([outcomes.mean_s(point) for point in told])
-        spent = np.array([entries[point][of]["run"] for point in told])
-        fronts.append(
-            {
-                "of": of,
-                "unit": unit,
-                "points": [told[place] for place in front(values, spent)],
-                "considered": len(told),
-                "silent": outcomes.answered.size - len(told),
-            }
-        )
-    return fronts
+    found, fronts = list(points), []
+    for of, (key, unit, kind) in RATES.items():
+        rates = [said.get("rates", {}) for said in outcomes.said]
+        some = [point for point in outcomes.answered.tolist() if key in rates[point]]
+        values = np.array([outcomes.mean_s(point) for point in some])
+        spent = np.array([rates[point][key] * outcomes.mean_s(point) for point in some])
+        for point, run in zip(some, spent.tolist(), strict=True):
+            found[point] = replace(found[point], **{of: kind(rates[point][key], run)})
+        if some:
+            best = tuple(some[place] for place in front(values, spent))
+            fronts.append(Front(of, unit, best, len(some), outcomes.answered.size - len(some)))
+    return found, fronts
 
 
 # What a scenario has at the fields that a what-if varies, defaults that its file leaves unsaid included.
@@ -274,101 +461,99 @@ def _changes_nothing(plan: Plan, change: str) -> bool:
 
 
 MOST_WARNINGS = 12
-"""Lines of warnings that are told."""
+"""Lines of warnings that are listed."""
 MARGIN = 0.01
 """A point so near to the best is as good as it."""
 
 
 def whatif_document(swept: Swept) -> dict[str, Any]:
-    """Plain data for JSON, `render_whatif` and the report; times and dates are in `spent` and `provenance` only.
+    """What `apportion whatif --json` prints."""
+    plain: dict[str, Any] = documents.to_dict(findings_of(swept))
+    return plain
 
-    A point is judged by its own best configuration (least mean makespan) against the base's best one, replication by
-    replication: `gain` says how many times faster that is, with its interval, and `together` with intervals that hold
-    for all points at once (Bonferroni): a change pays if that one is above 1. `chance` is the probability that no other
-    point is faster, `expected_loss` how much longer it is expected to take than the fastest of each truth, and `ties`
-    are the points that lose 1 % at most; `same_as` a point that takes the same time in every replication. Intervals and
-    chances are None where replications are too few to have one; nothing pays then.
-    """
+
+def findings_of(swept: Swept) -> Findings:
+    """Judge every point, and say what pays."""
     plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
-    grid, entries = grid_of(plan, before), _entries(swept, outcomes, before)
-    comparisons = _judge(entries, outcomes, seed=plan.seed)
+    grid = grid_of(plan, before)
+    points, comparisons = _judged(_entries(swept, outcomes, before), outcomes, seed=plan.seed)
+    points, fronts = with_costs(points, outcomes)
     note = interval_note(plan.replications, outcomes.truths, deterministic=outcomes.deterministic)
-    pays = [entry for entry in entries if entry["gain"] and (entry["together"]["low"] or 0.0) > 1]
-    most = _most(pays)
-    alone = _most([entry for entry in pays if len(entry["differs"]) == 1])
-    fastest = _most([entry for entry in entries if entry["best"] is not None])
-    nearly = None if most is None else _simplest(entries, most)
-    warnings = _warnings(outcomes) + ([] if note is None or outcomes.deterministic else [note])
-    document = {
-        "format": 1,
-        "command": "whatif",
-        "scenario": plan.path.name,
-        "question": plan.ask.__qualname__,
-        "parameters": before,
-        "replications": plan.replications,
-        "truths": outcomes.truth_count,
-        "level": plan.level,
-        "deterministic": outcomes.deterministic,
-        "seed": plan.seed,
-        "grid": grid.to_dict(),
-        "points": entries,
-        "comparisons": comparisons,
-        "ties": _ties(entries),
-        "pays": [entry["point"] for entry in pays],
-        "pays_most": _number(most),
-        "pays_most_alone": _number(alone),
-        "nearly": _number(nearly),
-        "single": [entry["point"] for entry in _by_gain(entries) if len(entry["differs"]) == 1],
-        **_effects(entries, grid, outcomes, fastest=_number(fastest), most=_number(most)),
-        "fronts": add_costs(entries, outcomes),
-        "failed": len(swept.failed),
-        "spent": swept.spent,
-        "warnings": warnings,
-        "provenance": provenance.provenance(seed=plan.seed, inputs=plan.inputs),
-    }
-    return document | {"sentence": told.sentence(document)}
+    pays = [one for one in points if one.together is not None and (one.together.low or 0.0) > 1]
+    most, alone = _most(pays), _most([one for one in pays if len(one.differs) == 1])
+    fastest = _most([one for one in points if one.best is not None])
+    lines = lines_of(grid, outcomes, _number(fastest))
+    changed = {one.point: {path: shown(one.changes[path]) for path in one.differs} for one in points if one.gain}
+    combined, combinations = interactions(changed, outcomes, first=_number(most))
+    found = Findings(
+        format=1,
+        command="whatif",
+        scenario=plan.path.name,
+        question=plan.ask.__qualname__,
+        parameters=before,
+        drawn=Drawn(plan.replications, outcomes.truth_count, plan.level, outcomes.deterministic, plan.seed),
+        grid=grid,
+        points=tuple(points),
+        comparisons=comparisons,
+        ties=_ties(points),
+        pays=tuple(one.point for one in pays),
+        pays_most=_number(most),
+        pays_most_alone=_number(alone),
+        nearly=None if most is None else _number(_simplest(points, most)),
+        single=(),
+        diminishing=tuple(less for line in lines if (less := diminishing(line, outcomes)) is not None),
+        elasticity=tuple(by_size([slope for line in lines if (slope := elasticity(line, outcomes)) is not None])),
+        interactions=combined,
+        combinations=combinations,
+        fronts=tuple(fronts),
+        failed=len(swept.failed),
+        spent=swept.spent,
+        warnings=(*_warnings(outcomes), *([] if note is None or outcomes.deterministic else [note])),
+        provenance=Provenance.of(plan.seed, plan.inputs),
+    )
+    found = replace(found, single=tuple(one.point for one in found.by_gain() if len(one.differs) == 1))
+    return replace(found, sentence=sentence(found))
 
 
-def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Points without a verdict; `best` is None where there is no answer."""
-    rows = _rows(swept)
-    entries = []
+def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[PointFound]:
+    """Points without a verdict."""
+    rows, found = _rows(swept), []
     for number, point in enumerate(swept.plan.points):
-        values = dict(point.values)
-        best = outcomes.best[number]
-        entries.append(
-            {
-                "point": number,
-                "hash": point.hash,
-                "set": list(point.changes),
-                "changes": values,
-                "differs": differing(values, before),
-                "configurations": rows.get(number, []),
-                "best": None if best < 0 else outcomes.names[best],
-                "difference_s": None,
-                "gain": None,
-                "together": None,
-                "chance": None,
-                "expected_loss": None,
-                "same_as": None,
-                "advice": outcomes.told[number].get("advice"),
-                "error": swept.failed.get(point.hash),
-            }
+        values, best = dict(point.values), outcomes.best[number]
+        advice = outcomes.said[number].get("advice")
+        found.append(
+            PointFound(
+                point=number,
+                hash=point.hash,
+                set=tuple(point.changes),
+                changes=values,
+                differs=tuple(differing(values, before)),
+                configurations=tuple(rows.get(number, ())),
+                best=None if best < 0 else outcomes.names[best],
+                difference_s=None,
+                gain=None,
+                together=None,
+                chance=None,
+                expected_loss=None,
+                same_as=None,
+                advice=None if advice is None else documents.from_dict(PointAdvice, advice),
+                error=swept.failed.get(point.hash),
+                cost=None,
+                energy=None,
+            )
         )
-    return entries
+    return found
 
 
-def _rows(swept: Swept) -> dict[int, list[dict[str, Any]]]:
+def _rows(swept: Swept) -> dict[int, list[Configured]]:
     """What the table says of each point's configurations."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    found: dict[int, list[Configured]] = {}
     for row in swept.rows:
-        if np.isnan(row["mean_s"]):
-            continue
-        makespan = {key: _known(row[f"{key}_s"]) for key in ("mean", "low", "high", "median", "run_low", "run_high")}
-        difference = {key: _known(row[f"difference_{key}_s"]) for key in ("mean", "low", "high")}
-        lacks = difference["mean"] is None
-        entry = {"name": row["configuration"], "makespan_s": makespan, "difference_s": None if lacks else difference}
-        found.setdefault(row["point"], []).append(entry | {"gain": None})
+        if not np.isnan(row["mean_s"]):
+            takes = [_known(row[f"{key}_s"]) for key in ("mean", "low", "high", "median", "run_low", "run_high")]
+            apart = Ends(*(_known(row[f"difference_{key}_s"]) for key in ("mean", "low", "high")))
+            one = Configured(row["configuration"], Described(*takes), None if apart.mean is None else apart, None)
+            found.setdefault(row["point"], []).append(one)
     return found
 
 
@@ -377,39 +562,41 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> int:
-    """Put gains and chances into the entries; the number of comparisons that intervals hold together for."""
+def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> tuple[list[PointFound], int]:
+    """Points with gains and chances, and the number of comparisons that intervals hold together for."""
     answered = outcomes.answered
     if not answered.size:
-        return 0
+        return list(points), 0
     own_s, known = outcomes.own_s(answered), outcomes.how
     first = intervals.alike(own_s)
-    _put_chances(entries, outcomes, first, seed=seed)
+    found = _with_chances(points, outcomes, first, seed=seed)
     if answered[0] != 0:
-        return 0
+        return found, 0
     for number, of in zip(answered.tolist(), answered[first].tolist(), strict=True):
-        entries[number]["same_as"] = None if of == number else of
+        found[number] = replace(found[number], same_as=None if of == number else of)
     comparisons = max(1, np.unique(first).size - 1)
     base_s, others_s, numbers = own_s[0], own_s[1:], answered[1:].tolist()
-    found = zip(
+    columns = zip(
         numbers,
+        others_s,
         gains(base_s, others_s, **known),
         gains(base_s, others_s, comparisons=comparisons, **known),
         differences(base_s, others_s, **known),
         strict=True,
     )
-    for number, gain, all_of_them, difference in found:
-        here = outcomes.own_s(np.array([number]))[0]
+    for number, here, gain, together, difference in columns:
         wins = None
         if outcomes.deterministic or base_s.size > 1:
             wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
-        entries[number] |= {"gain": gain | {"probability": wins}, "together": all_of_them, "difference_s": difference}
-    _judge_configurations(entries, outcomes)
-    return comparisons
+        judged = Gain(gain.mean or 0.0, gain.low, gain.high, wins)
+        found[number] = replace(found[number], gain=judged, together=together, difference_s=difference)
+    return _with_configurations(found, outcomes), comparisons
 
 
-def _put_chances(entries: list[dict[str, Any]], outcomes: Outcomes, first: NDArray[np.int64], *, seed: int) -> None:
-    """Put chances and expected losses into the entries; points that are alike have those of the first of them.
+def _with_chances(
+    points: Sequence[PointFound], outcomes: Outcomes, first: NDArray[np.int64], *, seed: int
+) -> list[PointFound]:
+    """Points with chances and expected losses; those that are alike have those of the first of them.
 
     Parameters
     ----------
@@ -419,97 +606,158 @@ def _put_chances(entries: list[dict[str, Any]], outcomes: Outcomes, first: NDArr
     rows, own = np.unique(first, return_inverse=True)
     times_s, sure = outcomes.own_s(outcomes.answered[rows]), outcomes.deterministic
     chances = intervals.chances(times_s, outcomes.truths, seed=seed, margin=MARGIN, deterministic=sure)
+    found = list(points)
     for number, row in zip(outcomes.answered.tolist(), own.tolist(), strict=True):
-        chance, loss = float(chances.best[row]), float(chances.loss[row])
-        entries[number]["chance"] = None if math.isnan(chance) else round(chance, 4)
-        entries[number]["expected_loss"] = None if math.isnan(loss) else loss
+        chance, loss = _known(float(chances.best[row])), _known(float(chances.loss[row]))
+        chance = None if chance is None else round(chance, 4)
+        found[number] = replace(found[number], chance=chance, expected_loss=loss)
+    return found
 
 
-def _ties(entries: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The points that are as good as the fastest one; none where that is alone."""
-    near = [one["point"] for one in entries if one["expected_loss"] is not None and one["expected_loss"] <= MARGIN]
-    return near if len(near) > 1 else []
-
-
-def _judge_configurations(entries: list[dict[str, Any]], outcomes: Outcomes) -> None:
-    """The gain of each configuration against itself in the base."""
+def _with_configurations(points: Sequence[PointFound], outcomes: Outcomes) -> list[PointFound]:
+    """Points with the gain of each configuration against itself in the base."""
+    over: dict[tuple[int, str], Ends] = {}
     for place, name in enumerate(outcomes.names):
         times = outcomes.makespans_s[:, place]
-        if np.isnan(times[0, 0]):
-            continue
-        numbers = [number for number in range(1, len(entries)) if not np.isnan(times[number, 0])]
-        found = {}
+        numbers = [number for number in range(1, len(points)) if not np.isnan(times[[0, number], 0]).any()]
         if numbers:
-            rows = gains(times[0], times[numbers], **outcomes.how)
-            found = dict(zip(numbers, rows, strict=True))
-        for number, gain in found.items():
-            next(one for one in entries[number]["configurations"] if one["name"] == name)["gain"] = gain
+            said = gains(times[0], times[numbers], **outcomes.how)
+            over |= {(number, name): gain for number, gain in zip(numbers, said, strict=True)}
+    return [
+        replace(
+            one,
+            configurations=tuple(replace(own, gain=over.get((one.point, own.name))) for own in one.configurations),
+        )
+        for one in points
+    ]
 
 
-def _effects(
-    entries: Sequence[Mapping[str, Any]], grid: Grid, outcomes: Outcomes, *, fastest: int | None, most: int | None
-) -> dict[str, Any]:
-    """What fields do by themselves, and changes together."""
-    found = lines_of(grid, outcomes, fastest)
-    changed = {
-        entry["point"]: {path: shown(entry["changes"][path]) for path in entry["differs"]}
-        for entry in entries
-        if entry["gain"] is not None
-    }
-    combined, combinations = interactions(changed, outcomes, first=most)
-    return {
-        "diminishing": [one for line in found if (one := diminishing(line, outcomes)) is not None],
-        "elasticity": by_size([one for line in found if (one := elasticity(line, outcomes)) is not None]),
-        "interactions": combined,
-        "combinations": combinations,
-    }
+def _ties(points: Sequence[PointFound]) -> tuple[int, ...]:
+    """The points that are as good as the fastest one; none where that is alone."""
+    near = tuple(one.point for one in points if one.expected_loss is not None and one.expected_loss <= MARGIN)
+    return near if len(near) > 1 else ()
 
 
-def _number(entry: Mapping[str, Any] | None) -> int | None:
-    return None if entry is None else int(entry["point"])
+def _number(one: PointFound | None) -> int | None:
+    return None if one is None else one.point
 
 
-def _by_gain(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those with a gain, the largest first; of equal ones those with the fewest changes."""
-    some = [entry for entry in entries if entry["gain"] is not None]
-    return _sorted(some, [-float(entry["gain"]["mean"]) for entry in some])
-
-
-def _most(entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def _most(points: Sequence[PointFound]) -> PointFound | None:
     """The fastest; of points that are equally fast the one with the fewest changes."""
-    return next(iter(_sorted(entries, [_mean(entry) for entry in entries])), None)
+    return next(iter(_sorted(points, [one.mean_s for one in points])), None)
 
 
-def _sorted(entries: Sequence[dict[str, Any]], values: Sequence[float]) -> list[dict[str, Any]]:
+def _sorted(points: Sequence[PointFound], values: Sequence[float]) -> list[PointFound]:
     """Those with the least values first; of equal ones those with the fewest changes."""
-    return [entries[place] for place in ties.in_order(values, [len(entry["differs"]) for entry in entries])]
+    return [points[place] for place in ties.in_order(values, [len(one.differs) for one in points])]
 
 
-def _simplest(entries: Sequence[dict[str, Any]], most: Mapping[str, Any]) -> dict[str, Any] | None:
+def _simplest(points: Sequence[PointFound], most: PointFound) -> PointFound | None:
     """A point within 1 % of the best that changes less; the fastest of those that change least."""
     near = [
-        entry
-        for entry in entries
-        if entry["gain"] and _mean(entry) <= (1 + MARGIN) * _mean(most) and len(entry["differs"]) < len(most["differs"])
+        one
+        for one in points
+        if one.gain is not None and one.mean_s <= (1 + MARGIN) * most.mean_s and len(one.differs) < len(most.differs)
     ]
-    fewest = min((len(entry["differs"]) for entry in near), default=0)
-    least = [entry for entry in near if len(entry["differs"]) == fewest]
-    return least[ties.first_least([_mean(entry) for entry in least])] if least else None
-
-
-def _mean(entry: Mapping[str, Any]) -> float:
-    return min(float(one["makespan_s"]["mean"]) for one in entry["configurations"])
+    fewest = min((len(one.differs) for one in near), default=0)
+    least = [one for one in near if len(one.differs) == fewest]
+    return least[ties.first_least([one.mean_s for one in least])] if least else None
 
 
 def _warnings(outcomes: Outcomes) -> list[str]:
     """What points warn of, in the order of the plan: each line once, with how many say so."""
-    counts: dict[str, int] = {}
-    for said in outcomes.told:
-        for line in said.get("warnings", ()):
-            counts[line] = counts.get(line, 0) + 1
-    listed = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
-    return (
-        listed
-        if len(listed) <= MOST_WARNINGS
-        else [*listed[:MOST_WARNINGS], f"{len(listed) - MOST_WARNINGS} more warnings"]
-    )
+    counts = Counter(line for said in outcomes.said for line in said.get("warnings", ()))
+    lines = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
+    more = len(lines) - MOST_WARNINGS
+    return lines if more <= 0 else [*lines[:MOST_WARNINGS], f"{more} more warnings"]
+
+
+# The answer in words.
+
+
+SURE = 0.95
+"""Chance from which the fastest point is said to pay most without naming others."""
+LIKELY = 0.05
+"""Chance from which another point is named with it."""
+MOST_NAMED = 3
+
+
+def sentence(found: Findings) -> str:
+    """The answer."""
+    points, compared = found.points, [one for one in found.points if one.gain is not None]
+    replications = counted(found.drawn.replications, "replication")
+    if not compared:
+        return "No point can be compared with the scenario as it is."
+    if all(one.gain is None or one.gain.low is None for one in compared):
+        best = max(compared, key=lambda one: (one.gain.mean if one.gain is not None else None) or 0.0)
+        return (
+            f"{replications.capitalize()} cannot show which change pays: "
+            f"{best.named} was {with_interval(best.gain, '')} times as fast, without an interval; "
+            "ask for more with --replications, such as 200."
+        )
+    if found.pays_most is None:
+        among = "" if found.comparisons == 1 else f", {found.comparisons} changes compared"
+        return (
+            "No change pays: none is faster than the scenario as it is, "
+            f"as far as {replications} can tell{among}."
+        )  # fmt: skip
+    most = points[found.pays_most]
+    tied = _tied(found, most)
+    pays = "pays most" if not tied and (most.chance or 0.0) >= SURE else "pays"
+    said = f"{most.named} {pays}: {_faster(most)}, {_takes(most)} in place of {_takes(points[0])}"
+    simplest = "" if found.nearly is None else points[found.nearly].named
+    said += f"; {_tie(most, tied, simplest) if tied else _how_sure(found, most)}."
+    if simplest and simplest not in tied:
+        said += f" Within 1 % of it, with fewer changes: {simplest}."
+    if found.pays_most_alone is None:
+        return f"{said} No change alone pays, of those looked at." if found.single else said
+    if found.pays_most_alone in {found.pays_most, found.nearly}:
+        return said
+    alone = points[found.pays_most_alone]
+    return f"{said} Of single changes {alone.named}: {_faster(alone)}."
+
+
+def _how_sure(found: Findings, most: PointFound) -> str:
+    """How likely it is that no other point is faster, and which others may be."""
+    answered, share = sum(one.best is not None for one in found.points), most.chance or 0.0
+    if found.drawn.deterministic:
+        among = "" if share == 1 else "one of "
+        return f"{among}the fastest of {counted(answered, 'point')}, as nothing is drawn"
+    said = f"the fastest of {counted(answered, 'point')} with a chance of {probability(most.chance)}"
+    if share >= SURE:
+        return said
+    group = {most.point, most.same_as}
+    others = [
+        one
+        for one in found.points
+        if not {one.point, one.same_as} & group - {None} and (one.chance or 0) >= LIKELY
+    ]  # fmt: skip
+    others = [others[place] for place in ties.in_order([-(one.chance or 0.0) for one in others])]
+    names = [f"{one.named} ({probability(one.chance)})" for one in others[:MOST_NAMED]]
+    more = [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
+    return f"{said}, so others may be: {', '.join([*names, *more])}" if names else f"{said}, so another may be"
+
+
+def _tied(found: Findings, most: PointFound) -> list[str]:
+    """The points that are as good as the fastest that pays, by name; those alike once."""
+    near = [found.points[number] for number in found.ties if number not in {most.point, most.same_as}]
+    return list(dict.fromkeys(one.named for one in near if one.same_as is None))
+
+
+def _tie(most: PointFound, tied: Sequence[str], simplest: str) -> str:
+    """Who is as good, the one with the fewest changes first."""
+    first = [simplest] if simplest in tied else []
+    names = listed([*first, *(name for name in tied if name not in first)], most=MOST_NAMED)
+    verb, loss = "is" if len(tied) == 1 else "are", loss_text(most.expected_loss)
+    fewer = "" if not first else " with fewer changes" if len(tied) == 1 else f", {simplest} with fewer changes"
+    return f"a tie with {names}, which {verb} within 1 % of it{fewer}; expected loss {loss}"
+
+
+def _faster(one: PointFound) -> str:
+    gain = one.gain
+    alike = gain is None or gain.low is None or gain.high is None or gain.high - gain.low < ROUNDING
+    return f"{with_interval(gain, '')} times as fast{' in every replication' if alike else ''}"
+
+
+def _takes(one: PointFound) -> str:
+    return with_interval(None if one.own is None else one.own.makespan_s)

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ScenarioError, units
+from simulator import ScenarioError, documents, units
 from simulator.experiments.sweep import Plan, Point
 
 _KINDS = (units.DURATION, units.SIZE, units.BANDWIDTH, units.SPEED, units.POWER, units.SHARE)
@@ -25,10 +25,6 @@ class Stop:
     """As a number in SI units, where all stops of the field are numbers of one kind."""
     as_is: bool
     """Whether it is what the scenario has there."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"text": self.text, "value": self.value, "as_is": self.as_is}
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class Field:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"paths": list(self.paths), "name": self.name, "stops": [stop.to_dict() for stop in self.stops]}
+        return {"paths": list(self.paths), "name": self.name, "stops": documents.to_dict(self.stops)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class Grid:
     """Fields and the points at all combinations of their stops."""
 
     fields: tuple[Field, ...]
-    places: NDArray[np.int64]
+    places: NDArray[np.int64] = field(metadata=documents.named("points"))
     """The number of each point; (stop of the first field, of the second, ...)."""
 
     @property
@@ -82,10 +78,6 @@ class Grid:
         index: list[Any] = list(at)
         index[field] = slice(None)
         return np.asarray(self.places[tuple(index)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"fields": [field.to_dict() for field in self.fields], "points": self.places.tolist()}
 
 
 def grid_of(plan: Plan, before: Mapping[str, Any]) -> Grid:
@@ -138,10 +130,10 @@ def _field(present: Mapping[str, Any], paths: tuple[str, ...], points: Sequence[
 
 
 def _text(path: str, value: Any, asked: str | None) -> str:
-    told = shown(value)
-    given = told if asked is None else asked.removeprefix(f"{path}=")
-    same = given.replace(" ", "") == told.replace(" ", "")
-    return told if same or not isinstance(value, str | int | float) else f"{told} ({given})"
+    said = shown(value)
+    given = said if asked is None else asked.removeprefix(f"{path}=")
+    same = given.replace(" ", "") == said.replace(" ", "")
+    return said if same or not isinstance(value, str | int | float) else f"{said} ({given})"
 
 
 def differing(values: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:

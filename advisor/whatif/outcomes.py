@@ -1,4 +1,4 @@
-"""What a sweep found, as arrays: makespans of each point and configuration, and which configuration is best there."""
+"""What a sweep found, as arrays, and points against each other: gains, differences, products of means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from advisor.results import Ends
+from simulator import intervals, ties
 from simulator.experiments.sweep import Swept, configurations_of, more_truths
 
 Floats = NDArray[np.float64]
+Truths = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,8 @@ class Outcomes:
     """(point, configuration)."""
     best: NDArray[np.int64]
     """The configuration with the least mean at each point, -1 where the point has no answer; (point,)."""
-    told: tuple[Mapping[str, Any], ...]
-    """What each point's document says beside makespans: `advice`, `rates`, `warnings`; per point."""
+    said: tuple[Mapping[str, Any], ...]
+    """What each point's document says but for makespans: `advice`, `rates`, `warnings`; per point."""
     deterministic: bool
     """Whether nothing was drawn at any point: one replication then tells all."""
     truths: NDArray[np.int64] | None
@@ -62,7 +64,7 @@ def outcomes_of(swept: Swept) -> Outcomes:
     """The makespans of a sweep."""
     points = swept.plan.points
     found: dict[int, dict[str, Floats]] = {}
-    told: list[dict[str, Any]] = []
+    said: list[dict[str, Any]] = []
     deterministic, count = True, None
     for number, point in enumerate(points):
         document = swept.documents.get(point.hash, {})  # once each: they may be read from a disk
@@ -70,7 +72,7 @@ def outcomes_of(swept: Swept) -> Outcomes:
             found[number] = configurations_of(document)
             deterministic &= document.get("deterministic") is True
             count = more_truths(count, document.get("truths"))
-        told.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
+        said.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
     names = tuple(dict.fromkeys(name for times in found.values() for name in times))
     makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
     for number, times in found.items():
@@ -82,4 +84,89 @@ def outcomes_of(swept: Swept) -> Outcomes:
     if some.size:
         best[some] = np.argmax(ties.near_least(means_s[some], axis=1), axis=1)
     truths = None if count is None else np.arange(swept.plan.replications) % count
-    return Outcomes(names, makespans_s, means_s, best, tuple(told), deterministic, truths, swept.plan.level)
+    return Outcomes(names, makespans_s, means_s, best, tuple(said), deterministic, truths, swept.plan.level)
+
+
+# Points against each other
+
+
+def gains(
+    base_s: Floats,
+    others_s: Floats,
+    *,
+    comparisons: int = 1,
+    truths: Truths | None = None,
+    level: float = intervals.LEVEL,
+    deterministic: bool = False,
+) -> list[Ends]:
+    """How many times longer the base takes than each of the others, by means of paired replications.
+
+    Parameters
+    ----------
+    base_s
+        Makespans of the base, (replication,), or each row's own, (row, replication).
+    others_s
+        (row, replication).
+    comparisons
+        How many are made: all of their intervals hold together with `level` (Bonferroni).
+    truths, level, deterministic
+        See `simulator.intervals.of_ratio`.
+    """
+    held = together(level, comparisons)
+    found = intervals.of_ratio(base_s, others_s, truths, level=held, deterministic=deterministic)
+    return _rows(np.mean(base_s, axis=-1) / np.mean(others_s, axis=1), found)
+
+
+def differences(
+    base_s: Floats,
+    others_s: Floats,
+    *,
+    truths: Truths | None = None,
+    level: float = intervals.LEVEL,
+    deterministic: bool = False,
+) -> list[Ends]:
+    """How much longer each of the others takes than the base; see `gains`."""
+    found = intervals.of_difference(base_s, others_s, truths, level=level, deterministic=deterministic)
+    return _rows(np.mean(others_s, axis=1) - np.mean(base_s, axis=-1), found)
+
+
+def product_of_means(
+    powers: Floats,
+    makespans_s: Floats,
+    *,
+    comparisons: int = 1,
+    truths: Truths | None = None,
+    level: float = intervals.LEVEL,
+    deterministic: bool = False,
+) -> tuple[float, float, float]:
+    """The logarithm of a product of powers of mean makespans, and the ends of its interval (delta method).
+
+    The ends are NaN where replications tell none.
+
+    Parameters
+    ----------
+    powers
+        (row,); 1 and -1 make a ratio.
+    makespans_s
+        (row, replication), paired.
+    comparisons, truths, level, deterministic
+        As for `gains`.
+    """
+    means = np.mean(makespans_s, axis=1)
+    log = float(powers @ np.log(means))
+    moved = powers @ (makespans_s / means[:, np.newaxis]) - powers.sum()  # its mean is 0, and it varies as the product
+    # An interval is judged by the size of what it is of: around 1, not around 0.
+    held = together(level, comparisons)
+    found = intervals.of_mean(1 + moved[np.newaxis], truths, level=held, deterministic=deterministic)
+    return log, log + float(found.low[0]) - 1, log + float(found.high[0]) - 1
+
+
+def together(level: float, comparisons: int) -> float:
+    """How often each of so many intervals has to hold for all to hold at once."""
+    return 1 - (1 - level) / max(1, comparisons)
+
+
+def _rows(means: Floats, found: intervals.Interval) -> list[Ends]:
+    """One per row; ends are None where replications are too few to tell."""
+    columns = (np.asarray(values).tolist() for values in (means, found.low, found.high))
+    return [Ends(*(None if np.isnan(value) else value for value in row)) for row in zip(*columns, strict=True)]

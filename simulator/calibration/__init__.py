@@ -9,38 +9,58 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.base.tables import read_shipped_table, read_table
-    from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
-    from simulator.calibration.allocation.costs import CostGuess
-    from simulator.calibration.allocation.kinds import PEKind, kinds_of
-    from simulator.calibration.allocation.lu import lu_command
-    from simulator.calibration.allocation.output import make_reader
-    from simulator.calibration.allocation.placement import PlacedRank
-    from simulator.calibration.allocation.plan import PILOT, Allocation, ConstructionPlan, PlannedRun, read_plan
-    from simulator.calibration.allocation.program import AllocatedProgram, parse_program
-    from simulator.calibration.allocation.run_table import RunTable
+    from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, learned_costs, make_runs
+    from simulator.calibration.allocation.plan import (
+        PILOT,
+        Allocation,
+        ConstructionPlan,
+        CostGuess,
+        PEKind,
+        PlannedRun,
+        kinds_of,
+        read_plan,
+    )
+    from simulator.calibration.allocation.program import (
+        AllocatedProgram,
+        PlacedRank,
+        lu_command,
+        make_reader,
+        parse_program,
+    )
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
-    from simulator.calibration.apex.sweep import Sweep, measure_sweep, visits_kept, write_sweep_table
-    from simulator.calibration.apex.vectors import measure_vectors
-    from simulator.calibration.bands.built import save_speed_model
+    from simulator.calibration.apex.sweep import Sweep, measure_sweep, measure_vectors, write_sweep_table
+    from simulator.calibration.bands.build import save_speed_model
+    from simulator.calibration.bands.source import read_replay
+    from simulator.calibration.bench.campaign import Budget, run_campaign
     from simulator.calibration.bench.competitor import Competitor
-    from simulator.calibration.bench.disturbance import clean_samples
-    from simulator.calibration.bench.point_store import kept, points_kept
+    from simulator.calibration.bench.journal import kept, neighbour_visits_kept, points_kept, visits_kept
+    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, RealPoint, clean_samples
     from simulator.calibration.bench.usage import Usage
-    from simulator.calibration.history.application import ApplicationPlan, make_application_plan
-    from simulator.calibration.history.comparisons import (
+    from simulator.calibration.disk import DiskTimes, measure_disk
+    from simulator.calibration.history.coverage import (
         Comparison,
+        coverage,
         keep_comparisons,
         kept_comparisons,
+        learnt_in,
         median_errors,
+        share_held,
+        summary_of,
+        widened,
+        widening,
     )
-    from simulator.calibration.history.coverage import coverage, learnt_in, share_held, summary_of, widened, widening
-    from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
-    from simulator.calibration.history.fit import fit_table
     from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
-    from simulator.calibration.history.kept import state_file
-    from simulator.calibration.history.record import RunPlan, make_plan, parse_grid, record_runs
-    from simulator.calibration.history.store import RunRecord, add_runs, list_runs
+    from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift, state_file
+    from simulator.calibration.history.record import (
+        ApplicationPlan,
+        RunPlan,
+        make_application_plan,
+        make_plan,
+        parse_grid,
+        record_runs,
+    )
+    from simulator.calibration.history.store import RunRecord, add_runs, fit_table, list_runs
     from simulator.calibration.kernels import KERNELS, Kernel
     from simulator.calibration.kernels.sized import SizedKernel
     from simulator.calibration.kernels.table import SIZED_KERNELS, sized_kernel
@@ -48,34 +68,40 @@ if TYPE_CHECKING:
     from simulator.calibration.neighbours.campaign import (
         NeighboursWishes,
         fit_neighbour_visits,
+        judge_neighbours,
         measure_neighbour_visits,
         measure_neighbours,
-        neighbour_visits_kept,
         neighbours_wishes,
+        replay_neighbours,
     )
-    from simulator.calibration.neighbours.judging import judge_neighbours, replay_neighbours
-    from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
-    from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
-    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
-    from simulator.calibration.ranks.command_ranks import CommandRanks
-    from simulator.calibration.ranks.links import measure_link
+    from simulator.calibration.pingpong.measured import (
+        LinkMeasurement,
+        LinkPlan,
+        fit_measured_link,
+        link_lines,
+        measure_link_times,
+    )
+    from simulator.calibration.pingpong.pairs import ChainMeasurement, measure_chain
     from simulator.calibration.ranks.measuring import (
-        LEAST_SAMPLE_S,
-        Measurement,
         Point,
         measure_speeds,
         measured_bands,
     )
     from simulator.calibration.ranks.programs import RealProgram, program_fault
-    from simulator.calibration.ranks.ranks import Ranks, RealRun
-    from simulator.calibration.speed.across import measure_across
+    from simulator.calibration.ranks.ranks import CommandRanks, Ranks, RealRun, measure_link
     from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
-    from simulator.calibration.speed.replayed import read_replay
-    from simulator.calibration.speed.sampling import Effort, RealPoint
-    from simulator.calibration.speed.speeds import Measurements, drift_of, fit_speed, keep_speeds, measure
+    from simulator.calibration.speed.sampling import Effort, Ends
+    from simulator.calibration.speed.speeds import (
+        Measurements,
+        drift_of,
+        fit_speed,
+        keep_speeds,
+        measure,
+        measure_across,
+    )
     from simulator.calibration.speed.subjects import KernelSubject
-    from simulator.calibration.speed.upper_end import Ends
+    from simulator.models.file import model_kind
     from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
@@ -102,66 +128,73 @@ if TYPE_CHECKING:
         save_network_model,
     )
     from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
-    from simulator.models.process_count.file import (
+    from simulator.models.process_count.fitting import (
         AllocationFit,
         MeasuredAllocations,
         fit_allocation_table,
         load_allocation_fit,
-        read_allocation_runs,
         save_allocation_fit,
     )
-    from simulator.models.regression.file import RuntimeFit, load_runtime_model, predict_table, save_runtime_fit
-    from simulator.models.resource.file import load_resource_model, save_resource_model
-    from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
+    from simulator.models.process_count.runs import read_allocation_runs
+    from simulator.models.regression.runtime_model import (
+        RuntimeFit,
+        load_runtime_model,
+        predict_table,
+        save_runtime_fit,
+    )
+    from simulator.models.resource import load_resource_model, save_resource_model
+    from simulator.models.speed import load_speed_model, predict_speeds
 
 _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
-    "AllocationFit": "simulator.models.process_count.file",
-    "ApplicationPlan": "simulator.calibration.history.application",
+    "AllocationFit": "simulator.models.process_count.fitting",
+    "ApplicationPlan": "simulator.calibration.history.record",
+    "Budget": "simulator.calibration.bench.campaign",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
-    "ChainMeasurement": "simulator.calibration.pingpong.chain",
-    "CommandRanks": "simulator.calibration.ranks.command_ranks",
-    "Comparison": "simulator.calibration.history.comparisons",
+    "ChainMeasurement": "simulator.calibration.pingpong.pairs",
+    "CommandRanks": "simulator.calibration.ranks.ranks",
+    "Comparison": "simulator.calibration.history.coverage",
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
-    "CostGuess": "simulator.calibration.allocation.costs",
-    "Drift": "simulator.calibration.history.drift",
+    "CostGuess": "simulator.calibration.allocation.plan",
+    "Drift": "simulator.calibration.history.learnt",
     "Effort": "simulator.calibration.speed.sampling",
-    "Ends": "simulator.calibration.speed.upper_end",
+    "DiskTimes": "simulator.calibration.disk",
+    "Ends": "simulator.calibration.speed.sampling",
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
     "KernelSubject": "simulator.calibration.speed.subjects",
-    "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
+    "LEAST_SAMPLE_S": "simulator.calibration.bench.measurement",
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MEMORY_SHARE": "simulator.calibration.speed.real_source",
-    "MeasuredAllocations": "simulator.models.process_count.file",
+    "MeasuredAllocations": "simulator.models.process_count.fitting",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
-    "Measurement": "simulator.calibration.ranks.measuring",
+    "Measurement": "simulator.calibration.bench.measurement",
     "Measurements": "simulator.calibration.speed.speeds",
     "MemoryFit": "simulator.models.memory.file",
     "NeighboursModel": "simulator.models.neighbours_file",
     "NeighboursWishes": "simulator.calibration.neighbours.campaign",
-    "PEKind": "simulator.calibration.allocation.kinds",
+    "PEKind": "simulator.calibration.allocation.plan",
     "PILOT": "simulator.calibration.allocation.plan",
-    "PlacedRank": "simulator.calibration.allocation.placement",
+    "PlacedRank": "simulator.calibration.allocation.program",
     "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
-    "RealPoint": "simulator.calibration.speed.sampling",
+    "RealPoint": "simulator.calibration.bench.measurement",
     "RealProgram": "simulator.calibration.ranks.programs",
     "RealRun": "simulator.calibration.ranks.ranks",
     "RealSource": "simulator.calibration.speed.real_source",
     "Recording": "simulator.calibration.load_recording",
     "RunPlan": "simulator.calibration.history.record",
     "RunRecord": "simulator.calibration.history.store",
-    "RunTable": "simulator.calibration.allocation.run_table",
-    "RuntimeFit": "simulator.models.regression.file",
+    "RunTable": "simulator.calibration.allocation.campaign",
+    "RuntimeFit": "simulator.models.regression.runtime_model",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
     "SpeedForetold": "simulator.models.predicted_speed_check",
@@ -169,101 +202,103 @@ _HOMES = {
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
-    "clean_samples": "simulator.calibration.bench.disturbance",
+    "clean_samples": "simulator.calibration.bench.measurement",
     "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
-    "fit_allocation_table": "simulator.models.process_count.file",
+    "fit_allocation_table": "simulator.models.process_count.fitting",
     "fit_held_out": "simulator.calibration.apex.held_out",
-    "fit_measured_link": "simulator.calibration.pingpong.fit",
+    "fit_measured_link": "simulator.calibration.pingpong.measured",
     "fit_memory": "simulator.models.memory.file",
     "fit_memory_table": "simulator.models.memory.file",
     "fit_neighbour_visits": "simulator.calibration.neighbours.campaign",
     "fit_network_table": "simulator.models.network.file",
     "fit_speed": "simulator.calibration.speed.speeds",
     "fit_sweep": "simulator.calibration.apex.held_out",
-    "fit_table": "simulator.calibration.history.fit",
+    "fit_table": "simulator.calibration.history.store",
     "foretell_speed": "simulator.models.predicted_speed_check",
     "import_runs": "simulator.calibration.history.formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
-    "judge_neighbours": "simulator.calibration.neighbours.judging",
-    "keep_calibration": "simulator.calibration.history.drift",
-    "keep_comparisons": "simulator.calibration.history.comparisons",
+    "judge_neighbours": "simulator.calibration.neighbours.campaign",
+    "keep_calibration": "simulator.calibration.history.learnt",
+    "keep_comparisons": "simulator.calibration.history.coverage",
     "keep_speeds": "simulator.calibration.speed.speeds",
-    "kept": "simulator.calibration.bench.point_store",
-    "kept_comparisons": "simulator.calibration.history.comparisons",
-    "kinds_of": "simulator.calibration.allocation.kinds",
+    "kept": "simulator.calibration.bench.journal",
+    "kept_comparisons": "simulator.calibration.history.coverage",
+    "kinds_of": "simulator.calibration.allocation.plan",
     "learned_costs": "simulator.calibration.allocation.campaign",
-    "learnt_drift": "simulator.calibration.history.drift",
+    "learnt_drift": "simulator.calibration.history.learnt",
     "learnt_in": "simulator.calibration.history.coverage",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
-    "load_allocation_fit": "simulator.models.process_count.file",
+    "load_allocation_fit": "simulator.models.process_count.fitting",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
-    "load_resource_model": "simulator.models.resource.file",
-    "load_runtime_model": "simulator.models.regression.file",
-    "load_speed_model": "simulator.models.speed_file",
-    "lu_command": "simulator.calibration.allocation.lu",
-    "make_application_plan": "simulator.calibration.history.application",
+    "load_resource_model": "simulator.models.resource",
+    "load_runtime_model": "simulator.models.regression.runtime_model",
+    "load_speed_model": "simulator.models.speed",
+    "lu_command": "simulator.calibration.allocation.program",
+    "make_application_plan": "simulator.calibration.history.record",
     "make_plan": "simulator.calibration.history.record",
-    "make_reader": "simulator.calibration.allocation.output",
+    "make_reader": "simulator.calibration.allocation.program",
     "make_runs": "simulator.calibration.allocation.campaign",
     "make_sweep": "simulator.calibration.apex.plan",
     "measure": "simulator.calibration.speed.speeds",
-    "measure_across": "simulator.calibration.speed.across",
-    "measure_chain": "simulator.calibration.pingpong.chain",
-    "measure_link": "simulator.calibration.ranks.links",
+    "measure_across": "simulator.calibration.speed.speeds",
+    "measure_chain": "simulator.calibration.pingpong.pairs",
+    "measure_disk": "simulator.calibration.disk",
+    "measure_link": "simulator.calibration.ranks.ranks",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
     "measure_neighbours": "simulator.calibration.neighbours.campaign",
     "measure_speeds": "simulator.calibration.ranks.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
-    "measure_vectors": "simulator.calibration.apex.vectors",
+    "measure_vectors": "simulator.calibration.apex.sweep",
     "measured_bands": "simulator.calibration.ranks.measuring",
-    "median_errors": "simulator.calibration.history.comparisons",
+    "median_errors": "simulator.calibration.history.coverage",
     "message_cost": "simulator.models.network.file",
-    "model_kind": "simulator.models.speed_file",
-    "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
+    "model_kind": "simulator.models.file",
+    "neighbour_visits_kept": "simulator.calibration.bench.journal",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
     "parse_program": "simulator.calibration.allocation.program",
-    "points_kept": "simulator.calibration.bench.point_store",
+    "points_kept": "simulator.calibration.bench.journal",
     "predict_memory": "simulator.models.memory.file",
     "predict_messages": "simulator.models.network.file",
     "predict_neighbours": "simulator.models.neighbours_file",
-    "predict_speeds": "simulator.models.speed_file",
-    "predict_table": "simulator.models.regression.file",
+    "predict_speeds": "simulator.models.speed",
+    "predict_table": "simulator.models.regression.runtime_model",
     "program_fault": "simulator.calibration.ranks.programs",
-    "read_allocation_runs": "simulator.models.process_count.file",
+    "read_allocation_runs": "simulator.models.process_count.runs",
     "read_memory_times": "simulator.models.memory.file",
     "read_neighbours": "simulator.models.neighbours_file",
     "read_network_table": "simulator.models.network.file",
     "read_plan": "simulator.calibration.allocation.plan",
-    "read_replay": "simulator.calibration.speed.replayed",
+    "read_replay": "simulator.calibration.bands.source",
     "read_shipped_table": "simulator.base.tables",
     "read_table": "simulator.base.tables",
     "record_load": "simulator.calibration.load_recording",
     "record_runs": "simulator.calibration.history.record",
-    "replay_neighbours": "simulator.calibration.neighbours.judging",
+    "replay_neighbours": "simulator.calibration.neighbours.campaign",
+    "run_campaign": "simulator.calibration.bench.campaign",
     "runs_kind": "simulator.calibration.history.formats",
-    "save_allocation_fit": "simulator.models.process_count.file",
+    "save_allocation_fit": "simulator.models.process_count.fitting",
     "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_neighbours": "simulator.models.neighbours_file",
     "save_network_model": "simulator.models.network.file",
-    "save_resource_model": "simulator.models.resource.file",
-    "save_runtime_fit": "simulator.models.regression.file",
-    "save_speed_model": "simulator.calibration.bands.built",
+    "save_resource_model": "simulator.models.resource",
+    "save_runtime_fit": "simulator.models.regression.runtime_model",
+    "save_speed_model": "simulator.calibration.bands.build",
     "share_held": "simulator.calibration.history.coverage",
     "sized_kernel": "simulator.calibration.kernels.table",
-    "state_file": "simulator.calibration.history.kept",
+    "state_file": "simulator.calibration.history.learnt",
     "summary_of": "simulator.calibration.history.coverage",
     "swept_by_kernel": "simulator.models.predicted_speed_check",
-    "visits_kept": "simulator.calibration.apex.sweep",
+    "visits_kept": "simulator.calibration.bench.journal",
     "visits_table": "simulator.models.neighbours_file",
     "widened": "simulator.calibration.history.coverage",
     "widening": "simulator.calibration.history.coverage",
@@ -272,12 +307,12 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 _MOVED = {
-    "Compared": "advisor.reproduce.builders",
+    "Compared": "advisor.reproduce.gbbp_live",
     "LEAST_SIZES": "advisor.advise.process_counts.construction",
     "Wishes": "advisor.advise.process_counts.construction",
-    "compare_builders": "advisor.reproduce.builders",
-    "every_configuration": "advisor.advise.process_counts.configurations",
-    "plan_construction": "advisor.advise.process_counts.planning",
+    "compare_builders": "advisor.reproduce.gbbp_live",
+    "every_configuration": "advisor.advise.process_counts.construction",
+    "plan_construction": "advisor.advise.process_counts.construction",
 }
 """Names that were public here and are the advisor's now: code written before still finds them."""
 
@@ -292,6 +327,7 @@ __all__ = [
     "Allocation",
     "AllocationFit",
     "ApplicationPlan",
+    "Budget",
     "CalibratedNetwork",
     "Campaign",
     "ChainMeasurement",
@@ -300,6 +336,7 @@ __all__ = [
     "Competitor",
     "ConstructionPlan",
     "CostGuess",
+    "DiskTimes",
     "Drift",
     "Effort",
     "Ends",
@@ -382,6 +419,7 @@ __all__ = [
     "measure",
     "measure_across",
     "measure_chain",
+    "measure_disk",
     "measure_link",
     "measure_link_times",
     "measure_neighbour_visits",
@@ -416,6 +454,7 @@ __all__ = [
     "record_load",
     "record_runs",
     "replay_neighbours",
+    "run_campaign",
     "runs_kind",
     "save_allocation_fit",
     "save_export",

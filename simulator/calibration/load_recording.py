@@ -91,8 +91,8 @@ def record_load(
     require_linux()
     if not (MIN_INTERVAL_S <= interval_s <= duration_s < math.inf):
         raise ScenarioError(
-            f"record: interval {interval_s:g} s and duration {duration_s:g} s found, "
-            f"an interval of at least {MIN_INTERVAL_S:g} s and a duration of at least one interval allowed"
+            f"record: the interval is {interval_s:g} s and the duration {duration_s:g} s; "
+            f"give an interval of {MIN_INTERVAL_S:g} s or more and a duration of one interval or more"
         )
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     head = _head(cpus, interval_s, per_core=per_core)
@@ -110,7 +110,9 @@ def _begin(path: Path, head: RecordingHead, *, append: bool, overwrite: bool) ->
         files.end_with_line(path)
         return passed
     if path.exists() and not overwrite:
-        raise ScenarioError(f"{path}: a file found; --append continues a recording, --overwrite replaces the file")
+        raise ScenarioError(
+            f"{path}: this file is there; --append continues a recording, --overwrite replaces the file"
+        )
     files.write_text(path, head.text())
     return 0
 
@@ -134,10 +136,12 @@ def _rows_since_start(path: Path, head: RecordingHead) -> int:
     found = read_head(path)
     faults = [f"{path}:1: {fault}" for fault in found.same_machine(head)]
     if found.interval_s != head.interval_s:
-        faults.append(f"{path}:1: interval_s: {head.interval_s:g} asked, {found.interval_s:g} as in the file allowed")
+        faults.append(
+            f"{path}:1: interval_s is {found.interval_s:g} in the file; give that one, not {head.interval_s:g}"
+        )
     if tuple(found.meanings) != tuple(head.meanings):
         asked, allowed = ",".join(head.meanings), ",".join(found.meanings)
-        faults.append(f"{path}:1: columns: {asked} asked, {allowed} as in the file allowed")
+        faults.append(f"{path}:1: the file has the columns {allowed}; record these, not {asked}")
     if faults:
         raise ScenarioError(faults)
     elapsed_s = (head.start_instant - found.start_instant).total_seconds()
@@ -173,7 +177,7 @@ def _samples(cpus: tuple[int, ...], interval_s: float, count: int) -> Iterator[t
             seen.append(runnable_now())
         now_s, now = time.monotonic(), busy_seconds()
         if any(cpu not in now for cpu in cpus):
-            raise CalibrationError("record: a processor went offline, the same processors throughout allowed")
+            raise CalibrationError("record: a processor went offline; record again")
         busy = tuple(_share(now[cpu] - before[cpu], now_s - before_s) for cpu in cpus)
         yield index, _Sample(sum(seen) / looks, busy)
         index, before_s, before = max(index + 1, int((now_s - start_s) / interval_s)), now_s, now

@@ -8,12 +8,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.characterisation.costs.calibration import calibrate_resource
+    from simulator.characterisation.costs.calibration import calibrate_resource, kept_here, known_here, runs_beside
     from simulator.characterisation.costs.guesses import DESIGN
-    from simulator.characterisation.costs.hardware_files import kept_here, known_here, runs_beside
-    from simulator.characterisation.costs.memory_term import times_of_model
-    from simulator.characterisation.kernels.study import StudyKernel
-    from simulator.characterisation.kernels.table import STUDY_KERNELS
+    from simulator.characterisation.costs.vectors import times_of_model
+    from simulator.characterisation.kernels import STUDY_KERNELS, StudyKernel
     from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
@@ -45,10 +43,10 @@ _HOMES = {
     "ParallelKernel": "simulator.characterisation.parallel.table",
     "Processing": "simulator.programs.graphs.nodes",
     "RealTimes": "simulator.characterisation.parallel.real",
-    "STUDY_KERNELS": "simulator.characterisation.kernels.table",
+    "STUDY_KERNELS": "simulator.characterisation.kernels",
     "Seg": "simulator.programs.graphs.nodes",
     "Sequence": "simulator.programs.graphs.nodes",
-    "StudyKernel": "simulator.characterisation.kernels.study",
+    "StudyKernel": "simulator.characterisation.kernels",
     "Subject": "simulator.characterisation.study",
     "TIMED": "simulator.characterisation.parallel.foretold",
     "Totals": "simulator.programs.graphs.evaluate",
@@ -58,16 +56,16 @@ _HOMES = {
     "check": "simulator.programs.graphs.nodes",
     "expected_time": "simulator.programs.graphs.evaluate",
     "foretell": "simulator.characterisation.parallel.foretold",
-    "kept_here": "simulator.characterisation.costs.hardware_files",
-    "known_here": "simulator.characterisation.costs.hardware_files",
+    "kept_here": "simulator.characterisation.costs.calibration",
+    "known_here": "simulator.characterisation.costs.calibration",
     "make_subject": "simulator.characterisation.study",
     "parallel_kernel": "simulator.characterisation.parallel.table",
     "parallel_work": "simulator.characterisation.parallel.foretold",
     "run_in_turns": "simulator.characterisation.parallel.real",
-    "runs_beside": "simulator.characterisation.costs.hardware_files",
+    "runs_beside": "simulator.characterisation.costs.calibration",
     "shares": "simulator.characterisation.parallel.table",
     "statistics": "simulator.characterisation.study",
-    "times_of_model": "simulator.characterisation.costs.memory_term",
+    "times_of_model": "simulator.characterisation.costs.vectors",
     "timing_formula": "simulator.programs.graphs.nodes",
     "timing_formulas": "simulator.programs.graphs.nodes",
     "total_ruv": "simulator.programs.graphs.evaluate",

@@ -1,4 +1,4 @@
-"""One function by every method: its graph, what each foretells at the sizes judged, what was measured, the errors."""
+"""One function by every method: its graph, what each predicts at the sizes judged, what was measured, the errors."""
 
 import itertools
 import shutil
@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base import formula, units
+from simulator.base import formula
 from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
 from simulator.base.randomness import stream
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.costs.observations import bytes_of
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
-from simulator.characterisation.costs.vectors import refitted, with_guesses
+from simulator.characterisation.costs.vectors import bytes_of, refitted, with_guesses
 from simulator.characterisation.derive.arguments import (
     Arguments,
     Values,
@@ -25,10 +24,9 @@ from simulator.characterisation.derive.arguments import (
 )
 from simulator.characterisation.derive.derivation import Derived, derive_seg, runnable, ruvs_at
 from simulator.characterisation.derive.source import read_source
-from simulator.characterisation.kernels.study import StudyKernel
-from simulator.characterisation.kernels.table import study_kernel
+from simulator.characterisation.kernels import StudyKernel, study_kernel
 from simulator.models.error_summary import error_statistics
-from simulator.models.resource import CostVector, Guess, HardwareModel, Method, Ruv
+from simulator.models.resource import CostVector, Guess, HardwareModel, Method
 from simulator.models.resource import Times as Range
 from simulator.programs.graphs.evaluate import expected_time
 from simulator.programs.graphs.nodes import timing_formula
@@ -66,7 +64,7 @@ class Subject:
     """Operation -> formula of the parameters; empty if nobody stated one."""
     template: str | None
 
-    def design_ruv(self, values: Values) -> Ruv:
+    def design_ruv(self, values: Values) -> dict[str, Guess]:
         """What a designer expects, each a quarter more or less."""
         found = {name: float(amount.evaluate(values)) for name, amount in self.design.items()}
         return {name: Guess(n, n * (1 - _DESIGN_SHARE), n * (1 + _DESIGN_SHARE)) for name, n in found.items()}
@@ -95,15 +93,13 @@ def make_subject(
     """
     given = parse_arguments(args, place="--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
-        raise ScenarioError(
-            f"--sizes: {', '.join(map(str, sizes))} found, 1 to {MOST_SIZES} whole numbers above 0 allowed"
-        )
+        raise ScenarioError(f"--sizes is {','.join(map(str, sizes))}; give 1 to {MOST_SIZES} whole numbers above 0")
     if ".py" in text or "/" in text:
         return _of_file(text, given, sizes, design)
     kernel = study_kernel(text)
     stray = [name for name, value in given.items() if name != "n" or not isinstance(value, int) or value < 1]
     if stray:
-        raise ScenarioError(f"--args: {stray[0]}={given[stray[0]]} found, n=NUMBER allowed for kernel {text}")
+        raise ScenarioError(f"--args: {stray[0]}={given[stray[0]]} given, but kernel {text} takes n=NUMBER alone")
     judged = tuple(dict.fromkeys(sizes or [int(n) for n in given.values()] or kernel.sizes))
     _check_power(kernel, judged)
     taught = tuple(n for n in kernel.training_sizes if n not in judged)
@@ -126,14 +122,14 @@ def make_subject(
 def _of_file(text: str, given: Mapping[str, float | str], sizes: Sequence[int], design: Sequence[str]) -> Subject:
     name, mark, function = text.rpartition(":")
     if not mark or not function.isidentifier():
-        raise ScenarioError(f"{text}: no function named, FILE.py:FUNCTION allowed")
+        raise ScenarioError(f"{text} names no function; write FILE.py:FUNCTION")
     path = Path(name)
     source = read_source(path, function)
     numbers = {key: value for key, value in given.items() if not isinstance(value, str)}
     whole = [key for key, value in numbers.items() if isinstance(value, int)]
     varied = "n" if "n" in whole else next(iter(whole), "")
     if sizes and not varied:
-        raise ScenarioError("--sizes: no whole number among the arguments found, --args 'n=1000' with it allowed")
+        raise ScenarioError("--sizes needs a whole number among the arguments; add --args 'n=1000'")
     judged_n = list(dict.fromkeys(sizes)) or ([int(numbers[varied])] if varied else [])
     largest = dict(given) | ({varied: max(judged_n)} if varied else {})
     arguments = from_mapping(largest, source.parameters)
@@ -175,7 +171,7 @@ def _formulas(design: Sequence[str], names: tuple[str, ...]) -> dict[str, formul
     for text in design:
         operation, mark, amount = text.partition("=")
         if not mark or operation not in DESIGN:
-            raise ScenarioError(f"--design: {text!r} found, OPERATION=FORMULA with {', '.join(DESIGN)} allowed")
+            raise ScenarioError(f"--design is {text!r}; write OPERATION=FORMULA with one of {', '.join(DESIGN)}")
         try:
             found[operation] = formula.parse(amount, names=names, place=f"--design {operation}")
         except FormulaError as error:
@@ -186,17 +182,12 @@ def _formulas(design: Sequence[str], names: tuple[str, ...]) -> dict[str, formul
 def _check_power(kernel: StudyKernel, judged: Sequence[int]) -> None:
     if all(n & (n - 1) == 0 for n in kernel.sizes) and any(n & (n - 1) for n in judged):
         shown = ", ".join(map(str, judged))
-        raise ScenarioError(f"--sizes: {shown} found, powers of two allowed for kernel {kernel.name}")
+        raise ScenarioError(f"--sizes is {shown}, and kernel {kernel.name} takes powers of two")
 
 
 def show_size(values: Values) -> str:
     """`n = 100`, and others."""
     return ", ".join(f"{name} = {value:g}" for name, value in values.items())
-
-
-def show_time(seconds: float) -> str:
-    """Seconds with a unit."""
-    return units.show_duration(seconds)
 
 
 # What each method needs, what of that is here, and what it takes to use it (after the paper's table 2).
@@ -272,22 +263,17 @@ def tools() -> dict[str, str]:
 
 
 OnProgress = Callable[[str, float], None]
-DERIVED: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")
 MOST_DRIFT = 0.05
-"""A control that differs by more than this share from that of the calibration is told."""
+"""A control that differs by more than this share from that of the calibration gives a warning."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one method foretells at one size."""
+    """What one method predicts at one size."""
 
-    method: Method
-    values: Values
     ruv: Mapping[str, Any]
-    seconds: float
-    low_s: float
-    high_s: float
-    left_out_s: float | None
+    time: Range
+    left_out_s: float | None = None
     """By costs that this kernel taught nothing; None where it taught nothing anyway."""
 
 
@@ -313,7 +299,7 @@ def characterise(
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
-    """Derive, foretell, measure and compare one function; see `characterise_all`."""
+    """Derive, predict, measure and compare one function; see `characterise_all`."""
     found = characterise_all(
         [subject], hardware, methods=methods, budget_s=budget_s, seed=seed, on_progress=on_progress
     )
@@ -329,12 +315,12 @@ def characterise_all(
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> list[dict[str, Any]]:
-    """Derive, foretell, measure and compare functions, all timed in turns; a plain document for each.
+    """Derive, predict, measure and compare functions, all timed in turns; a plain document for each.
 
     Parameters
     ----------
     methods
-        Those wanted; component timing is always taken, since errors are told beside its own.
+        Those wanted; component timing is always taken, since errors are compared with its own.
     budget_s
         Soft limit of the measuring, in seconds.
 
@@ -353,11 +339,13 @@ def characterise_all(
     pairs = list(zip(subjects, derived, strict=True))
     timed = [timing for subject, graph in pairs for timing in _timed(subject, graph)]
 
-    def told(_times: Times, share: float) -> None:
-        on_progress("measuring", 0.5 + 0.5 * share)
-
     generator = stream(seed, "study", *(subject.name for subject in subjects))
-    times = time_in_turns(timed, budget_s=budget_s, generator=generator, on_round=told)
+    times = time_in_turns(
+        timed,
+        budget_s=budget_s,
+        generator=generator,
+        on_round=lambda _times, share: on_progress("measuring", 0.5 + 0.5 * share),
+    )
     found, place = [], 0
     for subject, graph in pairs:
         count = len(subject.judged) + len(subject.taught)
@@ -388,7 +376,7 @@ def _measured(subject: Subject, times: Times, first: int) -> Measured:
     medians = times.median_s[first:last].tolist()
     short = [label for label, median in zip(times.labels[first:last], medians, strict=True) if median <= 0]
     if short:
-        raise CalibrationError(f"{short[0]}: no CPU time seen, larger sizes allowed")
+        raise CalibrationError(f"{short[0]}: the run is too short to be timed; give larger --sizes")
     halves = tuple(times.half_interval[first : first + judged].tolist())
     rounds, control_s = int(times.raw_s.shape[1]), times.control_s
     return Measured(tuple(medians[:judged]), halves, tuple(medians[judged:]), rounds, control_s, times.control_spread)
@@ -397,21 +385,31 @@ def _measured(subject: Subject, times: Times, first: int) -> Measured:
 def _compared(
     subject: Subject, derived: Derived, hardware: HardwareModel, methods: Sequence[Method], measured: Measured
 ) -> dict[str, Any]:
-    """Predictions of every method beside what was measured."""
+    """Predictions of every method with what was measured."""
     warnings = [*derived.warnings, *hardware.warnings, *_warnings(measured, hardware)]
-    found: list[Prediction] = []
-    for method in methods:
-        if method == "ct":
-            continue
+    timed = _component_timing(subject, derived, measured)
+    errors: list[float | None] = [None] * len(subject.judged)
+    if timed:
+        errors = [_error(float(one.time.s), real_s) for one, real_s in zip(timed, measured.judged_s, strict=True)]
+    entries: list[dict[str, Any]] = []
+    for method in sorted(methods, key=lambda name: name == "ct"):
         try:
-            found += _foretell(subject, derived, hardware, method, warnings)
+            found = timed if method == "ct" else _predict(subject, derived, hardware, method, warnings)
         except ScenarioError as error:
             warnings += [f"{method}: {line}" for line in error.lines]
-    timed = _component_timing(subject, derived, measured)
-    return _document(subject, derived, hardware, methods, ([*found, *timed], timed, measured), warnings)
+            continue
+        sizes = zip(found, subject.judged, measured.judged_s, errors, strict=False)
+        entries += [_entry(method, *size) for size in sizes]
+    return _document(subject, derived, hardware, measured) | {
+        "methods": entries,
+        "about": {method: about(method, design=bool(subject.design)) for method in methods},
+        "tools": tools(),
+        "statistics": statistics(entries),
+        "warnings": list(dict.fromkeys(warnings)),
+    }
 
 
-def _foretell(
+def _predict(
     subject: Subject, derived: Derived, hardware: HardwareModel, method: Method, warnings: list[str]
 ) -> list[Prediction]:
     """One method at all sizes."""
@@ -426,12 +424,10 @@ def _foretell(
     found = []
     for values in subject.judged:
         held = bytes_of(subject.arguments.make(values))
-        time, apart = (
-            None if one is None else expected_time(derived.seg, values, one, working_set_bytes=held)
-            for one in (vector, other)
-        )
+        time = expected_time(derived.seg, values, vector, working_set_bytes=held)
+        apart = None if other is None else expected_time(derived.seg, values, other, working_set_bytes=held)
         ruv = {name: amount for name, amount in ruvs_at(derived, method, values).items() if amount}
-        found.append(_prediction(method, values, ruv, time, apart))
+        found.append(Prediction(ruv, time, None if apart is None else float(apart.s)))
     return found
 
 
@@ -450,27 +446,17 @@ def _completed(
 def _designed(subject: Subject, vector: CostVector, values: Values) -> Prediction:
     """By the design that was stated."""
     if not subject.design:
-        raise ScenarioError("no design stated, --design 'flop=2*n**3' and the like allowed")
+        raise ScenarioError("no design is stated; add --design 'flop=2*n**3' and the like")
     ruv = subject.design_ruv(values)
-    found = vector.time(ruv, used_by="design")
-    shown = {name: {"likely": a.likely, "low": a.low, "high": a.high} for name, a in ruv.items()}  # type: ignore[union-attr]
-    return _prediction("dbc", values, shown, found, None)
-
-
-def _prediction(
-    method: Method, values: Values, ruv: Mapping[str, Any], time: Range | None, apart: Range | None
-) -> Prediction:
-    if time is None:
-        raise AssertionError(method)
-    left_out = None if apart is None else float(apart.s)
-    return Prediction(method, values, ruv, float(time.s), float(time.low_s), float(time.high_s), left_out)
+    shown = {name: {"likely": guess.likely, "low": guess.low, "high": guess.high} for name, guess in ruv.items()}
+    return Prediction(shown, vector.time(ruv, used_by="design"))
 
 
 def _component_timing(subject: Subject, derived: Derived, measured: Measured) -> list[Prediction]:
     """Time per construct counted, measured at other sizes and interpolated between them, times the constructs.
 
     The graph says how work grows, the measurement what a unit of it takes; linear in the logarithm of the size,
-    constant beyond the ends. Without other sizes there is nothing to foretell from.
+    constant beyond the ends. Without other sizes there is nothing to predict from.
     """
     if not subject.taught:
         return []
@@ -481,8 +467,8 @@ def _component_timing(subject: Subject, derived: Derived, measured: Measured) ->
     found = []
     for values in subject.judged:
         at = float(values[subject.varied])
-        time = float(np.exp(np.interp(np.log(at), np.log(sizes[order]), each)) * _work(derived, values))
-        found.append(Prediction("ct", values, {"seconds": time}, time, time, time, None))
+        time = np.asarray(np.exp(np.interp(np.log(at), np.log(sizes[order]), each)) * _work(derived, values))
+        found.append(Prediction({"seconds": float(time)}, Range(time, time, time)))
     return found
 
 
@@ -503,25 +489,8 @@ def _warnings(measured: Measured, hardware: HardwareModel) -> list[str]:
     return found
 
 
-def _document(
-    subject: Subject,
-    derived: Derived,
-    hardware: HardwareModel,
-    methods: Sequence[Method],
-    found: tuple[list[Prediction], list[Prediction], Measured],
-    warnings: Sequence[str],
-) -> dict[str, Any]:
-    predictions, timed, measured = found
-    places = {tuple(values.items()): place for place, values in enumerate(subject.judged)}
-    timing_errors = {
-        tuple(one.values.items()): _error(one.seconds, measured.judged_s[places[tuple(one.values.items())]])
-        for one in timed
-    }
-    entries = [
-        _entry(one, measured.judged_s[places[tuple(one.values.items())]], timing_errors.get(tuple(one.values.items())))
-        for one in predictions
-        if one.method in methods
-    ]
+def _document(subject: Subject, derived: Derived, hardware: HardwareModel, measured: Measured) -> dict[str, Any]:
+    """What holds for all methods."""
     return {
         "subject": {
             "name": subject.name,
@@ -543,23 +512,20 @@ def _document(
         "rounds": measured.rounds,
         "control_s": measured.control_s,
         "control_spread_percent": 100 * measured.control_spread,
-        "methods": entries,
-        "about": {method: about(method, design=bool(subject.design)) for method in methods},
-        "tools": tools(),
-        "statistics": statistics(entries),
-        "warnings": list(dict.fromkeys(warnings)),
     }
 
 
-def _entry(one: Prediction, measured_s: float, timing_error: float | None) -> dict[str, Any]:
-    error = _error(one.seconds, measured_s)
+def _entry(
+    method: Method, one: Prediction, values: Values, measured_s: float, timing_error: float | None
+) -> dict[str, Any]:
+    error = _error(float(one.time.s), measured_s)
     entry: dict[str, Any] = {
-        "name": one.method,
-        "arguments": dict(one.values),
+        "name": method,
+        "arguments": dict(values),
         "ruv": dict(one.ruv),
-        "predicted_s": one.seconds,
-        "predicted_low_s": one.low_s,
-        "predicted_high_s": one.high_s,
+        "predicted_s": float(one.time.s),
+        "predicted_low_s": float(one.time.low_s),
+        "predicted_high_s": float(one.time.high_s),
         "measured_s": measured_s,
         "error_percent": error,
         "resource_model_error_percent": None if timing_error is None else error - timing_error,

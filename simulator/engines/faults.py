@@ -42,18 +42,18 @@ def unreceived(costs: Costs, name: str, rows: Iterable[int]) -> SimulationError:
 
 def stalled(pe: str) -> SimulationError:
     """A PE that stands still for ever."""
-    return SimulationError(f"PE {pe}: its load leaves nothing for ever, some share at some time needed")
+    return SimulationError(f"PE {pe}: its load leaves nothing for ever; give a load that leaves a share at some time")
 
 
 def ended_trace() -> TraceError:
     """A question about load after the end of a trace that ends."""
-    return TraceError("load trace: it ends before the run does, a longer one or `cycle` or `hold` needed")
+    return TraceError("load trace: it ends before the run does; give a longer one, or after_end `cycle` or `hold`")
 
 
 def no_rate(link: str) -> SimulationError:
     """A link with more flows than its capacity has units."""
     return SimulationError(
-        f"link {link}: more flows than it can carry at this tick found, fewer or a faster link needed"
+        f"link {link}: there are more flows than it can carry at this tick; give it fewer, or a faster link"
     )
 
 
@@ -70,8 +70,10 @@ def check_customs(costs: Costs, known: Collection[str]) -> None:
     """Refuse operations of the user's own that nobody has defined."""
     for name, _ in costs.columns.customs:
         if name not in known:
-            allowed = f"one of {', '.join(sorted(known))}" if known else "none without `run(..., operations={...})`"
-            raise ScenarioError(f"program: operation {name!r} found, {allowed} allowed")
+            allowed = (
+                f"give one of {', '.join(sorted(known))}" if known else "define it with `run(..., operations={...})`"
+            )
+            raise ScenarioError(f"program: nothing defines operation {name!r}; {allowed}")
 
 
 def describe(costs: Costs, row: int) -> str:

@@ -124,9 +124,9 @@ def run(  # noqa: PLR0913 - all by name
 
 def _check(engine: str, scenario: Scenario) -> None:
     if engine not in get_args(Engine):
-        raise ScenarioError(f"engine: {engine!r} found, one of {', '.join(get_args(Engine))} allowed")
+        raise ScenarioError(f"engine is {engine!r}; give one of {', '.join(get_args(Engine))}")
     if not scenario.configurations:
-        raise ScenarioError("configurations: none found, at least one allowed")
+        raise ScenarioError("there are no configurations; give at least one")
 
 
 def _asked(scenario: Scenario, replications: int | None, seed: int | None) -> Scenario:
@@ -147,4 +147,4 @@ def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:
     for tick_s in TICKS_S:
         with suppress(TickOverflowError):
             return simulate(tick_s=tick_s)
-    raise ScenarioError("application: a run of more than 146 years found, shorter ones allowed")
+    raise ScenarioError("application: a run takes more than 146 years; make it shorter")

@@ -47,12 +47,12 @@ def read_varied(text: str) -> Varied:
     path, equals, listed = text.partition("=")
     path = path.strip()
     if not equals or not path:
-        raise ScenarioError(f"--vary: {text!r} found, PATH=v1,v2,... such as platform.link.bandwidth=x1,x2 allowed")
+        raise ScenarioError(f"--vary is {text!r}; give PATH=v1,v2,... such as platform.link.bandwidth=x1,x2")
     if path in _PAIRED:
         raise ScenarioError(f"--vary {path}: found, all points share it, as differences are of paired draws: --{path}")
     parts = [part.strip() for part in _parted(listed)]
     if not all(parts):
-        raise ScenarioError(f"--vary {path}: {listed!r} found, values parted by single commas allowed")
+        raise ScenarioError(f"--vary {path}: {listed!r} has an empty value; part the values by single commas")
     return Varied(path, tuple(value for part in parts for value in _values(path, part)))
 
 
@@ -67,22 +67,22 @@ def points(varied: Sequence[Varied], *, zipped: bool = False) -> tuple[tuple[str
     paths = [one.path for one in varied]
     for path in paths:
         if paths.count(path) > 1:
-            raise ScenarioError(f"--vary {path}: given twice found, each path once allowed")
+            raise ScenarioError(f"--vary {path} is given twice; give each path once")
     counts = {one.path: len(one.values) for one in varied}
     if zipped and len(set(counts.values())) > 1:
         found = ", ".join(f"{count} of {path}" for path, count in counts.items())
-        raise ScenarioError(f"--zip: {found} found, equally many values of each allowed")
+        raise ScenarioError(f"--zip: there are {found}; give equally many values of each")
     number = len(varied[0].values) if zipped and varied else 1
     for count in () if zipped else counts.values():
         number *= count
     if number > MOST_POINTS:
-        raise ScenarioError(f"--vary: {number} points found, at most {MOST_POINTS} allowed")
+        raise ScenarioError(f"--vary: these are {number} points; give at most {MOST_POINTS}")
     columns = [one.changes() for one in varied]
     found_points = tuple(zip(*columns, strict=True) if zipped else itertools.product(*columns)) if columns else ()
     if len(set(found_points)) < len(found_points):
         times = Counter(found_points)
         twice = next(point for point in found_points if times[point] > 1)
-        raise ScenarioError(f"--vary: the point {', '.join(twice)} twice found, each point once allowed")
+        raise ScenarioError(f"--vary: the point {', '.join(twice)} stands twice; give each point once")
     return found_points
 
 
@@ -170,11 +170,11 @@ def _values(path: str, part: str) -> Iterator[str]:
     low, high, step = (units.exact(number) for number in (found[1], found[2], found[3] or "1"))
     if low is None or high is None or step is None:
         raise ScenarioError(
-            f"--vary {path}: {part[:60]!r} found, numbers of at most {units.MOST_LETTERS} letters allowed"
+            f"--vary {path}: {part[:60]!r} is too long; give numbers of at most {units.MOST_LETTERS} letters"
         )
     if low > high or step <= 0:
-        raise ScenarioError(f"--vary {path}: {part!r} found, which holds no value, a range that ascends allowed")
+        raise ScenarioError(f"--vary {path}: {part!r} holds no value; give a range that ascends")
     count = int((high - low) / step) + 1
     if count > MOST_POINTS:
-        raise ScenarioError(f"--vary {path}: {count} values found, at most {MOST_POINTS} allowed")
+        raise ScenarioError(f"--vary {path}: these are {count} values; give at most {MOST_POINTS}")
     yield from (f"{low + number * step:f}" for number in range(count))

@@ -70,7 +70,7 @@ class RecordingHead:
         """What differs between the machines of two recordings; empty if they are the same."""
         mine, others = (json.loads(json.dumps(dict(head.machine))) for head in (self, other))
         return tuple(
-            f"machine.{name}: {others.get(name)!r} found, {mine.get(name)!r} allowed"
+            f"machine.{name} is {others.get(name)!r} in the file and {mine.get(name)!r} here"
             for name in _IDENTITY
             if mine.get(name) != others.get(name)
         )
@@ -99,7 +99,9 @@ def read_head(path: Path) -> RecordingHead:
         document = files.parse_json(comments["head"], f"{path}:1")
         return RecordingHead.from_dict(document | {"meanings": {column: comments[column] for column in columns}})
     except (ScenarioError, *MALFORMED) as error:
-        raise TraceError(f"{path}:1: head: no recording found, a file that `apportion record` began allowed") from error
+        raise TraceError(
+            f"{path}:1: this is not the head of a recording; name a file that `apportion record` began"
+        ) from error
 
 
 TRACE_COLUMNS = ("load", "available")
@@ -138,8 +140,8 @@ class TraceTable:
         if column is None and len(known) == 1:
             return known[0]
         if column is None or column not in self.columns:
-            found = "no choice" if column is None else repr(column)
-            raise TraceError(f"{path}: column: {found} found, one of {', '.join(self.columns)} allowed")
+            found = "the column is not stated" if column is None else f"there is no column {column!r}"
+            raise TraceError(f"{path}: {found}; name one of {', '.join(self.columns)}")
         return column
 
 
@@ -157,7 +159,7 @@ def read_table(path: Path) -> TraceTable:
     every = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     lines = [(number, line) for number, line in every if not line.startswith("#")]
     if not lines:
-        raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
+        raise TraceError(f"{path}: there is no header; begin with 'time_s,load' or 'time_s,available'")
     names = _header(path, *lines[0])
     rows = lines[1:]
     if rows and not text.endswith("\n") and (text.startswith(TITLE) or _is_torn(path, *rows[-1], names)):
@@ -165,7 +167,7 @@ def read_table(path: Path) -> TraceTable:
         rows = rows[:-1]
     cells = [_row(path, number, line, names) for number, line in rows]
     if len(cells) < 2:
-        raise TraceError(f"{path}: rows: {len(cells)} found, at least 2 allowed")
+        raise TraceError(f"{path}: the number of rows is {len(cells)}; give at least 2")
     table = np.array(cells, dtype=np.float64).T
     numbers = tuple(number for number, _ in rows)
     _check_times(path, table[0], numbers)
@@ -217,7 +219,7 @@ def trace_column(path: Path) -> str:
             if line.strip() and not line.startswith("#"):
                 known = [name for name in TRACE_COLUMNS if name in _header(path, number, line)]
                 return known[0] if known else ""
-    raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
+    raise TraceError(f"{path}: there is no header; begin with 'time_s,load' or 'time_s,available'")
 
 
 def trace_text(trace: LoadTrace, *, column: str = "load", comment: str = "") -> str:
@@ -241,8 +243,8 @@ def _header(path: Path, number: int, line: str) -> list[str]:
     known = sum(name in TRACE_COLUMNS for name in names)
     if names[0] != "time_s" or len(names) < 2 or not known or not all(names) or len(set(names)) < len(names):
         raise TraceError(
-            f"{path}:{number}: header: {line.strip()[:80]!r} found, "
-            "'time_s,load' or 'time_s,available', with further columns of other names, allowed"
+            f"{path}:{number}: the header is {line.strip()[:80]!r}; "
+            "give 'time_s,load' or 'time_s,available', with further columns of other names"
         )
     return names
 
@@ -258,13 +260,13 @@ def _is_torn(path: Path, number: int, line: str, names: list[str]) -> bool:
 def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
     cells = line.split(",")
     if len(cells) != len(names):
-        raise TraceError(f"{path}:{number}: {len(cells)} columns found, {len(names)} as in the header allowed")
+        raise TraceError(f"{path}:{number}: the line has {len(cells)} columns; give {len(names)} as in the header")
     numbers = []
     for name, cell in zip(names, cells, strict=True):
         value = to_number(cell)
         if value is None or not math.isfinite(value) or (value < 0 and name != "time_s"):
             allowed = "a finite number" if name == "time_s" else "a finite number of at least 0"
-            raise TraceError(f"{path}:{number}: {name}: {cell.strip()[:40]!r} found, {allowed} allowed")
+            raise TraceError(f"{path}:{number}: {name} is {cell.strip()[:40]!r}; give {allowed}")
         numbers.append(value)
     return numbers
 
@@ -314,8 +316,8 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
     if disorder.size:
         row = int(disorder[0]) + 1
         raise TraceError(
-            f"{path}:{lines[row]}: time_s: {times_s[row]:.12g} found, "
-            f"more than the line before ({times_s[row - 1]:.12g}) allowed"
+            f"{path}:{lines[row]}: time_s is {times_s[row]:.12g}; "
+            f"give more than the line before ({times_s[row - 1]:.12g})"
         )
     usual = np.median(steps)
     is_regular = np.mean(np.abs(steps - usual) <= 1e-6 * usual) > MOSTLY
@@ -323,7 +325,7 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
     if gaps.size and is_regular:
         row = int(gaps[np.argmax(steps[gaps])]) + 1
         warnings.warn(
-            f"{path}:{lines[row]}: time_s: {gaps.size} gaps found, the longest {steps[row - 1]:g} s; "
+            f"{path}:{lines[row]}: time_s has {gaps.size} gaps, the longest {steps[row - 1]:g} s; "
             "the value before a gap holds throughout it",
             TraceWarning,
             stacklevel=3,

@@ -86,9 +86,9 @@ def fit_generator(
         "bootstrap": lambda: BlockBootstrap(trace, _block_s(trace.values, step_s)),
     }
     if kind not in fitters:
-        raise TraceError(f"fit: kind: {kind!r} found, one of {', '.join(fitters)} allowed")
+        raise TraceError(f"fit: kind is {kind!r}; give one of {', '.join(fitters)}")
     if stays not in get_args(Stays):
-        raise TraceError(f"fit: stays: {stays!r} found, one of {', '.join(get_args(Stays))} allowed")
+        raise TraceError(f"fit: stays is {stays!r}; give one of {', '.join(get_args(Stays))}")
     model = fitters[kind]()
     drawn = model.draw(_DRAWN_TIMES * trace.end_s, step_s, draws)
     if kind == "on-off":
@@ -115,7 +115,7 @@ def _correlations(values: Floats, lags: list[int]) -> list[float]:
 def _fit_ar1(values: Floats) -> AR1:
     mean = float(np.mean(values))
     if mean == 0:
-        raise TraceError("fit: ar1: a recording without load found, a mean above 0 needed")
+        raise TraceError("fit: ar1: the recording has no load; give one with a mean above 0")
     first = (_correlations(values, [1]) or [0.0])[0]
     return AR1(mean, float(np.std(values)), min(max(first, 0.0), 0.999999))
 
@@ -125,7 +125,7 @@ def _fit_on_off(values: Floats, step_s: float, stays: Stays) -> OnOff:
     is_on = values > _threshold(values)
     changes = np.flatnonzero(np.diff(is_on)) + 1
     if changes.size < 3:
-        raise TraceError(f"fit: on-off: {changes.size} changes of level found, at least 3 needed")
+        raise TraceError(f"fit: on-off: the recording has {changes.size} changes of level; give one with at least 3")
     runs, on_runs = np.diff(changes) * step_s, is_on[changes[:-1]]
     on_s, off_s = runs[on_runs], runs[~on_runs]
     cycle_s = float(np.mean(on_s) + np.mean(off_s))
@@ -158,12 +158,12 @@ def _threshold(values: Floats) -> float:
 def _fit_diurnal(trace: LoadTrace, step_s: float) -> Diurnal:
     """Least squares on a wave of one day, then AR(1) on what is left, relative to the wave."""
     if trace.end_s < DAY_S:
-        raise TraceError(f"fit: diurnal: a recording of {trace.end_s:g} s found, at least a day ({DAY_S:g} s) needed")
+        raise TraceError(f"fit: diurnal: the recording is {trace.end_s:g} s long; give at least a day ({DAY_S:g} s)")
     angle = 2 * np.pi * (trace.times_s + step_s / 2) / DAY_S
     basis = np.column_stack((np.ones(angle.size), np.cos(angle), np.sin(angle)))
     mean, cosine, sine = np.linalg.lstsq(basis, trace.values, rcond=None)[0].tolist()
     if mean <= 0:
-        raise TraceError("fit: diurnal: a recording without load found, a mean above 0 needed")
+        raise TraceError("fit: diurnal: the recording has no load; give one with a mean above 0")
     amplitude = min(math.hypot(cosine, sine) / mean, 1.0)
     peak_s = math.atan2(sine, cosine) / (2 * np.pi) * DAY_S % DAY_S
     wave = Diurnal(mean, amplitude, peak_s).wave(trace.times_s + step_s / 2)
@@ -187,7 +187,7 @@ def chosen_generator(
     if recorded is None or (kind == "bootstrap" and settings):
         return make_generator(kind, settings, recorded=recorded), None
     if unused := sorted(settings.keys() - ({"stays"} if kind == "on-off" else set())):
-        raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
+        raise ScenarioError(f"generate: {unused[0]} is set, and --fit estimates it; leave one of them out")
     stays: Any = settings.get("stays", "exponential")
     report = fit_generator(recorded, kind, draws=stream(seed, "fit", kind), stays=stays)
     return report.generator, report

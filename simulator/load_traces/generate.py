@@ -64,7 +64,7 @@ class OnOff:
             shape=(self.shape, 1.0 + 1e-6, math.inf),
         )
         if self.stays not in get_args(Stays):
-            raise TraceError(f"generate: stays: {self.stays!r} found, one of {', '.join(get_args(Stays))} allowed")
+            raise TraceError(f"generate: stays is {self.stays!r}; give one of {', '.join(get_args(Stays))}")
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:  # noqa: ARG002
         """A stationary trace: it begins as a random instant would find it, within a stay."""
@@ -185,7 +185,9 @@ class BlockBootstrap:
         """
         recorded_s = regular_step(self.trace)
         if abs(step_s - recorded_s) > 1e-6 * recorded_s:
-            raise TraceError(f"generate: step: {step_s:g} s found, {recorded_s:g} s as recorded allowed; resample it")
+            raise TraceError(
+                f"generate: the step is {step_s:g} s; give {recorded_s:g} s as recorded, or resample the recording"
+            )
         times = _grid(duration_s, step_s)
         length = max(1, round(self.block_s / step_s))
         starts = generator.integers(self.trace.values.size, size=math.ceil(times.size / length))
@@ -245,18 +247,16 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
         For an unknown kind or parameter, one that is missing, or a value that cannot be used.
     """
     if kind not in GENERATORS:
-        raise ScenarioError(f"generate: kind: {kind!r} found, one of {', '.join(GENERATORS)} allowed")
+        raise ScenarioError(f"generate: kind is {kind!r}; give one of {', '.join(GENERATORS)}")
     known = {parameter.name.removesuffix("_s"): parameter for parameter in fields(GENERATORS[kind])}  # type: ignore[arg-type]
     known.pop("trace", None)
     needed = [name for name, parameter in known.items() if parameter.default is MISSING]
-    faults = [
-        f"generate: {name}: not for {kind}, one of {', '.join(known)} allowed" for name in settings.keys() - known
-    ]
-    faults += [f"generate: {name}: nothing found, {kind} needs it" for name in needed if name not in settings]
+    faults = [f"generate: {kind} has no {name}; set one of {', '.join(known)}" for name in settings.keys() - known]
+    faults += [f"generate: {kind} needs {name}; set it" for name in needed if name not in settings]
     if kind == "on-off" and "shape" in settings and settings.get("stays") != "pareto":
         faults.append("generate: shape: no effect on exponential stays; leave it out, or set stays=pareto")
     if kind == "bootstrap" and recorded is None:
-        faults.append("generate: recording: nothing found, bootstrap needs one")
+        faults.append("generate: bootstrap needs a recording; name one")
     if faults:
         raise ScenarioError(faults)
     values: dict[str, Any] = {} if recorded is None or kind != "bootstrap" else {"trace": recorded}
@@ -272,15 +272,15 @@ def _value(name: str, text: str) -> float | str:
         return units.parse_duration(text, field=f"generate: {name.removesuffix('_s')}", positive=False)
     value = units.to_number(text)
     if value is None:
-        raise ScenarioError(f"generate: {name}: {text!r} found, a number allowed")
+        raise ScenarioError(f"generate: {name} is {text!r}; give a number")
     return value
 
 
 def _check_number(values: float) -> None:
     """Refuse traces of more values than are any use, before any is drawn."""
     if values > MOST_VALUES:
-        allowed = f"at most {MOST_VALUES} allowed: shorter, or in longer steps or stays"
-        raise TraceError(f"generate: a trace of {values:.3g} values found, {allowed}")
+        allowed = f"give at most {MOST_VALUES}: a shorter trace, or longer steps or stays"
+        raise TraceError(f"generate: the trace would have {values:.3g} values; {allowed}")
 
 
 def _grid(duration_s: float, step_s: float) -> Floats:
@@ -307,7 +307,7 @@ def _unit_autoregression(model: AR1, count: int, generator: np.random.Generator)
 def _require(**bounds: tuple[float, float, float]) -> None:
     """Refuse parameters outside their bounds, all at once."""
     faults = [
-        f"generate: {name}: {value:g} found, {low:g} to {high:g} allowed"
+        f"generate: {name} is {value:g}; give {f'{low:g} to {high:g}' if high < math.inf else f'at least {low:g}'}"
         for name, (value, low, high) in bounds.items()
         if not (low <= value <= high and math.isfinite(value))
     ]

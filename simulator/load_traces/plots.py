@@ -95,7 +95,7 @@ def _stretches(trace: LoadTrace) -> tuple[Floats, Floats, Floats, Floats]:
 def _figure(kind: str) -> "tuple[Figure, Any]":
     if kind not in _KINDS:
         raise ScenarioError(
-            f"plot: a file that ends in {'.' + kind if kind else 'nothing'} found, .{', .'.join(_KINDS)} allowed"
+            f"plot: the file ends in {'.' + kind if kind else 'nothing'}; name one that ends in .{', .'.join(_KINDS)}"
         )
     from matplotlib.figure import Figure
 

@@ -12,8 +12,7 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces.csv_file import read_trace, trace_column
 from simulator.models.load import Floats, LoadTrace
-from simulator.models.load_functions import LoadFunctions, check_lengths, regular_step
-from simulator.models.load_window import LoadWindow
+from simulator.models.load_functions import LoadFunctions, LoadWindow, check_lengths, regular_step
 
 _INSTANTS_PER_WINDOW = 60
 
@@ -74,8 +73,8 @@ def load_study(
     instants = np.arange(max(histories), trace.values.size - window + 1, stride)
     if not instants.size:
         raise TraceError(
-            f"study: {trace.values.size} samples found, at least {max(histories) + window} "
-            f"(history {max(histories)} and window {window}) needed"
+            f"study: the trace has {trace.values.size} samples; give at least {max(histories) + window} "
+            f"(history {max(histories)} and window {window})"
         )
     return tuple(_row(trace.values, step_s, history, window, instants) for history in histories)
 
@@ -123,18 +122,16 @@ def in_samples(text: str, step_s: float, *, field: str) -> int:
         duration_s = units.parse_duration(text, field=field)
         count = round(duration_s / step_s)
         if abs(count * step_s - duration_s) > 1e-6 * duration_s:
-            raise ScenarioError(
-                f"{field}: {text!r} found, whole steps of {step_s:g} s, or a number of samples, allowed"
-            )
+            raise ScenarioError(f"{field} is {text!r}; give whole steps of {step_s:g} s, or a number of samples")
     if count < 1:
-        raise ScenarioError(f"{field}: {text!r} found, at least one sample allowed")
+        raise ScenarioError(f"{field} is {text!r}; give at least one sample")
     return count
 
 
 def regular_load(path: Path, column: str | None, resample: str | None) -> tuple[LoadTrace, float]:
     """The load in equal steps, and the step."""
     if (column or trace_column(path)) == "available":
-        raise TraceError(f"{path}: column: 'available' found, a column of loads allowed")
+        raise TraceError(f"{path}: the column is 'available'; name a column of loads")
     found = read_trace(path, column=column)
     if resample is not None:
         found = found.resampled(units.parse_duration(resample, field="--resample"))
@@ -145,7 +142,7 @@ def regular_load(path: Path, column: str | None, resample: str | None) -> tuple[
 
 
 def predicted_runs(curves: LoadFunctions, ideals: list[float]) -> list[dict[str, float | None]]:
-    """What the load functions foretell per ideal time; None for a run that never ends."""
+    """What the load functions predict per ideal time; None for a run that never ends."""
     if not ideals:
         return []
     runs = curves.predict(ideals)

@@ -1,78 +1,76 @@
 """What is known of speed, load, memory, messages, run times and process counts, each with the file that it is kept in.
 
-Mathematics on arrays: no clock, no random numbers, and files only in the modules named `file`. What measures lives in
-`calibration`, what a scenario says of a PE or link in `platform`.
+Mathematics on arrays: no clock and no random numbers; a model is read and written where it is defined. What measures
+lives in `calibration`, what a scenario says of a PE or link in `platform`.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.models.capacity import Capacity
     from simulator.models.doubt import COMMON, DRIFT, Doubt, Noise, noise_and_doubt
     from simulator.models.error_summary import ErrorStatistics, error_statistics
-    from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
-    from simulator.models.load_window import LoadWindow
+    from simulator.models.load import Capacity
+    from simulator.models.load_functions import (
+        LoadFunctions,
+        LoadWindow,
+        PredictedLoads,
+        build_load_functions,
+        regular_step,
+    )
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
-    from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
-    from simulator.models.process_count.paper.composition import Composed
-    from simulator.models.process_count.paper.regimes import MemoryRegimes
-    from simulator.models.process_count.pooled.model import PooledModel, pooled_from_dict
-    from simulator.models.process_count.pooled.selection import fit_pooled
-    from simulator.models.process_count.runs import AllocationRuns
-    from simulator.models.regression.diagnostics import diagnose
+    from simulator.models.process_count.paper.fits import Composed, MemoryRegimes
+    from simulator.models.process_count.pooled.model import PooledModel, fit_pooled, pooled_from_dict
+    from simulator.models.process_count.runs import AllocationRuns, Estimates, ProcessCountModel, ShareTables
+    from simulator.models.regression.diagnostics import advise_next_run, diagnose
     from simulator.models.regression.fitting import METHODS, fit
-    from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
-    from simulator.models.resource.costs import Cost, CostVector, MemoryTerm
-    from simulator.models.resource.hardware import HardwareModel
-    from simulator.models.resource.ruvs import Guess
-    from simulator.models.resource.times import Times
+    from simulator.models.resource import Cost, CostVector, Guess, HardwareModel, MemoryTerm, Times
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "COMMON": "simulator.models.doubt",
-    "Capacity": "simulator.models.capacity",
-    "Composed": "simulator.models.process_count.paper.composition",
-    "Cost": "simulator.models.resource.costs",
-    "CostVector": "simulator.models.resource.costs",
+    "Capacity": "simulator.models.load",
+    "Composed": "simulator.models.process_count.paper.fits",
+    "Cost": "simulator.models.resource",
+    "CostVector": "simulator.models.resource",
     "Cut": "simulator.models.speed",
     "DRIFT": "simulator.models.doubt",
     "Doubt": "simulator.models.doubt",
     "ErrorStatistics": "simulator.models.error_summary",
-    "Estimates": "simulator.models.process_count.estimates",
-    "Guess": "simulator.models.resource.ruvs",
-    "HardwareModel": "simulator.models.resource.hardware",
+    "Estimates": "simulator.models.process_count.runs",
+    "Guess": "simulator.models.resource",
+    "HardwareModel": "simulator.models.resource",
     "LoadFunctions": "simulator.models.load_functions",
-    "LoadWindow": "simulator.models.load_window",
+    "LoadWindow": "simulator.models.load_functions",
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
-    "MemoryRegimes": "simulator.models.process_count.paper.regimes",
-    "MemoryTerm": "simulator.models.resource.costs",
+    "MemoryRegimes": "simulator.models.process_count.paper.fits",
+    "MemoryTerm": "simulator.models.resource",
     "MemoryTimes": "simulator.models.memory.forms",
     "Noise": "simulator.models.doubt",
     "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
-    "ProcessCountModel": "simulator.models.process_count.estimates",
+    "ProcessCountModel": "simulator.models.process_count.runs",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
-    "ShareTables": "simulator.models.process_count.estimates",
+    "ShareTables": "simulator.models.process_count.runs",
     "SpeedFunction": "simulator.models.speed",
-    "Times": "simulator.models.resource.times",
-    "advise_next_run": "simulator.models.regression.next_run",
+    "Times": "simulator.models.resource",
+    "advise_next_run": "simulator.models.regression.diagnostics",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
     "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
-    "fit_pooled": "simulator.models.process_count.pooled.selection",
+    "fit_pooled": "simulator.models.process_count.pooled.model",
     "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",

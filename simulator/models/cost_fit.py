@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
+from simulator.models.choice import held_out
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.str_]
@@ -53,8 +54,8 @@ def fit_costs(
     With guesses g and their best common factor f, this minimises the mean over groups of the mean of (p - t)^2 / (p t),
     p being the prediction, plus a shrinkage times the sum over operations of (c / (f g) - 1)^2. Twice as much and half
     as much are so equally wrong: errors relative to t alone, which half as much costs less, would favour costs that are
-    too low. The shrinkage is the one whose groups left out are foretold best, by the mean of |log(p / t)|. An operation
-    that no run uses costs f g.
+    too low. The shrinkage is the one whose groups left out are predicted best, by the mean of |log(p / t)|.
+    An operation that no run uses costs f g.
 
     Parameters
     ----------
@@ -112,13 +113,14 @@ def _solve(relative: Floats, weights: Floats, shrinkage: float) -> tuple[Floats,
 
 def _left_out(relative: Floats, names: Names, sorts: Names, shrinkage: float) -> Floats:
     """Prediction over time of each run where its group, and a tenth of the others, taught nothing; at least 0.001."""
-    ratios = np.empty(names.size)
     parts = np.unique(names, return_inverse=True)[1] % FOLDS
-    for part in np.unique(parts):
-        mine = parts == part
-        factors, _ = _solve(relative[~mine], _weights(names[~mine], sorts[~mine]), shrinkage)
-        ratios[mine] = relative[mine] @ factors
-    return np.maximum(ratios, 1e-3)
+
+    def ratios(part: int) -> Floats:
+        others = parts != part
+        factors, _ = _solve(relative[others], _weights(names[others], sorts[others]), shrinkage)
+        return np.asarray(relative[~others] @ factors)
+
+    return np.maximum(np.asarray(held_out(parts, ratios), np.float64), 1e-3)
 
 
 def _weights(names: Names, sorts: Names) -> Floats:
@@ -132,10 +134,10 @@ def _weights(names: Names, sorts: Names) -> Floats:
 
 def _check(used: Floats, times: Floats, guess: Floats, groups: Sequence[str]) -> None:
     if used.ndim != 2 or used.shape != (times.size, guess.size) or len(groups) != times.size:
-        raise ScenarioError(f"counts: shape {used.shape} found, runs x operations ({times.size}, {guess.size}) allowed")
+        raise ScenarioError(f"counts: shape {used.shape} is not runs x operations ({times.size}, {guess.size})")
     if not (np.isfinite(times).all() and (times > 0).all()):
-        raise ScenarioError("times: numbers above 0 allowed")
+        raise ScenarioError("times: give numbers above 0")
     if not (np.isfinite(guess).all() and (guess > 0).all()):
-        raise ScenarioError("guesses: numbers above 0 allowed")
+        raise ScenarioError("guesses: give numbers above 0")
     if not (np.isfinite(used).all() and (used >= 0).all() and (used.sum(axis=1) > 0).all()):
-        raise ScenarioError("counts: numbers of at least 0, and at least one operation per run, allowed")
+        raise ScenarioError("counts: give numbers of at least 0, and at least one operation per run")

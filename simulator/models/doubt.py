@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.models.record import Record
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ _ANY_SIZE = np.ones(1)
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Doubt(Record):
     """What is not known of a fixed time: the logarithm of truth over model is normal around 0."""
 
     sizes: Floats
@@ -71,28 +72,10 @@ class Doubt:
         """The same with standard deviations so many times as large."""
         return replace(self, sd=self.sd * factor)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML."""
-        found = {"sizes": self.sizes.tolist(), "sd": self.sd.tolist(), "common": self.common}
-        return found | ({"sources": dict(self.sources)} if self.sources else {})
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Doubt":
-        """The doubt that `to_dict` wrote."""
-        sizes, sd = (np.asarray(data[name], np.float64) for name in ("sizes", "sd"))
-        sources = {str(name): float(share) for name, share in data.get("sources", {}).items()}
-        return cls(sizes, sd, float(data.get("common", COMMON)), sources)
-
 
 def doubt_data(doubt: Doubt | None) -> dict[str, Any]:
     """As an entry `doubt` of plain data; no entry where nothing is doubted or nothing is known of it."""
     return {} if doubt is None else {"doubt": doubt.to_dict()}
-
-
-def doubt_of(data: Mapping[str, Any]) -> Doubt | None:
-    """What `doubt_data` wrote; KeyError, TypeError, ValueError or ScenarioError for what is none."""
-    found = data.get("doubt")
-    return None if found is None else Doubt.from_dict(found)
 
 
 def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes: ArrayLike | None = None) -> str:
@@ -101,10 +84,10 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
     Parameters
     ----------
     sizes
-        Where the doubt is told, as a mean square; by default at the sizes that it names.
+        Where the doubt is stated, as a mean square; by default at the sizes that it names.
     """
     if doubt is None and noise is None:
-        return "noise and doubt not told apart: all between low and high is doubt"
+        return "noise and doubt are one: all between low and high is doubt"
     parts = [] if noise is None else [f"noise {100 * noise.sd:.1f} %"]
     if doubt is not None:
         sd = 100 * float(np.sqrt(np.mean(doubt.at(doubt.sizes if sizes is None else sizes) ** 2)))
@@ -115,7 +98,7 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
 
 
 @dataclass(frozen=True)
-class Noise:
+class Noise(Record):
     """How the time of one run differs from its truth: factors that are equally likely, tails kept."""
 
     factors: Floats
@@ -146,11 +129,66 @@ class Noise:
         """Standard deviation of the logarithm."""
         return float(np.std(np.log(self.factors)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML."""
-        return {"factors": self.factors.tolist()}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Noise":
-        """The noise that `to_dict` wrote."""
-        return cls(np.asarray(data["factors"], np.float64))
+KNOTS = 12
+"""Sizes between the least and the largest measured at which doubt is stated."""
+LEAST_NEAR = 8
+"""Errors of so many nearest sizes are looked at together, or of a third of all where that is more."""
+OUTLYING = 4.0
+"""Errors count as no larger than so many times the mean one: a spike is no doubt of all others."""
+LEAST_SLOPE = 0.02
+"""Doubt grows at least so much for each factor e of the size beyond those measured."""
+OCTAVES = 3
+"""Beyond them it grows for so many octaves."""
+
+
+def doubt_of_errors(
+    sizes: ArrayLike, logs: ArrayLike, *, noise: float = 0.0, sampling: float = 0.0, drift: float = DRIFT
+) -> Doubt:
+    """Doubt over size by cause: `form`, `extrapolation`, `sampling` and `drift`.
+
+    The form's is the standard deviation of the errors at the nearest sizes, as their mean distance from 0 has it,
+    without what noise explains; beyond the sizes measured it grows with the logarithm of the distance.
+
+    Parameters
+    ----------
+    sizes
+        Of the points held out, at least 0, any order; (n,).
+    logs
+        Logarithms of measured over predicted values there; (n,).
+    noise
+        Standard deviation of the logarithm of one measured value.
+    sampling
+        That of what is left of it in the fit.
+    drift
+        That of what changes until the model is used.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no error, or one is not a number.
+    """
+    where, errors = np.log(np.maximum(np.asarray(sizes, np.float64), 1.0)), np.abs(np.asarray(logs, np.float64))
+    if not errors.size or errors.shape != where.shape or not np.all(np.isfinite(errors)):
+        raise ScenarioError("held-out errors: at least one, each a finite number, are needed for a doubt")
+    errors = np.minimum(errors, OUTLYING * max(float(np.mean(errors)), float(np.median(errors))))
+    near = min(errors.size, max(LEAST_NEAR, errors.size // 3))
+    inside = np.unique(np.linspace(where.min(), where.max(), KNOTS).round(12))
+    seen = np.array([np.mean(errors[np.argsort(np.abs(where - x), kind="stable")[:near]]) for x in inside])
+    form = np.sqrt(np.maximum(0.0, np.pi / 2 * seen**2 - noise**2))
+    steps = np.log(2) * np.arange(1, OCTAVES + 1)
+    below = inside[0] - steps[::-1][inside[0] - steps[::-1] > 0]
+    x = np.concatenate((below, inside, inside[-1] + steps))
+    distance = np.maximum(0.0, np.maximum(inside[0] - x, x - inside[-1]))
+    forms = np.interp(x, inside, form)
+    parts = {
+        "form": forms,
+        "extrapolation": distance * np.maximum(LEAST_SLOPE, forms),
+        "sampling": np.full(x.size, sampling),
+        "drift": np.full(x.size, drift),
+    }
+    whole = np.sqrt(np.sum([np.square(sd) for sd in parts.values()], axis=0))
+    known = distance == 0
+    variances = {name: float(np.mean(np.square(sd[known]))) for name, sd in parts.items()}
+    total = sum(variances.values())
+    return Doubt(np.exp(x), whole, sources={name: value / total for name, value in variances.items() if value > 0})

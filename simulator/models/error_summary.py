@@ -41,7 +41,7 @@ def error_statistics(errors: ArrayLike) -> ErrorStatistics:
     """
     found = np.asarray(errors, dtype=np.float64).reshape(-1)
     if found.size == 0 or not np.isfinite(found).all():
-        raise ScenarioError(f"errors: {found.size} numbers with some not finite found, at least one finite allowed")
+        raise ScenarioError("errors: give at least one number, and none that is not finite")
     mean, n = float(found.mean()), int(found.size)
     low, high = float(found.min()), float(found.max())
     if n == 1:

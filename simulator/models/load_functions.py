@@ -6,7 +6,10 @@ numbers of a rebuild.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,7 +78,7 @@ class LoadFunctions:
         """
         ideal = np.asarray(ideal_s, dtype=np.float64)
         if not (np.all(ideal > 0) and np.all(np.isfinite(ideal))):
-            raise TraceError("load functions: ideal_s: finite times above 0 allowed")
+            raise TraceError("load functions: give ideal times that are finite and above 0")
         least, greatest = (_first_finish(self.t_s, loads, ideal) for loads in (self.l_min, self.l_max))
         return PredictedLoads(least, greatest, 1.0 - ideal / least, 1.0 - ideal / greatest)
 
@@ -121,9 +124,7 @@ def regular_step(trace: LoadTrace) -> float:
     steps = trace.durations_s
     least, greatest = float(np.min(steps)), float(np.max(steps))
     if greatest - least > REGULAR * least:
-        raise TraceError(
-            f"trace: time_s: steps from {least:g} s to {greatest:g} s found, equal steps allowed; resample the trace"
-        )
+        raise TraceError(f"trace: steps between samples are {least:g} s to {greatest:g} s; resample the trace")
     return trace.end_s / trace.values.size
 
 
@@ -131,7 +132,7 @@ def check_lengths(window: int, history: int) -> None:
     """Refuse windows and histories of less than one sample."""
     for name, value in (("window", window), ("history", history)):
         if value < 1:
-            raise TraceError(f"load functions: {name}: {value} samples found, at least 1 allowed")
+            raise TraceError(f"load functions: {name} is {value} samples; give at least 1")
 
 
 def fixed_point(window: int, peak: float) -> int:
@@ -154,7 +155,7 @@ def from_sums(least: Integers, greatest: Integers, shift: int, step_s: float) ->
 def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
     """The least t with `t * (1 - l(t)) = ideal_s`, infinity if there is none.
 
-    `g(t) = t (1 - l(t))` is quadratic between points. The running maximum of its peaks tells by one search in which
+    `g(t) = t (1 - l(t))` is quadratic between points. The running maximum of its peaks shows by one search in which
     segment a value is reached first.
     """
     knots, values = np.concatenate(([0.0], t_s)), np.concatenate((loads[:1], loads))
@@ -172,3 +173,147 @@ def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
         after = ideal_s / max(0.0, 1.0 - values[-1]) if values[-1] < 1 else np.full(ideal_s.shape, np.inf)
     found = np.clip(found, knots[inside], knots[inside + 1])
     return np.asarray(np.where(segment < slope.size, found, after))
+
+
+_FIRST_ROOM = 16
+
+
+class LoadWindow:
+    """The latest `history` observations of a load and the load functions over windows of up to `window` of them.
+
+    Its queues take `8 w` bytes times their greatest length, at most `8 w h` bytes (a load that only rises or falls).
+    """
+
+    def __init__(self, step_s: float, *, window: int, history: int) -> None:
+        check_lengths(window, history)
+        self._step_s, self._window, self._history = step_s, min(window, history), history
+        self._shift = fixed_point(window, 0.0)
+        self._peak = 2.0 ** (62 - self._shift) / 2 ** np.ceil(np.log2(max(window, 2)))
+        self._seen = 0
+        self._loads = np.zeros(history)
+        self._clear()
+
+    def __len__(self) -> int:
+        return min(self._seen, self._history)
+
+    @property
+    def observations(self) -> Floats:
+        """The observations in the history, oldest first."""
+        return np.roll(self._loads, -(self._seen % self._history))[self._history - len(self) :]
+
+    def update(self, load: float) -> None:
+        """Take in one observation; the oldest leaves when the history is full.
+
+        Raises
+        ------
+        TraceError
+            If it is negative or no finite number.
+        """
+        self.extend(np.array([load], dtype=np.float64))
+
+    def extend(self, loads: Floats) -> None:
+        """Take in observations one after the other, oldest first; see `update`."""
+        if not (np.all(loads >= 0) and np.all(np.isfinite(loads))):
+            raise TraceError("load functions: give loads that are finite and at least 0")
+        if loads.size and float(np.max(loads)) > self._peak:
+            self._rescale(float(np.max(loads)))
+        done = 0
+        while done < loads.size:
+            done += self._push(loads[done:])
+
+    def functions(self) -> LoadFunctions:
+        """The load functions of the history as it is now."""
+        if not len(self):
+            raise TraceError("load functions: there is no observation yet; take in at least one")
+        lengths = np.arange(1, min(self._window, len(self)) + 1)
+        heads = self._heads[:, : lengths.size, None]
+        ends = np.take_along_axis(self._queues[:, : lengths.size], heads, axis=2)[..., 0]
+        least, greatest = self._prefix[ends] - self._prefix[(ends - lengths) % self._prefix.size]
+        return from_sums(least, greatest, self._shift, self._step_s)
+
+    def _clear(self) -> None:
+        room = min(_FIRST_ROOM, self._history)
+        self._queues = np.zeros((2, self._window, room), np.int32)
+        self._heads = np.zeros((2, self._window), np.int32)
+        self._sizes = np.zeros((2, self._window), np.int32)
+        self._fronts = np.zeros((2, self._window), np.int32)
+        self._backs = np.zeros((2, self._window), np.int64)
+        self._prefix = np.zeros(self._history + 1, np.int64)
+        self._seen = 0
+
+    def _push(self, loads: Floats) -> int:
+        """Take in loads until a queue is full; how many."""
+        fixed = to_fixed(loads, self._shift)
+        arrays = self._prefix, self._queues, self._heads, self._sizes, self._fronts, self._backs
+        done, full = _kernel()(fixed, self._seen, *arrays)
+        self._loads[(self._seen + np.arange(done)) % self._history] = loads[:done]
+        self._seen += done
+        if full:
+            self._widen()
+        return int(done)
+
+    def _widen(self) -> None:
+        """Double the queues' room, oldest entry first."""
+        room = self._queues.shape[2]
+        order = (self._heads[..., None] + np.arange(room)) % room
+        wider = np.zeros((2, self._window, min(2 * room, self._history)), np.int32)
+        wider[..., :room] = np.take_along_axis(self._queues, order, axis=2)
+        self._queues, self._heads = wider, np.zeros_like(self._heads)
+
+    def _rescale(self, peak: float) -> None:
+        """Begin again with a coarser step for loads beyond what the present one holds."""
+        kept = self.observations
+        self._shift = fixed_point(self._window, peak)
+        self._peak = 2.0 ** np.ceil(np.log2(peak))
+        self._clear()
+        self.extend(kept)
+
+
+@cache
+def _kernel() -> Callable[..., Any]:
+    """Compile the update when it is first needed."""
+    from numba import njit
+
+    return njit(nogil=True)(_push_all)
+
+
+def _push_all(
+    fixed: Any, seen: int, prefix: Any, queues: Any, heads: Any, sizes: Any, fronts: Any, backs: Any
+) -> tuple[int, bool]:
+    """Push observations until a queue is full; a window's end is the slot of its prefix sum in the ring `prefix`.
+
+    `queues[0]` holds ends whose sums ascend (least first), `queues[1]` ends whose sums descend (greatest first).
+    `fronts` (ends) and `backs` (sums) repeat what lies at the ends of each queue, side by side, so that most pushes
+    read nothing of the queues themselves.
+    """
+    span, room = prefix.size, queues.shape[2]
+    for i in range(fixed.size):
+        slot = (seen + i) % span
+        newest = slot + 1 if slot + 1 < span else 0
+        prefix[newest] = prefix[slot] + fixed[i]
+        full = False
+        start = newest
+        for j in range(min(queues.shape[1], seen + i + 1)):
+            start = start - 1 if start > 0 else span - 1
+            leaving = newest + 1 + j if newest + 1 + j < span else newest + 1 + j - span
+            total = prefix[newest] - prefix[start]
+            for side in range(2):
+                head, size, back = heads[side, j], sizes[side, j], backs[side, j]
+                if size > 0 and seen + i >= span - 1 and fronts[side, j] == leaving:
+                    head = head + 1 if head + 1 < room else 0
+                    size -= 1
+                    fronts[side, j] = queues[side, j, head]
+                while size > 0 and ((back >= total) if side == 0 else (back <= total)):
+                    size -= 1
+                    last = head + size - 1 if head + size - 1 < room else head + size - 1 - room
+                    end = queues[side, j, last]
+                    begin = end - j - 1 if end - j - 1 >= 0 else end - j - 1 + span
+                    back = prefix[end] - prefix[begin]
+                queues[side, j, head + size if head + size < room else head + size - room] = newest
+                if size == 0:
+                    fronts[side, j] = newest
+                heads[side, j], sizes[side, j], backs[side, j] = head, size + 1, total
+                full = full or size + 1 == room
+        if full and room < span - 1:
+            return i + 1, True
+    return fixed.size, False

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, ties, units
-from simulator.base.errors import MALFORMED, ScenarioError, meant, some_names
-from simulator.base.tables import MAX_FAULTS, Table, read_table
-from simulator.models.doubt import DRIFT, Doubt, doubt_data, doubt_of
+from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.base.tables import Table, read_table
+from simulator.models.doubt import DRIFT, Doubt, doubt_data
+from simulator.models.file import read_model, refuse, write_model
 from simulator.models.neighbours import (
     Bandwidth,
     Floats,
@@ -143,7 +144,8 @@ class NeighboursModel:
         count = int(document["pe_count"])
         pairs = zip(document["domains"], document["places"], strict=True)
         kernels = {name: _read_uses(entry) for name, entry in document["uses"].items()}
-        nothing, doubt = KernelUses(np.array([1.0]), {}, {}), doubt_of(document)
+        nothing = KernelUses(np.array([1.0]), {}, {})
+        doubt = None if document.get("doubt") is None else Doubt.from_dict(document["doubt"])
         domains = (domain for entry, places in pairs for domain in _read_domains(entry, places))
         return cls(
             tuple(replace(domain, doubt=doubt) for domain in domains),
@@ -286,29 +288,12 @@ def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
 # The file.
 
 
-def save_neighbours(model: NeighboursModel, path: str | Path) -> None:
-    """Write a model, whole or not at all."""
-    files.write_json(Path(path), model.to_dict())
+save_neighbours = write_model
 
 
 def read_neighbours(path: str | Path) -> NeighboursModel:
-    """Read a model.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no model of neighbours.
-    """
-    path = Path(path)
-    document = files.read_json(path)
-    if not isinstance(document, dict) or document.get("kind") != KIND:
-        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} is no model that calibrate neighbours wrote")
-    files.check_format(document, FORMAT, path)
-    try:
-        return files.known(NeighboursModel.from_dict(document))
-    except (*MALFORMED, ScenarioError) as error:
-        raise ScenarioError(f"{path}: {error}; name a file that `apportion calibrate neighbours` wrote") from error
+    """Read a model; see `read_model`."""
+    return read_model(path, KIND, NeighboursModel.from_dict, writer="apportion calibrate neighbours", newest=FORMAT)[0]
 
 
 def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
@@ -392,9 +377,9 @@ def _read_uses(entry: Mapping[str, Any]) -> KernelUses:
     waits = {name: np.array(use["sensitivity"], dtype=np.float64) for name, use in levels.items()}
     sizes = np.array(entry["sizes"], dtype=np.float64)
     if not (sizes.ndim == 1 and sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
-        raise ValueError("sizes that ascend from above 0 allowed")
+        raise ValueError("sizes have to ascend from above 0")
     if any(found.shape != sizes.shape or bool(np.any(found < 0)) for found in (*demands.values(), *waits.values())):
-        raise ValueError("demands and sensitivities of at least 0, one for each size, allowed")
+        raise ValueError("demands and sensitivities have to be at least 0, one for each size")
     return KernelUses(sizes, demands, waits)
 
 
@@ -425,8 +410,7 @@ def read_visits(path: str | Path) -> tuple[Together, ...]:
             faults.append(f"{place}: pes: {pes[row]!r} does not place each computation; write one number for each")
         else:
             found.append(Together(*pairs[row], float(lone[row]), float(together[row]), int(numbers[row]), places))
-    if faults:
-        raise ScenarioError(faults[:MAX_FAULTS])
+    refuse(faults)
     return tuple(found)
 
 
@@ -434,8 +418,8 @@ def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]
     """Subject and neighbours of each row."""
     missing = [name for name in COLUMNS[:3] if name not in table.names]
     if missing:
-        found = ", ".join(table.names)
-        raise ScenarioError([f"{table.place}: column {name!r} missing, {found} found" for name in missing])
+        there = ", ".join(table.names)
+        raise ScenarioError([f"{table.place}: column {name!r} is missing; there are {there}" for name in missing])
     sizes, subjects, besides = table.numbers("size_elements"), table.text("subject"), table.text("beside")
     faults, pairs = [], []
     for row, place in enumerate(table.labels()):
@@ -450,8 +434,7 @@ def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]
         else:
             beside = tuple(one for one in others if one is not None)
             pairs.append((Computation(subjects[row], float(sizes[row])), beside))
-    if faults:
-        raise ScenarioError(faults[:MAX_FAULTS])
+    refuse(faults)
     return pairs
 
 
@@ -497,8 +480,7 @@ def predict_neighbours(path: str | Path, at: str | Path) -> list[dict[str, Any]]
                 "outside_sizes": any(_is_outside(model, one) for one in (subject, *beside)),
             }
         )
-    if faults:
-        raise ScenarioError(faults[:MAX_FAULTS])
+    refuse(faults)
     return entries
 
 

@@ -45,7 +45,7 @@ _ASSUMED_SPREAD = 0.03
 """Of ratios where no cell was visited twice."""
 _SOFTNESSES = (4.0, 2.0, 8.0, 1.0, 16.0)
 _PARTS = (1.0, 0.5, 0.25, 0.125, 1 / 16, 1 / 32)
-"""Of a cache's told capacity: what a virtual machine is told may be another's."""
+"""Of a cache's reported capacity: what a virtual machine reports may be another's."""
 _PENALTY = 4.0
 """Per number that a fit needs, in squared standard errors."""
 _MOST_CAPACITY = 1000.0
@@ -131,7 +131,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Proposed:
-    """PEs that may share something, as a machine tells it; whether they do is what measuring finds."""
+    """PEs that may share something, as a machine reports it; whether they do is what measuring finds."""
 
     kind: Kind
     level: str
@@ -249,24 +249,24 @@ def _computing(
         return [], [], {"clock": np.inf} if clocks else {}, []
     pairs = [cell for cell in probes if len(cell.beside) == 1]
     usual = min((cell.ratio for cell in pairs), default=1.0) if len(pairs) > 1 else 1.0
-    told = [set(one.pes) for one in proposed if one.kind == "core"]
+    reported = [set(one.pes) for one in proposed if one.kind == "core"]
     close = [
         cell
         for cell in pairs
         if cell.ratio / max(1.0, usual) > max(SIBLINGS, np.exp(SURE * cell.error))
-        and (len(pairs) > 1 or any(set(cell.pes) <= group for group in told))
+        and (len(pairs) > 1 or any(set(cell.pes) <= group for group in reported))
     ]
     cores, notes = [], []
     for number, group in enumerate(_joined([cell.pes for cell in close])):
         own = [cell for cell in close if set(cell.pes) <= set(group)]
         share = min(1.0, 1 / float(np.median([cell.ratio for cell in own])))
         cores.append(SharingDomain("core", f"core {number + 1}", "core", group, ShareTable((1.0, share))))
-        if not any(set(group) <= one for one in told):
+        if not any(set(group) <= one for one in reported):
             where = " and ".join(map(str, group))
-            notes.append(f"PEs {where} share a core, which the system does not tell: each keeps {share:.0%}")
+            notes.append(f"PEs {where} share a core, which the system does not report: each keeps {share:.0%}")
     notes += [
-        f"PEs {sorted(one)} are told to share a core, but do not slow each other"
-        for one in told
+        f"PEs {sorted(one)} are reported to share a core, but do not slow each other"
+        for one in reported
         if len(one) > 1 and not any(one & set(core.pes) for core in cores)
     ]
     beside_probes = [cell for cell in cells if all(one.kernel == COMPUTES for one in cell.beside)]
@@ -328,7 +328,7 @@ class Structure:
     levels: tuple[str, ...]
     softness: float = _SOFTNESSES[0]
     parts: Mapping[str, float] = field(default_factory=dict)
-    """Cache level -> part of the capacity told."""
+    """Cache level -> part of the capacity reported."""
 
 
 @dataclass(frozen=True)
@@ -388,7 +388,7 @@ class Problem:
         return float(self.held[self.stream] / np.median(own))
 
     def capacity(self, level: str) -> float:
-        """Of a cache, as told."""
+        """Of a cache, as reported."""
         return next(one.capacity or 1.0 for one in self.proposed if one.level == level)
 
     def resolution(self, best: "Fitted") -> dict[str, float]:
@@ -625,7 +625,9 @@ def _pruned(fitted: Fitted) -> Fitted:
             free["demand"] = takes
         part = structure.parts.get(level, 1.0)
         if part < 1:
-            notes.append(f"{level}: {part:.0%} of the capacity told explains what was measured better than all of it")
+            notes.append(
+                f"{level}: {part:.0%} of the reported capacity explains what was measured better than all of it"
+            )
     if not levels:
         return _solved(problem, Structure(()))
     refitted = _solved(problem, replace(structure, levels=tuple(levels)), frozen=free)

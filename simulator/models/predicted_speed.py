@@ -136,7 +136,7 @@ def predicted_speeds(
         If there are no levels.
     """
     if not levels:
-        raise ScenarioError("platform: levels: none found, memory levels of the node allowed for a predicted speed")
+        raise ScenarioError("platform: a predicted speed needs the memory levels of the node; give some")
     if model is not None and model.knows_more(use):
         flat = np.asarray(footprints_bytes, dtype=np.float64)
         every = np.concatenate(([0.0], flat.reshape(-1)))

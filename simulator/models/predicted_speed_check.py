@@ -1,4 +1,4 @@
-"""A kernel's measured speed beside what a memory model, one speed in the nearest level and its accesses foretell."""
+"""A kernel's measured speed against the prediction by a memory model, one speed in the nearest level, its accesses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,9 @@ from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
-from simulator.models.memory.model import MemoryModel
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
-from simulator.models.speed import SpeedBand
-from simulator.models.speed_file import load_speed_model
+from simulator.models.speed import SpeedBand, load_speed_model
 
 NEAR = 1.25
 """Accesses that take no longer than so many times the fastest ones are near."""
@@ -195,7 +193,9 @@ def _use_of(kernel: object, path: Path) -> MemoryUse:
     use = KERNEL_USES.get(str(kernel))
     if use is None:
         known = ", ".join(KERNEL_USES)
-        raise ScenarioError(f"{path}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
+        raise ScenarioError(
+            f"{path}: nothing is known of the accesses of kernel {kernel!r}; name the model of one of {known}"
+        )
     return use
 
 
@@ -207,7 +207,7 @@ def _runs(document: Mapping[str, Any], path: Path) -> Runs:
     )
     points = [point for point in points if point[1] > 0]
     if len(points) < 2:
-        raise ScenarioError(f"{path}: points: {len(points)} found, at least 2 measured sizes allowed")
+        raise ScenarioError(f"{path}: {len(points)} measured sizes are too few for a prediction; measure at least 2")
     return Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
 
 

@@ -4,9 +4,10 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt, Noise, doubt_data, doubt_of
+from simulator.base.tables import read_table
+from simulator.models.doubt import Doubt, Noise
+from simulator.models.file import cell_faults, check_level, read_model, refuse, rows_of
+from simulator.models.record import NOT_WRITTEN, Record, read
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +59,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class SpeedFunction:
+class SpeedFunction(Record):
     """One speed over problem size: straight lines between knots, constant beyond the outer ones."""
 
     sizes: Floats
@@ -66,7 +70,7 @@ class SpeedFunction:
     def __post_init__(self) -> None:
         _check_sizes(self.sizes, (self.speeds,), "speed function")
         if np.any(self.speeds[:-1] <= 0) or self.speeds[-1] < 0 or not np.any(self.speeds > 0):
-            raise ScenarioError("speed function: speeds above zero allowed, zero only at the largest size")
+            raise ScenarioError("speed function: only the speed at the largest size may be 0; give speeds above 0")
 
     def speed(self, size: ArrayLike) -> Floats:
         """Volume per second at problem sizes of any shape."""
@@ -114,7 +118,7 @@ class SpeedFunction:
         """
         asked = np.asarray(time_s, np.float64)
         if not (np.all(asked > 0) and np.all(np.isfinite(asked))):
-            raise ScenarioError("speed function: time_s: finite times above 0 allowed")
+            raise ScenarioError("speed function: give finite times above 0")
         flat = asked.reshape(-1)
         candidates = self._crossings(flat)
         found = np.max(np.where(np.isnan(candidates), -np.inf, candidates), axis=0)
@@ -142,10 +146,6 @@ class SpeedFunction:
         rows.append(np.where(last >= self.sizes[-1], last, np.nan))
         return np.array(rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"sizes": self.sizes.tolist(), "speeds": self.speeds.tolist()}
-
     def __repr__(self) -> str:
         return f"SpeedFunction({_extent(self.sizes, self.speeds)})"
 
@@ -154,14 +154,9 @@ class SpeedFunction:
         rows = [{"size (elements)": x, "speed": y} for x, y in zip(self.sizes[:ROWS], self.speeds[:ROWS], strict=True)]
         return notebook.page("Speed function", chart, notebook.table(rows, count=self.sizes.size))
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "SpeedFunction":
-        """The function that `to_dict` wrote."""
-        return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes", "speeds")))
-
 
 @dataclass(frozen=True)
-class SpeedBand:
+class SpeedBand(Record):
     """Lower, middle and upper speed over problem size: straight lines between cuts, constant beyond the outer ones."""
 
     sizes: Floats
@@ -170,13 +165,13 @@ class SpeedBand:
     mid: Floats
     high: Floats
     """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
-    surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False)
+    surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
     """What it is a slice of, so that a file can say all that was measured."""
     doubt: Doubt | None = None
     """What is not known of the middle curve. None with `noise` None: the whole band, from `low` to `high`, is doubt."""
     noise: Noise | None = None
     """How the time of one run differs from its truth; None: not at all. Ends then show where 90 % of runs lie."""
-    source: str = field(default="", compare=False)
+    source: str = field(default="", compare=False, metadata=NOT_WRITTEN)
     """What all PEs that use it share a doubt by: the model's file, or the entry that says it; empty: each PE alone."""
 
     def __post_init__(self) -> None:
@@ -186,9 +181,9 @@ class SpeedBand:
             return  # one cut, of which large platforms have many: the checks below say nothing more
         _check_sizes(self.sizes, (self.low, self.mid, self.high), "speed band")
         if np.any(self.low < 0) or np.any(self.low > self.mid) or np.any(self.mid > self.high):
-            raise ScenarioError("speed band: 0 <= low <= mid <= high allowed")
+            raise ScenarioError("speed band: curves have to be in order: 0 <= low <= mid <= high")
         if np.any(self.mid[:-1] <= 0) or self.mid[0] <= 0:
-            raise ScenarioError("speed band: mid above zero allowed, zero only at the largest of several sizes")
+            raise ScenarioError("speed band: only the speed at the largest of several sizes may be 0; give mid above 0")
 
     @classmethod
     def constant(cls, speed: float) -> "SpeedBand":
@@ -267,12 +262,12 @@ class SpeedBand:
         Raises
         ------
         ScenarioError
-            If noise and doubt are not told apart: then `low` and `high` are limits, without a probability.
+            If noise and doubt are one: then `low` and `high` are limits, without a probability.
         """
         from scipy.special import ndtri
 
         if not self.stated:
-            raise ScenarioError("speed band: noise and doubt are not told apart; low and high are its limits")
+            raise ScenarioError("speed band: noise and doubt are one; low and high are its limits")
         places = (np.arange(_PLACES) + 0.5) / _PLACES
         logs = np.zeros(1) if self.noise is None else np.log(self.noise.at(places))
         sizes = np.asarray(size, np.float64)
@@ -298,12 +293,6 @@ class SpeedBand:
         """Seconds that a volume takes at a problem size; see `SpeedFunction.time`."""
         return self.function(position=position).time(size, volume)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML."""
-        found = {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
-        noise = {} if self.noise is None else {"noise": self.noise.to_dict()}
-        return found | doubt_data(self.doubt) | noise
-
     def __repr__(self) -> str:
         return f"SpeedBand({_extent(self.sizes, self.mid)})"
 
@@ -315,11 +304,9 @@ class SpeedBand:
         return notebook.page("Speed band", chart, notebook.table(rows, count=self.sizes.size))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "SpeedBand":
-        """The band that `to_dict` wrote."""
-        sizes, low, mid, high = (np.asarray(data[name], np.float64) for name in ("sizes", "low", "mid", "high"))
-        noise = None if data.get("noise") is None else Noise.from_dict(data["noise"])
-        return cls(sizes, low, mid, high, doubt=doubt_of(data), noise=noise, source=str(data.get("source") or ""))
+    def from_dict(cls, data: Mapping[str, Any]) -> "SpeedBand":
+        """The band that `to_dict` wrote, perhaps with its source."""
+        return read(cls, data, surface=None, source=str(data.get("source") or ""))
 
 
 @dataclass(frozen=True)
@@ -338,12 +325,12 @@ class SpeedSurface:
 
     def __post_init__(self) -> None:
         if not self.columns or len(self.columns) != len(self.bands):
-            raise ScenarioError("speed surface: one band for each number of columns, at least one, allowed")
+            raise ScenarioError("speed surface: give one band for each number of columns, at least one")
         ascending = all(one < other for one, other in zip(self.columns, self.columns[1:], strict=False))
         if not (ascending and self.columns[0] > 0 and self.columns[-1] < np.inf):
-            raise ScenarioError("speed surface: ascending finite numbers of columns above zero allowed")
+            raise ScenarioError("speed surface: columns have to be finite, above 0 and ascending")
         if any(np.any(band.mid <= 0) for band in self.bands):
-            raise ScenarioError("speed surface: mid above zero allowed")
+            raise ScenarioError("speed surface: give bands whose mid is above 0 everywhere")
 
     def at(self, columns: float) -> SpeedBand:
         """The band of panels of so many columns; exactly what was measured where it was."""
@@ -376,7 +363,7 @@ class SpeedSurface:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":
         """The surface that `to_dict` wrote."""
-        return cls(tuple(float(n) for n in data["columns"]), tuple(SpeedBand.from_dict(band) for band in data["bands"]))
+        return read(cls, data)
 
 
 def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> dict[str, Any]:
@@ -431,6 +418,65 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
 def _check_sizes(sizes: Floats, curves: tuple[Floats, ...], what: str) -> None:
     """Refuse arrays of unlike shape, sizes that do not ascend from above zero, and numbers that are not finite."""
     if any(a.ndim != 1 or a.shape != sizes.shape for a in (sizes, *curves)) or not sizes.size:
-        raise ScenarioError(f"{what}: sizes and speeds of equal length, at least one of each, allowed")
+        raise ScenarioError(f"{what}: give as many speeds as sizes, at least one of each")
     if not all(np.all(np.isfinite(a)) for a in (sizes, *curves)) or np.any(np.diff(sizes) <= 0) or sizes[0] <= 0:
-        raise ScenarioError(f"{what}: ascending finite sizes above zero allowed")
+        raise ScenarioError(f"{what}: sizes have to be finite, above 0 and ascending")
+
+
+def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
+    """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no speed model.
+    """
+    model, document = load_speed(path)
+    return (model.at(model.columns[-1]) if isinstance(model, SpeedSurface) else model), document
+
+
+def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, Any]]:
+    """Read a speed model: its band or, where it was measured on panels, its surface, and the whole document.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no speed model.
+    """
+
+    def model(data: Any) -> SpeedBand | SpeedSurface:
+        return (SpeedSurface if "columns" in data else SpeedBand).from_dict(data)
+
+    return read_model(path, "speed", model, writer="apportion calibrate speed", newest=FORMAT, part="model")
+
+
+def predict_speeds(path: str | Path, at: str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
+    """The band at the sizes of a CSV file (`size_elements`), in its order; speeds in volume per second.
+
+    Parameters
+    ----------
+    level
+        Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
+        Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
+
+    Raises
+    ------
+    ScenarioError
+        If model or table cannot be used, or a size is not above 0.
+    """
+    band, document = load_speed_model(path)
+    table = read_table(at)
+    sizes = table.numbers("size_elements")
+    refuse(cell_faults(table, "size_elements", sizes, sizes <= 0, "give a number above 0"))
+    measured = [float(point["size_elements"]) for point in document.get("points", ())]
+    low, mean, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
+    truths = {}
+    if band.stated:
+        check_level(level)
+        low, high = band.run_interval(sizes, level=level)
+        silent = replace(band, noise=None) if band.doubt is not None else band
+        ends = {"truth_low": -1, "truth_high": 1}
+        truths = {name: silent.drawn(sizes, position=(1 + sign * level) / 2) for name, sign in ends.items()}
+    least, most = float(band.sizes[0]), float(band.sizes[-1])
+    beyond = {"beyond_points": sizes > max(measured, default=most), "outside_band": (sizes < least) | (sizes > most)}
+    return rows_of({"size_elements": sizes, "low": low, "mean": mean, "high": high, **truths, **beyond})

@@ -12,8 +12,7 @@ from simulator.base.faults import Faults
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
-from simulator.models.resource import HardwareModel
-from simulator.models.resource.file import load_resource_model
+from simulator.models.resource import HardwareModel, load_resource_model
 from simulator.models.speed import TOGETHER, SpeedBand, SpeedSurface
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class NamedFiles:
 
     def speed(self, name: str) -> SpeedBand | SpeedSurface:
         """The band or surface of a speed model."""
-        from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
+        from simulator.models.speed import load_speed
 
         def read(path: Path) -> SpeedBand | SpeedSurface:
             speed, about = load_speed(path)
@@ -88,7 +87,7 @@ class NamedFiles:
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
-        from simulator.models.regression.file import load_runtime_model  # only here: SciPy is slow to import
+        from simulator.models.regression.runtime_model import load_runtime_model
 
         return self._once("runtime", name, load_runtime_model)
 

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.models.load import LoadTrace
-from simulator.models.memory.levels import MemoryLevel
+from simulator.models.memory.levels import ASSUMED, SWAP, MemoryLevel, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.network import MessageModel
-from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.loads import Load

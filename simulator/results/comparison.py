@@ -129,13 +129,13 @@ def compare(
     draws = [(runs.makespan_ticks.shape[1], runs.seed) for runs in (one, other)]
     if draws[0] != draws[1]:
         shown = " and ".join(f"{count} replications of seed {of}" for count, of in draws)
-        raise ScenarioError(f"compare: {shown} found, the same draws allowed")
+        raise ScenarioError(f"compare: the draws differ ({shown}); give results of the same draws")
     names = [(name, name) for name in one.configurations if name in other.configurations]
     if not names and len(one.configurations) == len(other.configurations) == 1:
         names = [(one.configurations[0], other.configurations[0])]
     if not names:
         shown = f"{', '.join(one.configurations)} and {', '.join(other.configurations)}"
-        raise ScenarioError(f"compare: configurations {shown} found, one of the same name in both allowed")
+        raise ScenarioError(f"compare: the configurations are {shown}; give one of the same name in both")
     certain, truths = one.deterministic and other.deterministic, _finer(one.truths, other.truths)
     differences = tuple(
         Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b), certain, truths) for a, b in names

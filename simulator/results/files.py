@@ -105,7 +105,7 @@ def read_point(path: Path, name: str) -> dict[str, Any]:
     """
     document = unsealed(files.read_text(path, limit_bytes=LIMIT_BYTES), name)
     if document is None:
-        raise ScenarioError(f"{path}: a damaged point found, one as it was written allowed: --resume runs it again")
+        raise ScenarioError(f"{path}: the point is damaged; --resume runs it again")
     return document
 
 
@@ -200,11 +200,11 @@ def load_results(folder: str | Path) -> Results:
     folder = Path(folder)
     manifest = files.read_json(folder / "manifest.json", limit_bytes=LIMIT_BYTES)
     if not is_manifest(manifest):
-        raise ScenarioError(f"{folder}: no results found, a folder of simulate -o or whatif -o allowed")
+        raise ScenarioError(f"{folder} holds no results; name a folder of simulate -o or whatif -o")
     if not manifest["files"]:
         done = sum(1 for _ in (folder / "points").glob("[!.]*.json"))
-        found = f"a sweep with {done} of {len(manifest['points'])} points finished found"
-        raise ScenarioError(f"{folder}: {found}, a whole one allowed: its command with --resume goes on")
+        found = f"the sweep has finished {done} of {len(manifest['points'])} points"
+        raise ScenarioError(f"{folder}: {found}; its command with --resume goes on")
     return Results(folder, manifest)
 
 

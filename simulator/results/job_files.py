@@ -102,7 +102,7 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
 
 def _checked(kind: str) -> str:
     if kind not in JOB_FILES:
-        raise ScenarioError(f"jobs: {kind!r} found, {' or '.join(JOB_FILES)} allowed")
+        raise ScenarioError(f"jobs: kind is {kind!r}; give {' or '.join(JOB_FILES)}")
     return kind
 
 

@@ -69,7 +69,7 @@ class Writing:
         if isinstance(star, Star) and not self.joined and not (self.fat and (star.backbone or self.pairs)):
             return self._star(star)
         if len(self.pes_of) > MAX_NODES:
-            found = f"{len(self.pes_of)} nodes found, at most {MAX_NODES} allowed"
+            found = f"there are {len(self.pes_of)} nodes; at most {MAX_NODES} can be written"
             raise ScenarioError(f"platform: network: {found} unless each holds one PE, in a star where messages meet")
         self._say(0, f'<zone id={quoteattr(self._point("all"))} routing="Full">')
         self._find_routes()
@@ -452,12 +452,12 @@ def export_simgrid(
         One line for each feature that SimGrid cannot express; or if there are too many routes, or a PE has no speed.
     """
     if size is not None and not 0 < size < np.inf:
-        raise ScenarioError(f"size: {size:g} found, a finite number above 0 allowed")
+        raise ScenarioError(f"size is {size:g}; give a finite number above 0")
     if replication < 0:
-        raise ScenarioError(f"replication: {replication} found, at least 0 allowed")
+        raise ScenarioError(f"replication is {replication}; give at least 0")
     losses = find_losses(scenario, size=size)
     refused = [
-        f"platform: {what}: not in SimGrid; {f'approximate: {instead}' if instead else 'size: one needed'}"
+        f"platform: {what}: not in SimGrid; {f'approximate: {instead}' if instead else 'give a size'}"
         for what, instead in losses.lost
         if not (approximate and instead)
     ]
@@ -484,7 +484,10 @@ def export_simgrid(
     comment = _comment(scenario, replication, [*notes, f"Read back with {read_back}"])
     text = f'{HEAD}{comment}<platform version="4.1">\n{body}</platform>\n'
     if text.count("<") > MAX_ELEMENTS:
-        raise ScenarioError(f"platform: network: {text.count('<')} elements needed, at most {MAX_ELEMENTS} allowed")
+        raise ScenarioError(
+            f"platform: network: the file would have {text.count('<')} elements, "
+            f"and at most {MAX_ELEMENTS} can be written; give a smaller network"
+        )
     return SimgridExport({PLATFORM: text, **profiles}, tuple(notes), read_back)
 
 
@@ -539,7 +542,9 @@ def _host(scenario: Scenario, index: int, draws: Draws, profiles: Mapping[str, s
     at = size if size is not None and not flat(pe, kernel) else float(pe.speed_of(kernel).sizes[0])
     speed = float(draws.speeds(pe.speed_of(kernel), index, np.array([at]))[0, 0])
     if not speed > 0:
-        raise ScenarioError(f"platform: PE {pe.name}: speed: 0 at a size of {at:g} found, above 0 allowed")
+        raise ScenarioError(
+            f"platform: PE {pe.name}: the speed is 0 at a size of {at:g}; give a size where it is above 0"
+        )
     attributes = f'id={quoteattr(pe.name)} speed="{speed!r}f" core="{pe.cores}"'
     if pe.load is not None:
         attributes += f" speed_file={quoteattr(profiles[pe.name])}"

@@ -220,13 +220,13 @@ def read_table(path: Path, kinds: Mapping[str, str]) -> "pd.DataFrame":
         try:
             return pd.read_parquet(io.BytesIO(data)).astype(dict(kinds))
         except (OSError, ValueError, KeyError) as error:
-            raise ScenarioError(f"{path}: {str(error).splitlines()[0]}, a whole Parquet file allowed") from None
+            raise ScenarioError(f"{path}: {str(error).splitlines()[0]}; give a whole Parquet file") from None
     text = files.read_text(path, limit_bytes=LIMIT_BYTES)
     try:
         named = {files.harmless_cell(name): kind for name, kind in kinds.items()}
         frame = pd.read_csv(io.StringIO(text), dtype=named, keep_default_na=False, na_values=[""])
     except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ScenarioError(f"{path}: {str(error).splitlines()[0]}, the table as it was written allowed") from None
+        raise ScenarioError(f"{path}: {str(error).splitlines()[0]}; give the table as it was written") from None
     frame.columns = frame.columns.map(files.plain_cell)
     if missing := sorted(set(kinds) - set(frame.columns)):
         raise ScenarioError(f"{path}: the column {missing[0]!r} is missing; write the table again")

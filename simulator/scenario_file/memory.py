@@ -10,8 +10,7 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.form import FileName, Form, Latency, Name, Payload, Size, Speed
 from simulator.base.units import write_duration, write_size
-from simulator.models.memory.levels import MemoryLevel, MemoryUse
-from simulator.models.paging import SwapTimes, resident_levels
+from simulator.models.memory.levels import MemoryLevel, MemoryUse, SwapTimes, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled
 from simulator.models.speed import SpeedBand
 from simulator.platform.named_files import NamedFiles

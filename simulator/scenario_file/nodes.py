@@ -13,7 +13,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.form import LAUNCHED, FileName, Form, Latency, Name, Power, Size
 from simulator.base.names import MAX_NAMES, compact
 from simulator.base.units import write_duration, write_power, write_size
-from simulator.models.paging import SWAP, SwapTimes
+from simulator.models.memory.levels import SWAP, SwapTimes
 from simulator.models.resource import HardwareModel
 from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, KernelUsesForm, uses_data
 from simulator.platform.loads import LoadForm

@@ -9,9 +9,8 @@ from simulator.base.document import Document, PlacedError
 from simulator.base.errors import ScenarioError
 from simulator.base.faults import Faults
 from simulator.base.names import MAX_NAMES, counted, first_name, how_many
-from simulator.models.memory.levels import WORD_BYTES, MemoryUse
+from simulator.models.memory.levels import SWAP, WORD_BYTES, MemoryUse, resident_levels
 from simulator.models.neighbours import KernelUses, SharingDomain
-from simulator.models.paging import SWAP, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, rescaled
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface

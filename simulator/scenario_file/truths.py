@@ -17,7 +17,7 @@ from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import COMMON, Doubt
 from simulator.models.load import AvailabilityRule, LoadTrace, availability
 from simulator.models.neighbours import SharingDomain
-from simulator.models.network import LinkModel, MessageModel, PacketModel, drawn_model
+from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Platform
@@ -106,7 +106,7 @@ def _link_parts(doubt: Doubt, source: str, name: str) -> Parts:
 
 def _counts_hops(model: MessageModel) -> bool:
     """Whether a route over several of its links counts their number, so that they have one model in every truth."""
-    return not isinstance(model, LinkModel | PacketModel) and model.knows_hops
+    return model.knows_hops
 
 
 def _parts_of(link: Link, doubt: Doubt) -> Parts:
@@ -232,13 +232,13 @@ def _network(network: Network, key: TruthKey, number: int) -> Network:
         deviate = key.one(_parts_of(one, one.doubt), number)
         if one.model is None or not _counts_hops(one.model):
             return one.drawn(deviate)
-        drawn = models.setdefault(id(one.model), drawn_model(one.model, deviate))
+        drawn = models.setdefault(id(one.model), one.model.drawn(deviate))
         return Link.of_model(one.name, drawn, shared=one.shared)
 
     def model(name: str, one: MessageModel) -> MessageModel:
         if one.doubt is None:
             return one
-        return drawn_model(one, key.one(_link_parts(one.doubt, one.source, name), number))
+        return one.drawn(key.one(_link_parts(one.doubt, one.source, name), number))
 
     ends = {name: model(name, one) for name, one in _models(network)}
     found = network.with_links(link)

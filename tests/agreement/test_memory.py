@@ -6,8 +6,8 @@ import pytest
 from simulator.base.errors import ScenarioError
 from simulator.engines.run import run
 from simulator.models.memory import MemoryLevel, MemoryUse
+from simulator.models.memory.levels import SwapTimes
 from simulator.models.network import LinkModel
-from simulator.models.paging import SwapTimes
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Node, Platform

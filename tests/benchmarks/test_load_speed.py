@@ -5,10 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from simulator.models.capacity import Capacity
-from simulator.models.load import LoadTrace
-from simulator.models.load_functions import build_load_functions
-from simulator.models.load_window import LoadWindow
+from simulator.models.load import Capacity, LoadTrace
+from simulator.models.load_functions import LoadWindow, build_load_functions
 
 pytestmark = pytest.mark.benchmark
 MILLION = 1_000_000

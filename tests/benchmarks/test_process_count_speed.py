@@ -13,7 +13,7 @@ import pytest
 from advisor.advise.process_counts import advise_allocation
 from advisor.reproduce import allocation_surrogate as surrogate
 from simulator.models import Composed, fit_process_counts
-from simulator.models.process_count.file import AllocationFit, MeasuredAllocations
+from simulator.models.process_count.fitting import AllocationFit, MeasuredAllocations
 
 pytestmark = pytest.mark.benchmark
 

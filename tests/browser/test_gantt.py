@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, contrast
 from tests.support.illustrated import simulated
 from tests.support.pages import HOSTILE, hostile

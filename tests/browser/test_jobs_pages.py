@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE
 from tests.support.jobs_documents import advised, compared
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
 from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 

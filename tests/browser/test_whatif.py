@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from advisor.whatif import whatif_document
 from simulator.experiments.sweep import sweep
 from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast

@@ -39,7 +39,7 @@ def test_every_printed_error_follows_from_the_printed_times(result):
     "change", [("measured_time_of_estimated_s", "26.3"), ("regret", "0.287"), ("best_time_s", "20.2")]
 )
 def test_a_wrong_figure_would_be_seen(change):
-    row = next(row for row in allocation._rows("kishimoto_table9") if row["n"] == "3200")
+    row = next(row for row in allocation._rows("table9") if row["n"] == "3200")
     assert allocation._choice(row)["agrees"]
     assert not allocation._choice({**row, change[0]: change[1]})["agrees"]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.reproduce import scopred, scopred_splits
+from advisor.reproduce import scopred
 from advisor.reproduce.comparison import NOT_REPRODUCED, REPRODUCED
-from advisor.reproduce.inventory import scopred as inventory
 from simulator.calibration import read_shipped_table
 from simulator.models import fit, make_runs
 
@@ -24,7 +23,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def splits():
-    return {row["family"]: row for row in scopred_splits.study()}
+    return {row["family"]: row for row in scopred.study_splits()}
 
 
 def rows(name):
@@ -142,7 +141,7 @@ def test_both_texts_print(result):
 def test_fit_and_one_prediction_take_five_milliseconds():
     own = [row for row in rows("scopred_observations") if row["application"] == "HPL"]
     values = {name: [float(row[name]) for row in own] for name in ("N", "P", "Q")}
-    times, formula, spent = [float(row["time_s"]) for row in own], scopred_splits.FORMULAS["HPL"], []
+    times, formula, spent = [float(row["time_s"]) for row in own], scopred.FORMULAS["HPL"], []
     for _ in range(41):
         begin = time.perf_counter()
         fit({"t": formula}, {"t": make_runs(values, times)}).predict({"N": 16000.0, "P": 8.0, "Q": 8.0})
@@ -151,7 +150,7 @@ def test_fit_and_one_prediction_take_five_milliseconds():
 
 
 def test_every_table_has_a_verdict_that_its_cells_bear_out(result):
-    found = {table.number: table for table in inventory.tables(result)}
+    found = {table.number: table for table in scopred.inventory(result)}
     assert len(found) == 18
     assert {number for number, table in found.items() if table.verdict == NOT_REPRODUCED} == {"table 4", "table 10"}
     for number in (2, 3, "4, inferred", 6, 7, 8, 9, 11, 13, 14, 15):
@@ -171,5 +170,5 @@ def test_every_table_has_a_verdict_that_its_cells_bear_out(result):
 
 
 def test_the_coefficients_of_table_2_are_the_papers(result):
-    cells = next(table for table in inventory.tables(result) if table.number == "text of table 2").cells
+    cells = next(table for table in scopred.inventory(result) if table.number == "text of table 2").cells
     assert [cell.ours for cell in cells] == pytest.approx([3996971.35, 0.025, 3906469.72, 0.085], rel=1e-3, abs=0.01)

@@ -14,15 +14,21 @@ import numpy as np
 from advisor.advise.allocate import branch_and_bound, exhaustive, ranked, structured
 from advisor.advise.candidates import threshold_candidates
 from advisor.advise.partition.by_times import by_times
-from advisor.advise.partition.whole import whole_units
+from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import EqualWork, Kind, Problem
 from advisor.advise.ranking import rank
 from simulator import ties
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.models import MemoryTimes, advise_next_run, diagnose, fit, fit_process_counts, make_runs, select_model
 from simulator.models.memory.forms import Constants
-from simulator.models.network import NetworkPoints, PacketisedModel, PiecewiseModel, fit_network, make_points
-from simulator.models.network.fitted_forms import FittedForm
+from simulator.models.network import (
+    FittedForm,
+    NetworkPoints,
+    PacketisedModel,
+    PiecewiseModel,
+    fit_network,
+    make_points,
+)
 from tests.support import lu_clusters as clusters
 
 NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)

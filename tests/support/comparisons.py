@@ -1,6 +1,6 @@
 """A comparison of a prediction with what was measured."""
 
-from simulator.calibration.history.comparisons import (
+from simulator.calibration.history.coverage import (
     Comparison,
 )
 

@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
-from advisor.advise.advice import application_facts
-from advisor.report.illustrated import compared, illustrated
-from simulator import load_scenario, run
+from advisor.report.illustrated import illustration
+from advisor.report.simulation import ShownSimulation, compared, simulation_of, simulation_page
+from simulator import documents, load_scenario, run
 
 TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
 
@@ -16,29 +16,20 @@ def simulated(name="shared-pes.yaml", replications=None, changes=()):
     scenario = load_scenario(TUTORIAL / name, changes=changes)
     runs = run(scenario, replications=replications, engine="process")
     judged = compared(scenario, runs)
-    document = {
-        "command": "simulate",
-        "application": application_facts(scenario),
-        "pes": [pe.name for pe in scenario.platform.pes],
-        "engine": runs.engine,
-        "replications": int(runs.makespan_ticks.shape[1]),
-        "seed": runs.seed,
-        "deterministic": runs.deterministic,
-        "configurations": [
-            {
-                "name": configuration.name,
-                "processes": [
-                    {"process": process, "pe": scenario.platform.pes[place].name, **spent}
-                    for process, (place, spent) in enumerate(
-                        zip(configuration.placement, runs.breakdown(configuration.name), strict=True)
-                    )
-                ],
-            }
-            for configuration in scenario.configurations
-        ],
-        "changes": [],
-        "extrapolation": [],
-        "warnings": [],
-        **judged,
-    }
-    return scenario, runs, illustrated(document, scenario, runs, (judged["recommended"], *runs.configurations))
+    document = documents.to_dict(simulation_of(scenario, runs)) | documents.to_dict(judged)
+    return scenario, runs, document | illustrated(scenario, runs, (judged.recommended, *runs.configurations))
+
+
+@cache
+def simulated_page(name="shared-pes.yaml"):
+    """The page of `simulate -o`, with the platform."""
+    scenario, runs, _ = simulated(name)
+    judged = compared(scenario, runs)
+    drawn = illustration(scenario, runs, (judged.recommended, *runs.configurations))
+    return simulation_page(ShownSimulation(simulation_of(scenario, runs), judged, drawn))
+
+
+def illustrated(scenario, runs, names):
+    """What a page shows beyond the document, but for the platform."""
+    drawn = documents.to_dict(illustration(scenario, runs, names))
+    return {name: value for name, value in drawn.items() if name != "platform"}

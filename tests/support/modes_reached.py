@@ -5,7 +5,7 @@ import shlex
 
 import typer
 
-from advisor.cli import app
+from advisor.cli.commands import app
 from advisor.cli.modes import option_name
 from simulator import shipped
 from tests.support.command_line import ROOT

@@ -58,7 +58,7 @@ def branch_and_bound(problem: Problem) -> Found:
                 child_s = max(bound_s, child_s)
                 heapq.heappush(heap, (ties.rounded(child_s), next(ticket), child_s, child, None))
     if best is None:
-        raise ScenarioError("allocation: model: no process allowed on any PE, at least one allowed")
+        raise ScenarioError("allocation: the model allows no process on any PE")
     return search.found(best, best[0], nodes)
 
 
@@ -67,13 +67,13 @@ class _Search:
 
     def __init__(self, problem: Problem) -> None:
         if problem.model is None:
-            raise ScenarioError("allocation: model: none found, one allowed for branch and bound")
+            raise ScenarioError("allocation: there is no model; give one for branch and bound")
         self._problem, self._model = problem, problem.model
         most, kinds = problem.most_processes, problem.kinds
         widest = max(kind.most for kind in kinds)
         if (numbers := len(kinds) ** 2 * widest * most) > MOST_NUMBERS:
             raise ScenarioError(
-                f"allocation: model: {numbers:.3g} bounds found, at most {MOST_NUMBERS:.3g} allowed for this search"
+                f"allocation: {numbers:.3g} bounds are too many for this search; at most {MOST_NUMBERS:.3g} can be"
             )
         self._times_s: Floats = problem.model.pe_s[:, :, : most + 1].copy()
         for place, kind in enumerate(kinds):

@@ -144,7 +144,7 @@ class _Search:
         self.best(PAIRED)
         possible = [seen for seen in self._seen.values() if np.all(np.isfinite(seen.makespans_s))]
         if not possible:
-            raise ScenarioError("allocation: no finite makespan found, at least one allowed")
+            raise ScenarioError("allocation: no run has a finite makespan")
         means_s = [float(np.mean(seen.makespans_s)) for seen in possible]
         runs = [-len(seen.makespans_s) for seen in possible]
         ordered = [possible[place] for place in ties.in_order(means_s, runs)]

@@ -27,10 +27,10 @@ def structured(problem: Problem) -> Found:
     """
     model = problem.model
     if not isinstance(model, EqualWork):
-        raise ScenarioError("allocation: model: none of equal work found, an EqualWork allowed for structured search")
+        raise ScenarioError("allocation: the model is none of equal work; give an EqualWork")
     taus = np.unique(model.loads[np.isfinite(model.loads)])
     if taus.size == 0:
-        raise ScenarioError("allocation: model: no process allowed on any PE, at least one allowed")
+        raise ScenarioError("allocation: the model allows no process on any PE")
     offered = [_offers(problem, model, tau) for tau in taus.tolist()]
     largest = [sum(count * max(each, default=0) for count, each in offers) for offers in offered]
     bounds = np.array(

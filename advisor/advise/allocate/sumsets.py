@@ -1,4 +1,4 @@
-"""Which numbers of processes can be reached: sums of what kinds offer, as the bits of one long integer."""
+"""Which sums can be reached with numbers from sets, as the bits of one long integer."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ def reachable(offers: list[Offer]) -> list[int]:
     for count, processes in offers:
         total = found[-1]
         for each in processes:
-            total |= _multiples(found[-1], each, count)
+            total |= multiples(found[-1], each, count)
         found.append(total)
     return found
 
@@ -46,7 +46,7 @@ def as_numbers(bits: int) -> NDArray[np.int64]:
     return np.flatnonzero(np.unpackbits(raw, bitorder="little"))
 
 
-def _multiples(bits: int, step: int, most: int) -> int:
+def multiples(bits: int, step: int, most: int) -> int:
     """The bits shifted by 0, 1 ... `most` steps, all together."""
     done = 0
     while done < most:

@@ -40,16 +40,6 @@ def with_speed(scenario: Scenario, pes: Sequence[int], factor: float) -> Scenari
     )
 
 
-def with_edge(scenario: Scenario, pes: Sequence[int], edge: str) -> Scenario:
-    """Some PEs always at the `low` or the `high` edge of their band."""
-
-    def narrow(band: SpeedBand) -> SpeedBand:
-        curve = getattr(band, edge)
-        return SpeedBand(band.sizes, curve, curve, curve)
-
-    return _with_bands(scenario, pes, narrow)
-
-
 def at_best_size(scenario: Scenario) -> Scenario:
     """All PEs at every problem size as fast as at their best: nothing is lost to further memory levels."""
 

@@ -327,7 +327,7 @@ def command_for(scenario: Scenario, pe: PE, model: str = "") -> str:
 
 
 def next_name(name: str, number: int = 2) -> str:
-    """`fast-2.json` after `fast.json`: what is measured again lies beside what was measured."""
+    """`fast-2.json` after `fast.json`: what is measured again lies next to what was measured."""
     path = PurePath(name)
     return f"{path.stem}-{number}{path.suffix}"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from advisor.advise.explanation.simulations import Floats, Seen, Simulations, pes_of
 from advisor.advise.joint import over_all
 from advisor.advise.partition import even_split
-from advisor.advise.partition.whole import whole_units
+from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
 from advisor.advise.simulated import crowds, kinds_of, process_times, runs_as
 from advisor.advise.strategies import EQUAL_WORK
@@ -30,7 +30,7 @@ LEVELLED = (0.25, 0.5, 1.0)
 SETTLING = 12
 """Rounds in which shares follow the times they take."""
 OTHERS = 2
-"""Placements beside the advised one that a search simulates: those that the model finds best; one of large ones."""
+"""Further placements that a search simulates: those that the model finds best; one of large ones."""
 NEAR = 1.2
 """Placements that the model finds so many times as slow as the advised one are not simulated."""
 MOST_NEAR = 8

@@ -142,5 +142,5 @@ def check_hosts(hosts: Iterable[str], place: str, *, advice: str = "") -> None:
     """
     for host in dict.fromkeys(hosts):
         if not HOST.fullmatch(host):
-            allowed = f"letters, digits, dots and hyphens allowed{advice}"
-            raise ScenarioError(f"{place}: host {host!r} found, {allowed}")
+            allowed = f"give letters, digits, dots and hyphens{advice}"
+            raise ScenarioError(f"{place}: host is {host!r}; {allowed}")

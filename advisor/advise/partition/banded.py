@@ -51,12 +51,12 @@ def least_regret(units: int, pes: SpeedKinds, *, low: Floats, high: Floats) -> P
         if np.any(changes):
             kind = int(np.searchsorted(pes.starts, np.argmax(changes), "right")) - 1
             raise ScenarioError(
-                f"{pes.names[kind]}: speeds: not the same at all sizes, objective regret needs one speed"
+                f"{pes.names[kind]}: speeds differ by size; give one speed for objective regret, or another objective"
             )
     limited = (pes.setups > 0) | (pes.limits < units)
     if np.any(limited):
         name = pes.names[int(np.argmax(limited))]
-        raise ScenarioError(f"{name}: setup_s or max_size found, objective regret allows neither")
+        raise ScenarioError(f"{name} has setup_s or max_size, which objective regret cannot use; leave them out")
     slow, fast = low[first][pes.kind_of_pe], high[first][pes.kind_of_pe]
     best_s = units / (fast.sum() - fast + slow)
 
@@ -90,7 +90,7 @@ def banded(
     """The partition with the least mean, tail or worst makespan, or the least regret, when speeds lie in bands.
 
     In a replication each PE runs at one place in its band, uniform across it (half of them below the middle curve). The
-    level is chosen on some draws, and its makespans are told from others.
+    level is chosen on some draws, and its makespans are those of others.
 
     Parameters
     ----------
@@ -114,25 +114,23 @@ def banded(
     check_units(units, pes)
     if objective == "regret":
         return least_regret(units, pes, low=low, high=high)
-    edges = (pes.with_speeds(low), pes, pes.with_speeds(high))
+    edges = (replace(pes, speeds=low), pes, replace(pes, speeds=high))
 
-    def judged(partition: Partition, use: str) -> Floats:
-        return _makespans_s(partition.units, edges, _places(pes, use, correlation, replications, seed))
-
-    worst = functional(units, edges[0])
+    shown = _places(pes, "told", correlation, replications, seed)
     if objective == "worst":
-        return _told(pes, worst, 0.0, judged(worst, "told"), objective, worst.lower_bound_s)
-    measure = _mean if objective == "mean" else _tail
-    planned = [functional(units, _at_level(edges, float(level))) for level in LEVELS]
+        worst = functional(units, edges[0])
+        return _stated(worst, 0.0, _makespans_s(worst.units, edges, shown), objective, pes, worst.lower_bound_s)
+    measure = np.mean if objective == "mean" else _tail
+    planned = [functional(units, replace(pes, speeds=_across(low, pes.speeds, high, level))) for level in LEVELS]
     places = _places(pes, "chosen", correlation, replications, seed)
-    values = [measure(_makespans_s(plan.units, edges, places)) for plan in planned]
-    best = ties.first_least(values)
-    told_s, bound = judged(planned[best], "told"), bound_s(units, edges[2])
-    return _told(pes, planned[best], float(LEVELS[best]), told_s, objective, bound)
+    values = [float(measure(_makespans_s(plan.units, edges, places))) for plan in planned]
+    at = ties.first_least(values)
+    best, makespans_s = planned[at], _makespans_s(planned[at].units, edges, shown)
+    return _stated(best, float(LEVELS[at]), makespans_s, objective, pes, bound_s(units, edges[2]))
 
 
-def _told(
-    pes: SpeedKinds, plan: Partition, level: float, makespans_s: Floats, objective: str, lower_bound_s: float
+def _stated(
+    plan: Partition, level: float, makespans_s: Floats, objective: str, pes: SpeedKinds, lower_bound_s: float
 ) -> Partition:
     """The plan with its makespan as the objective has it; its times are those of the middle curves."""
     simulated = {f"{name}_s": value for name, value in describe(makespans_s).items()}
@@ -144,18 +142,14 @@ def _told(
 
 def _check(objective: str, correlation: float, low: Floats, pes: SpeedKinds) -> None:
     if objective not in OBJECTIVES:
-        raise ScenarioError(f"objective: {objective!r} found, {', '.join(OBJECTIVES)} allowed")
+        raise ScenarioError(f"objective {objective!r} is not known; give {', '.join(OBJECTIVES)}")
     if not 0 <= correlation < 1:
-        raise ScenarioError(f"correlation: {correlation:g} found, from 0 to below 1 allowed")
+        raise ScenarioError(f"correlation is {correlation:g}; give a number from 0 to below 1")
     if np.any(low <= 0):
         kind = int(np.searchsorted(pes.starts, np.argmax(low <= 0), "right")) - 1
         raise ScenarioError(
-            f"{pes.names[kind]}: low: speed 0 found, above 0 allowed: no partition has a worst case then"
+            f"{pes.names[kind]}: low has speed 0, so that no partition has a worst case; give speeds above 0"
         )
-
-
-def _at_level(edges: tuple[SpeedKinds, SpeedKinds, SpeedKinds], level: float) -> SpeedKinds:
-    return edges[1].with_speeds(_across(edges[0].speeds, edges[1].speeds, edges[2].speeds, np.float64(level)))
 
 
 def _across(low: Floats, mid: Floats, high: Floats, place: NDArray[np.float64] | np.float64) -> Floats:
@@ -192,10 +186,6 @@ def _makespans_s(units: Ints, edges: tuple[SpeedKinds, SpeedKinds, SpeedKinds], 
         for part in np.split(places, range(rows, places.shape[0], rows))
     ]
     return np.concatenate(parts)
-
-
-def _mean(makespans_s: Floats) -> float:
-    return float(makespans_s.mean())
 
 
 def _tail(makespans_s: Floats) -> float:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.advise.allocate.sumsets import multiples
 from advisor.advise.partition.min_max import check_units, narrowed, shared
-from advisor.advise.partition.result import Partition, of_shares
+from advisor.advise.partition.result import FEW_ENTRIES, Partition, Table, of_shares, padding_bound, tabulated
 from advisor.advise.partition.speed_kinds import Ints, SpeedKinds
-from advisor.advise.partition.tables import FEW_ENTRIES, Table, padding_bound, tabulated
 from simulator import ties
 
 # Whether a sum can be made of one number from each of many sets, by bits of long integers, and how.
@@ -46,7 +46,10 @@ def ways_to(total: int, choices: Sequence[Choices]) -> list[list[int]] | None:
             break
         runs = list(_runs(choice.numbers[choice.numbers <= total]))
         for _ in range(choice.members):
-            further = _added(reached, runs) & mask
+            further = 0
+            for begin, length in runs:
+                further |= multiples(reached, 1, length - 1) << begin
+            further &= mask
             if further == reached:  # more of the same adds nothing
                 break
             steps.append((index, reached))
@@ -72,20 +75,6 @@ def _runs(numbers: Ints) -> Iterator[tuple[int, int]]:
     begins = np.concatenate(([0], breaks + 1))
     ends = np.concatenate((breaks, [numbers.size - 1]))
     return zip(numbers[begins].tolist(), (ends - begins + 1).tolist(), strict=True)
-
-
-def _added(reached: int, runs: list[tuple[int, int]]) -> int:
-    """Every sum reached so far plus every number of the runs: shifts, doubled along each run."""
-    found = 0
-    for begin, length in runs:
-        spread, width = reached, 1
-        while 2 * width <= length:
-            spread |= spread << width
-            width *= 2
-        if width < length:
-            spread |= spread << (length - width)
-        found |= spread << begin
-    return found
 
 
 ENTRIES_PER_KNOT = 4

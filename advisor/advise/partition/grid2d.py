@@ -47,7 +47,7 @@ def grid2d(units: int, pes: SpeedKinds, *, rows: int | None = None, columns: int
     """
     check_units(units, pes)
     if pes.pe_count > MOST_PES:
-        raise ScenarioError(f"grid2d: {pes.pe_count} PEs found, at most {MOST_PES} allowed")
+        raise ScenarioError(f"grid2d: {pes.pe_count} PEs are too many; give at most {MOST_PES}")
     rows, columns = _shape(units, rows, columns)
     whole = functional(units, pes)
     busy = np.flatnonzero(whole.units)
@@ -64,12 +64,10 @@ def grid2d(units: int, pes: SpeedKinds, *, rows: int | None = None, columns: int
 def _shape(units: int, rows: int | None, columns: int | None) -> tuple[int, int]:
     if rows is not None and columns is not None:
         if rows < 1 or rows * columns != units:
-            raise ScenarioError(
-                f"matrix: {rows}x{columns} found, rows times columns that are the {units} units allowed"
-            )
+            raise ScenarioError(f"matrix: {rows}x{columns} is not {units} units; give rows times columns that are")
         return rows, columns
     if rows is not None or columns is not None:
-        raise ScenarioError("matrix: both rows and columns, or neither, allowed")
+        raise ScenarioError("matrix: give both rows and columns, or neither")
     sides = np.arange(1, int(np.sqrt(units)) + 1)
     side = int(sides[units % sides == 0][-1])
     return side, units // side

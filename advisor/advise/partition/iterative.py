@@ -3,7 +3,7 @@
 Lastovetsky and Reddy, "Distributed Data Partitioning for Heterogeneous Processors Based on Partial Estimation of Their
 Functional Performance Models" (HeteroPar 2009). Each PE's speed function goes through the points met so far. A test of
 imbalance would never be met where measurements fluctuate: of many PEs one is always unlucky. What is asked is whether
-the gain that the model foretells is more than that.
+the gain that the model predicts is more than that.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from advisor.advise.partition.equal import equal
 from advisor.advise.partition.functional import functional
-from advisor.advise.partition.min_max import check_units, least_limit
+from advisor.advise.partition.min_max import check_units
 from advisor.advise.partition.result import Partition, of_units
 from advisor.advise.partition.speed_kinds import Floats, Ints, SpeedKinds
 
@@ -68,7 +69,7 @@ def iterative(
     measure
         See `Measure`; called with each partition tried.
     least_gain
-        Stop when the makespan foretold is not lower than the best one measured by this share, and by what fluctuation
+        Stop when the predicted makespan is not lower than the best one measured by this share, and by what fluctuation
         explains.
     most_iterations
         Stop after so many measurements.
@@ -86,7 +87,7 @@ def iterative(
     """
     check_units(units, pes)
     points = [_Points([], [], []) for _ in range(pes.pe_count)]
-    tried = least_limit(units, pes.with_constant(np.ones(len(pes.names))))[1].units()
+    tried = equal(units, pes).units
     best, best_s, measured_s, ended = tried, np.inf, [], "most iterations"
     for _ in range(most_iterations):
         times_s = np.asarray(measure(tried.copy()), np.float64)
@@ -96,7 +97,7 @@ def iterative(
         off = [points[index].add(int(tried[index]), float(times_s[index])) for index in np.flatnonzero(tried)]
         plan = functional(units, _partial(pes, points))
         if plan.makespan_s > best_s * (1 - least_gain - _worst_luck(off)):
-            ended = "no gain foretold"
+            ended = "no gain predicted"
             break
         tried = plan.units
     details = {"measured_s": measured_s, "iterations": len(measured_s), "ended": ended}

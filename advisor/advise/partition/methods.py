@@ -28,7 +28,7 @@ METHODS: dict[str, Callable[..., Partition]] = {
 
 
 def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
-    """What a method takes beside units and PEs, from the options of the command line; None is an option not given.
+    """What a method takes besides units and PEs, from the options of the command line; None is an option not given.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> di
     if "matrix" in options:
         match = re.fullmatch(r"([1-9]\d{0,12})x([1-9]\d{0,12})", text := options.pop("matrix"))
         if match is None:
-            raise ScenarioError(f"--matrix: {text!r} found, ROWSxCOLUMNS such as 1000x1000 allowed")
+            raise ScenarioError(f"--matrix: {text!r} is no matrix; give ROWSxCOLUMNS such as 1000x1000")
         options |= {"rows": int(match[1]), "columns": int(match[2])}
     return options | ({"seed": seed} if method == "banded" else {})
 
@@ -53,7 +53,7 @@ def _size(text: str) -> float:
     except ValueError:
         size = math.nan
     if not (math.isfinite(size) and size > 0):
-        raise ScenarioError(f"--at: {text!r} found, a size above 0 or peak allowed")
+        raise ScenarioError(f"--at: {text!r} is no size; give one above 0, or peak")
     return size
 
 
@@ -70,7 +70,7 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
     method
         One of `METHODS`.
     options
-        What that method takes beside.
+        What else that method takes.
 
     Raises
     ------
@@ -78,12 +78,12 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
         If there is no such method, it cannot use an option, or there is no feasible partition.
     """
     if method not in METHODS:
-        raise ScenarioError(f"--method: {method!r} found, {', '.join(METHODS)} allowed")
+        raise ScenarioError(f"--method {method!r} is not known; give {', '.join(METHODS)}")
     if not isinstance(speeds, Speeds):
         speeds = read_speeds(speeds)
     if method == "banded":
         if speeds.low is None:
-            raise ScenarioError("banded: no entry has a band; low and high beside speeds, or a model, allowed")
+            raise ScenarioError("banded: no entry has a band; add low and high to speeds, or name a model")
         options |= {"low": speeds.low, "high": speeds.high}
     return METHODS[method](units, speeds.pes, **options)
 

@@ -68,14 +68,14 @@ def check_units(units: int, pes: SpeedKinds) -> None:
         If there is no unit, or all memory together holds fewer than all of them.
     """
     if units < 1:
-        raise ScenarioError(f"units: {units} found, at least 1 allowed")
+        raise ScenarioError(f"units is {units}; give at least 1")
     if units > MOST_UNITS:
-        raise ScenarioError(f"units: {units} found, at most {MOST_UNITS} allowed: make one unit larger")
+        raise ScenarioError(f"units is {units}, more than {MOST_UNITS}; make one unit larger")
     room = _total(pes, np.minimum(pes.limits, units))
     if room < units:
         raise ScenarioError(
-            f"units: {units} found, {room} fit the memory of all PEs (max_size): {units - room} too many; "
-            "add PEs, raise max_size, or divide less"
+            f"units is {units}, {units - room} more than fit the memory of all PEs (max_size, {room} in all); add PEs, "
+            "raise max_size, or divide less"
         )
 
 

@@ -1,6 +1,6 @@
 """PEs as partitioners see them: kinds of identical PEs, each with speed function, set-up cost and memory limit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, repeat
@@ -88,20 +88,20 @@ class SpeedKinds:
             See `of`.
         """
         if not self.names or self.sizes.shape != self.speeds.shape or np.any(np.diff(self.starts) < 1):
-            raise ScenarioError("pes: at least one kind with at least one size, and one speed per size, allowed")
+            raise ScenarioError("pes: give at least one kind, each with at least one size and one speed per size")
         kind_of = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
         steps = np.diff(self.sizes, prepend=-np.inf)
         steps[self.starts[:-1]] = np.inf
         for bad, what in (
-            (~(np.isfinite(self.sizes) & (self.sizes >= 0) & (steps > 0)), "sizes: ascending numbers from 0 allowed"),
-            (~(np.isfinite(self.speeds) & (self.speeds > 0)), "speeds: numbers above 0 allowed"),
+            (~(np.isfinite(self.sizes) & (self.sizes >= 0) & (steps > 0)), "sizes: give ascending numbers from 0"),
+            (~(np.isfinite(self.speeds) & (self.speeds > 0)), "speeds: give numbers above 0"),
         ):
             if np.any(bad):
                 raise ScenarioError(f"{self.names[kind_of[np.argmax(bad)]]}: {what}")
         for wrong, what in (
-            (self.counts < 1, "count: at least 1 allowed"),
-            (self.limits < 0, "max_size: at least 0 allowed"),
-            (~(np.isfinite(self.setups) & (self.setups >= 0)), "setup_s: at least 0 allowed"),
+            (self.counts < 1, "count: give at least 1"),
+            (self.limits < 0, "max_size: give at least 0"),
+            (~(np.isfinite(self.setups) & (self.setups >= 0)), "setup_s: give at least 0"),
         ):
             if np.any(wrong):
                 raise ScenarioError(f"{self.names[np.argmax(wrong)]}: {what}")
@@ -110,10 +110,6 @@ class SpeedKinds:
         """The name of every PE in order, that of its kind; of the first ones only, if that is asked for."""
         counted = zip(self.names, self.counts.tolist(), strict=True)
         return list(islice(chain.from_iterable(repeat(name, count) for name, count in counted), most))
-
-    def with_speeds(self, speeds: Floats) -> "SpeedKinds":
-        """The same PEs with other speeds at the same knots."""
-        return replace(self, speeds=speeds)
 
     def with_constant(self, speeds: Floats) -> "SpeedKinds":
         """The same PEs, each with one speed whatever it is given and no set-up cost; (K,)."""
@@ -211,14 +207,10 @@ class SpeedKinds:
         spread = float(fastest / slowest)
         if float(step_s.min(initial=np.inf)) > 4 * EPSILON * latest_s * (4 + 2 * spread) * spread:
             return True
-        return self._grows_piece_by_piece(step_s, units)
-
-    def _grows_piece_by_piece(self, step_s: Floats, units: int) -> bool:
-        """`grows`, with each piece's own speeds, and without the pieces that no units come to."""
+        # With each piece's own speeds, and without the pieces that no units come to:
         met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
-        fastest, slowest = (choose(self.speeds[:-1], self.speeds[1:]) for choose in (np.maximum, np.minimum))
-        spread = fastest / slowest
-        return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spread) * spread) | ~met[:-1]))
+        spreads = np.maximum(self.speeds[:-1], self.speeds[1:]) / np.minimum(self.speeds[:-1], self.speeds[1:])
+        return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spreads) * spreads) | ~met[:-1]))
 
     def falling(self, units: int) -> NDArray[np.bool_]:
         """Kinds whose time falls somewhere though the units grow, beyond rounding; (K,)."""
@@ -233,29 +225,24 @@ class SpeedKinds:
         return times_s + np.repeat(self.setups, np.diff(self.starts)) if np.any(self.setups) else times_s
 
     @cached_property
-    def _crooked(self) -> list[int]:
-        """Kinds whose times at knots do not ascend."""
-        falls = self._knot_s[1:] < self._knot_s[:-1]
-        falls[self.starts[1:-1] - 1] = False
-        return [int(kind) for kind in np.unique(np.searchsorted(self.starts, np.flatnonzero(falls), "right") - 1)]
-
-    @cached_property
     def _rising_s(self) -> Floats:
         """Times at knots, raised to the greatest before them."""
-        raised = self._knot_s.copy() if self._crooked else self._knot_s
-        for kind in self._crooked:
-            part = slice(self.starts[kind], self.starts[kind + 1])
-            raised[part] = np.maximum.accumulate(raised[part])
-        return raised
+        return self._levelled(np.maximum.accumulate)
 
     @cached_property
     def _lasting_s(self) -> Floats:
         """Times at knots, lowered to the least after them."""
-        lowered = self._knot_s.copy() if self._crooked else self._knot_s
-        for kind in self._crooked:
+        return self._levelled(lambda part: np.minimum.accumulate(part[::-1])[::-1])
+
+    def _levelled(self, level: Callable[[Floats], Floats]) -> Floats:
+        """Times at knots, those of kinds whose times do not ascend levelled."""
+        falls = self._knot_s[1:] < self._knot_s[:-1]
+        falls[self.starts[1:-1] - 1] = False
+        levelled = self._knot_s.copy() if np.any(falls) else self._knot_s
+        for kind in np.unique(np.searchsorted(self.starts, np.flatnonzero(falls), "right") - 1).tolist():
             part = slice(self.starts[kind], self.starts[kind + 1])
-            lowered[part] = np.minimum.accumulate(lowered[part][::-1])[::-1]
-        return lowered
+            levelled[part] = level(levelled[part])
+        return levelled
 
     def _knots(self, kind: Ints, x: Floats) -> Ints:
         """The knot at or below each of some units of some kinds, by bisection; one less than a kind's first if none."""

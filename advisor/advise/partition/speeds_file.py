@@ -1,9 +1,10 @@
 """The file of `apportion partition`: a JSON list of PEs with their speed functions, read and checked."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,13 +33,20 @@ class Speeds:
     """Files that were read and their hashes."""
 
 
-@dataclass
-class _Entry:
-    name: str
+class _Curves(NamedTuple):
+    """Speeds by size, and the most units that fit."""
+
     sizes: Floats
     speeds: Floats
     low: Floats | None
     high: Floats | None
+    most: int = MOST_UNITS
+
+
+@dataclass
+class _Entry:
+    name: str
+    curves: _Curves
     limit: int
     setup_s: float
     count: int
@@ -47,136 +55,118 @@ class _Entry:
 def read_speeds(path: str | Path) -> Speeds:
     """Read PEs: `name`, `sizes` in units, `speeds` in units per second, and `max_size`, `setup_s`, `count` if need be.
 
-    A band has `low` and `high` speeds beside them. In the place of curves a `model` may stand: a speed model that
+    A band has `low` and `high` speeds too. In the place of curves a `model` may stand: a speed model that
     `apportion calibrate speed` wrote, with `elements_per_unit` and `volume_per_unit` (1 by default).
 
     Raises
     ------
     ScenarioError
-        One line per fault: what was found, and what is allowed.
+        One line per fault: where it is, what is wrong, and what to do.
     """
     path = shipped.locate(path)
     document = files.read_json(path, limit_bytes=MOST_BYTES)
     if not isinstance(document, list) or not document:
-        raise ScenarioError(f"{path}: {_shown(document)} found, a list of PEs with name, sizes and speeds allowed")
+        raise ScenarioError(f"{path} holds {_shown(document)}; give a list of PEs with name, sizes and speeds")
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=MOST_BYTES))}
     entries: list[_Entry] = []
     faults: list[str] = []
     seen: dict[str, int] = {}
     for number, raw in enumerate(document, 1):
-        found = _Faults(f"{path}: entry {number}")
+        name = raw.get("name") if isinstance(raw, dict) else None
+        named = isinstance(name, str) and bool(name.strip())
+        found: list[str] = []
         entry = _entry(raw, found, path.parent, inputs)
-        if entry is not None and seen.setdefault(entry.name, number) != number:
-            found.add(
-                f"name: {entry.name!r} found again after entry {seen[entry.name]}, each once allowed; "
-                "count says how many are alike"
-            )
-        faults += found.lines
-        if entry is not None:
-            entries.append(entry)
-    if not faults and sum(entry.count for entry in entries) > MOST_PES:
-        faults = [f"{path}: count: {sum(entry.count for entry in entries)} PEs found, at most {MOST_PES} allowed"]
+        if named and seen.setdefault(str(name), number) != number:
+            found.append(f"entry {seen[str(name)]} is {name!r} too; name each once, count says how many are alike")
+        faults += [f"{path}: entry {number}{f' ({name})' if named else ''}: {line}" for line in found]
+        entries += [entry] if entry is not None else []
+    if not faults and (count := sum(entry.count for entry in entries)) > MOST_PES:
+        faults = [f"{path}: count: {count} PEs are too many; give at most {MOST_PES}"]
     if faults:
         raise ScenarioError(faults[:MOST_FAULTS])
     return _joined(entries, inputs)
 
 
 def _joined(entries: list[_Entry], inputs: dict[str, str]) -> Speeds:
+    curves = [entry.curves for entry in entries]
     pes = SpeedKinds.of(
-        [entry.sizes for entry in entries],
-        [entry.speeds for entry in entries],
+        [curve.sizes for curve in curves],
+        [curve.speeds for curve in curves],
         names=[entry.name for entry in entries],
         counts=[entry.count for entry in entries],
         limits=[entry.limit for entry in entries],
         setups=[entry.setup_s for entry in entries],
     )
-    if all(entry.low is None for entry in entries):
+    if all(curve.low is None for curve in curves):
         return Speeds(pes, None, None, inputs)
-    low = np.concatenate([entry.speeds if entry.low is None else entry.low for entry in entries])
-    high = np.concatenate([entry.speeds if entry.high is None else entry.high for entry in entries])
+    low = np.concatenate([curve.speeds if curve.low is None else curve.low for curve in curves])
+    high = np.concatenate([curve.speeds if curve.high is None else curve.high for curve in curves])
     return Speeds(pes, low, high, inputs)
 
 
-class _Faults:
-    """Lines about one entry; they begin with its place."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self.lines: list[str] = []
-
-    def add(self, line: str) -> None:
-        """Note one fault."""
-        self.lines.append(f"{self.place}: {line}")
-
-
-def _entry(raw: Any, faults: _Faults, folder: Path, inputs: dict[str, str]) -> _Entry | None:
+def _entry(raw: Any, faults: list[str], folder: Path, inputs: dict[str, str]) -> _Entry | None:
     """One entry, or None if its faults leave none."""
     if not isinstance(raw, dict):
-        faults.add(f"{_shown(raw)} found, a mapping with name, sizes and speeds allowed")
+        faults.append(f"it is {_shown(raw)}; give a mapping with name, sizes and speeds")
         return None
     raw = {key: value for key, value in raw.items() if value is not None or key not in OPTIONAL}
     name = raw.get("name")
-    if isinstance(name, str) and name.strip():
-        faults.place += f" ({name})"
-    else:
-        faults.add(f"name: {_shown(name)} found, a text allowed")
-        name = ""
-    allowed = MODELS if "model" in raw else CURVES
-    for key in sorted(set(raw) - allowed, key=str):
-        faults.add(f"{key}: not known here, {', '.join(sorted(allowed))} allowed")
+    if not (isinstance(name, str) and name.strip()):
+        faults.append(f"name is {_shown(name)}; give a text")
+    known = MODELS if "model" in raw else CURVES
+    faults += [
+        f"{key!r} is no key of it; there are {', '.join(sorted(known))}" for key in sorted(set(raw) - known, key=str)
+    ]
     count = raw.get("count", 1)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        faults.add(f"count: {_shown(count)} found, a whole number of at least 1 allowed")
-    limit = _number(raw, "max_size", float(MOST_UNITS), faults, least=0.0, above=True)
-    setup_s = _number(raw, "setup_s", 0.0, faults, least=0.0)
+        faults.append(f"count is {_shown(count)}; give a whole number of at least 1")
+    limit = _number(raw, "max_size", float(MOST_UNITS), faults, above=True)
+    setup_s = _number(raw, "setup_s", 0.0, faults)
     curves = _from_model(raw, faults, folder, inputs) if "model" in raw else _curves(raw, faults)
-    if faults.lines or curves is None:
-        return _Entry(name, np.ones(1), np.ones(1), None, None, 1, 0.0, 1) if name else None
-    sizes, speeds, low, high, top = curves
-    return _Entry(name, sizes, speeds, low, high, min(math.floor(limit), top), setup_s, count)
+    if faults or curves is None:
+        return None
+    return _Entry(str(name), curves, min(math.floor(limit), curves.most), setup_s, count)
 
 
-_Curves = tuple[Floats, Floats, Floats | None, Floats | None, int]
-"""Sizes, speeds, low, high, and the most units that fit."""
-
-
-def _curves(raw: dict[str, Any], faults: _Faults) -> _Curves | None:
-    sizes = _numbers(raw, "sizes", faults)
+def _curves(raw: dict[str, Any], faults: list[str]) -> _Curves | None:
+    fields = ["speeds", *(field for field in ("low", "high") if field in raw)]
+    sizes, *others = [_numbers(raw, field, faults) for field in ("sizes", *fields)]
+    curves = dict(zip(fields, others, strict=True))
     if sizes is not None:
-        if sizes[0] < 0:
-            faults.add(f"sizes: {sizes[0]:g} found, numbers of at least 0 allowed")
-        falls = np.flatnonzero(np.diff(sizes) <= 0)
-        if falls.size:
-            at = int(falls[0])
-            faults.add(f"sizes: {sizes[at + 1]:g} found after {sizes[at]:g}, ascending numbers allowed")
-    curves: dict[str, Floats] = {}
-    for field in ("speeds", *(field for field in ("low", "high") if field in raw)):
-        curve = _numbers(raw, field, faults)
+        faults += _size_faults(sizes)
+    for field, curve in curves.items():
         if curve is None:
             continue
         if sizes is not None and curve.size != sizes.size:
-            faults.add(f"{field}: {curve.size} numbers found, one per size ({sizes.size}) allowed")
+            faults.append(f"{field} has {curve.size} numbers; give one per size, {sizes.size}")
         elif np.any(curve <= 0):
             at = int(np.argmax(curve <= 0))
             size = f" at size {sizes[at]:g}" if sizes is not None else ""
-            faults.add(f"{field}: {curve[at]:g} found{size}, speeds above 0 allowed; max_size says what a PE can hold")
-        curves[field] = curve
+            faults.append(f"{field} is {curve[at]:g}{size}; give speeds above 0, and in max_size what a PE can hold")
     if ("low" in raw) != ("high" in raw):
-        faults.add("low and high: one found without the other, both or neither allowed")
-    if faults.lines or sizes is None:
+        faults.append("low and high go together; give both or neither")
+    speeds, low, high = (curves.get(field) for field in ("speeds", "low", "high"))
+    if faults or sizes is None or speeds is None:
         return None
-    low, high = curves.get("low"), curves.get("high")
-    if low is not None and high is not None and np.any((low > curves["speeds"]) | (curves["speeds"] > high)):
-        faults.add("low and high: a speed outside them found, low <= speeds <= high allowed")
-    return sizes, curves["speeds"], low, high, MOST_UNITS
+    if low is not None and high is not None and np.any((low > speeds) | (speeds > high)):
+        faults.append("a speed lies outside low and high; give low <= speeds <= high")
+    return _Curves(sizes, speeds, low, high)
 
 
-def _from_model(raw: dict[str, Any], faults: _Faults, folder: Path, inputs: dict[str, str]) -> _Curves | None:
-    per_unit = _number(raw, "elements_per_unit", 1.0, faults, least=0.0, above=True)
-    volume = _number(raw, "volume_per_unit", 1.0, faults, least=0.0, above=True)
+def _size_faults(sizes: Floats) -> Iterator[str]:
+    if sizes[0] < 0:
+        yield f"sizes begin with {sizes[0]:g}; give numbers of at least 0"
+    falls = np.flatnonzero(np.diff(sizes) <= 0)
+    if falls.size:
+        at = int(falls[0])
+        yield f"sizes do not ascend: {sizes[at + 1]:g} follows {sizes[at]:g}"
+
+
+def _from_model(raw: dict[str, Any], faults: list[str], folder: Path, inputs: dict[str, str]) -> _Curves | None:
+    per_unit, volume = (_number(raw, f"{name}_per_unit", 1.0, faults, above=True) for name in ("elements", "volume"))
     if not isinstance(raw["model"], str):
-        faults.add(f"model: {_shown(raw['model'])} found, the path of a speed model allowed")
-    if faults.lines:
+        faults.append(f"model is {_shown(raw['model'])}; give the path of a speed model")
+    if faults:
         return None
     from simulator.calibration import load_speed_model
 
@@ -184,8 +174,7 @@ def _from_model(raw: dict[str, Any], faults: _Faults, folder: Path, inputs: dict
     try:
         band = load_speed_model(path)[0]
     except ApportionError as error:
-        for line in error.lines:
-            faults.add(f"model: {line}")
+        faults += [f"model: {line}" for line in error.lines]
         return None
     inputs[str(path)] = files.digest(files.read_bytes(path))
     sizes, curves, top = band.sizes / per_unit, [band.mid, band.low, band.high], MOST_UNITS
@@ -196,27 +185,27 @@ def _from_model(raw: dict[str, Any], faults: _Faults, folder: Path, inputs: dict
         curves = [np.interp(knots, sizes, curve) for curve in curves]
         sizes = knots
     mid, low, high = (curve / volume for curve in curves)
-    return sizes, mid, low, high, top
+    return _Curves(sizes, mid, low, high, top)
 
 
-def _number(raw: dict[str, Any], field: str, default: float, faults: _Faults, **limits: Any) -> float:
-    """A number of at least `least`, or `above` it."""
-    value, above = raw.get(field, default), limits.get("above", False)
-    if _is_number(value) and (value > limits["least"] if above else value >= limits["least"]):
+def _number(raw: dict[str, Any], field: str, default: float, faults: list[str], *, above: bool = False) -> float:
+    """A number of at least 0, or above it."""
+    value = raw.get(field, default)
+    if _is_number(value) and (value > 0 or (value == 0 and not above)):
         return float(value)
-    faults.add(f"{field}: {_shown(value)} found, a number {'above' if above else 'of at least'} 0 allowed")
+    faults.append(f"{field} is {_shown(value)}; give a number {'above' if above else 'of at least'} 0")
     return default
 
 
-def _numbers(raw: dict[str, Any], field: str, faults: _Faults) -> Floats | None:
+def _numbers(raw: dict[str, Any], field: str, faults: list[str]) -> Floats | None:
     """A list of finite numbers, at least one."""
     values = raw.get(field)
     if not isinstance(values, list) or not values:
-        faults.add(f"{field}: {_shown(values)} found, a list of numbers allowed")
+        faults.append(f"{field} is {_shown(values)}; give a list of numbers")
         return None
-    bad = next((value for value in values if not _is_number(value)), None)
-    if bad is not None or None in values:
-        faults.add(f"{field}: {_shown(bad)} found, finite numbers allowed")
+    bad = [value for value in values if not _is_number(value)]
+    if bad:
+        faults.append(f"{field} holds {_shown(bad[0])}; give finite numbers")
         return None
     return np.array(values, np.float64)
 

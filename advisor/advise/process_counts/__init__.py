@@ -1,7 +1,13 @@
 """Process counts for programs that give every process the same work: advice by a model fitted to measured runs."""
 
-from advisor.advise.process_counts.advice import ProcessCountAdvice, advise_allocation
-from advisor.advise.process_counts.hosts import check_kinds, host_commands, host_files, layout_of_advice
+from advisor.advise.process_counts.advice import (
+    ProcessCountAdvice,
+    advise_allocation,
+    check_kinds,
+    host_commands,
+    host_files,
+    layout_of_advice,
+)
 from advisor.advise.process_counts.kinds import Kinds, Limits, parse_hosts, parse_kinds, parse_memory
 from advisor.advise.process_counts.wording import configuration_text, render_choice, sentence
 

@@ -1,21 +1,77 @@
 """The advice: which PEs should take part with how many processes each, by a model fitted to measured runs."""
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from advisor.advise.candidates import distinct
+from advisor.advise.candidates import distinct, plain_allocations
+from advisor.advise.export import Layout, Rank
+from advisor.advise.export.hosts import (
+    launches,
+    mpich_hostfile,
+    mpich_rankfile,
+    openmpi_hostfile,
+    openmpi_rankfile,
+    slurm_hostfile,
+)
+from advisor.advise.export.layout import check_hosts
 from advisor.advise.problem import Allocations, Floats, processes_of
 from advisor.advise.process_counts.kinds import Kinds, Limits
-from advisor.advise.process_counts.regret import Regret, chance_faster, possible, regrets
-from advisor.advise.process_counts.space import Space, SpaceAt, processes, space_of
-from advisor.advise.process_counts.wording import configuration_dict, configuration_text, page
+from advisor.advise.process_counts.space import Space, SpaceAt, space_of
+from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
 from simulator import ScenarioError, provenance, ties
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
+
+# What a configuration may cost more than the best, over equally likely truths.
+
+
+RISK = 0.95
+"""Quantile of regret that is called its risk."""
+
+
+@dataclass(frozen=True)
+class Regret:
+    """How much slower a configuration may be than the best of the shortlist, over the model's members."""
+
+    expected: float
+    """Mean, as a share."""
+    risk: float
+    """95 % quantile, as a share."""
+    p_best: float
+    """Chance that no other is faster."""
+
+
+def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
+    """Expected regret, its 95 % quantile and the chance to be best of each configuration; ties share that chance.
+
+    Parameters
+    ----------
+    members_s
+        Seconds by equally likely truths, paired; (member, n).
+    """
+    members_s = possible(members_s)
+    least = members_s.min(axis=1, keepdims=True)
+    lost = members_s / least - 1
+    first = members_s == least
+    p_best = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
+    return lost.mean(axis=0), np.quantile(lost, RISK, axis=0), p_best
+
+
+def possible(members_s: Floats) -> Floats:
+    """Estimates that cannot be (0 and less, or no end) as the median of those of the configuration that can."""
+    there = (members_s > 0) & np.isfinite(members_s)
+    if there.all():
+        return members_s
+    usual = np.array(
+        [np.median(part[known]) if known.any() else np.nan for part, known in zip(members_s.T, there.T, strict=True)]
+    )
+    usual = np.where(np.isnan(usual), members_s.max(initial=1.0, where=there), usual)
+    return np.where(there, members_s, usual)
+
 
 # What to know before an advice is trusted.
 
@@ -24,7 +80,6 @@ SURE = 0.9
 """From this chance on, one configuration counts as faster than another."""
 NOTHING = 1e-6
 """Regret that is none: configurations that come to the same."""
-"""Sizes up to so many times the largest measured are taken without a warning."""
 
 
 def warnings_of(
@@ -52,19 +107,20 @@ def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
     if members_s.shape[1] < 2:
         return []
     names = [kind.name for kind in space.kinds]
-    chances = [chance_faster(members_s, 0, place) for place in range(1, members_s.shape[1])]
-    near = [place for place, chance in enumerate(chances, 1) if chance < SURE]
+    first, others = members_s[:, :1], members_s[:, 1:]
+    chances = np.mean((first < others) + 0.5 * (first == others), axis=0)  # that it is faster; ties count half
+    near = (np.flatnonzero(chances < SURE) + 1).tolist()
     if not near:
         return []
     expected, risk, _ = (part[0] for part in regrets(members_s))
     if risk < NOTHING:
         return []
     rival = near[0]
-    first, second = (configuration_text(ranking[place], names) for place in (0, rival))
+    best, second = (configuration_text(ranking[place], names) for place in (0, rival))
     more = f" and {len(near) - 1} others" if len(near) > 2 else " and another" if len(near) == 2 else ""
     chance = f"a chance of {100 * chances[rival - 1]:.0f} % that the first is faster"
     stake = f"at stake are {100 * expected:.1f} % on average, {100 * risk:.1f} % in one case of 20"
-    return [f"the runs cannot tell {first} from {second}{more}: {chance}; {stake}"]
+    return [f"the runs cannot tell {best} from {second}{more}: {chance}; {stake}"]
 
 
 def _outside(fitted: AllocationFit, space: Space, size: float, advised: Allocations) -> list[str]:
@@ -92,7 +148,7 @@ Choice = TypeVar("Choice")
 GRID = 33
 """Sizes that are looked at before bisection, each as many times the one before."""
 MOST = 40
-"""Switch points that are told of; more are noise of the model."""
+"""Switch points that are listed; more are noise of the model."""
 
 
 class Switch(NamedTuple):
@@ -130,7 +186,7 @@ def switch_points(
     if last <= first:
         return []
     places = np.unique(np.rint(np.geomspace(max(first, 1), last, grid)).astype(np.int64)).tolist()
-    open_ = [(a, b) for a, b in pairwise(places) if best(a) != best(b)]
+    open_ = [(a, b) for a, b in itertools.pairwise(places) if best(a) != best(b)]
     found = []
     while open_:
         a, b = open_.pop()
@@ -147,7 +203,7 @@ def switch_points(
 
 @dataclass(frozen=True)
 class Baseline:
-    """A naive configuration beside the advised one."""
+    """A naive configuration to compare the advised one with."""
 
     name: str
     allocation: Allocations
@@ -157,52 +213,29 @@ class Baseline:
     times_longer: dict[str, float] | None
     """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"estimate_s": self.estimate_s, "times_longer": self.times_longer}
-
 
 def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Baseline, ...]:
-    """The baselines at one size, in order.
-
-    - `one-per-pe`: every PE, one process on each;
-    - `fastest-kind`, `fastest-pe`: one process on each PE of the fastest kind, or on one of them;
-    - `speed-ratio`: every PE, processes in proportion to its speed, the slowest has one.
+    """The baselines at one size, in the order of `BASELINES`.
 
     Speeds are the model's, of PEs with one process among as many as there are PEs.
     """
     space, size, ends = here.space, here.size, (1 - level) / 2
-    named = _allocations(space, size)
-    told = np.isfinite(here.times_s(np.stack(list(named.values())))).tolist()
-    both = space.wide(np.stack([advised, *(one for one, known in zip(named.values(), told, strict=True) if known)]))
+    plain = plain_allocations(space.kinds, _speeds(space, size, sum(kind.count for kind in space.kinds)))
+    named = {name: plain[name] for name in BASELINES}
+    possible_ones = np.isfinite(here.times_s(np.stack(list(named.values()))))
+    both = space.wide(np.stack([advised, *itertools.compress(named.values(), possible_ones)]))
     mine, members_s = space.model.estimate(size, both, level=level), possible(space.model.members(size, both))
     lows, highs = np.quantile(members_s / members_s[:, :1], (ends, 1 - ends), axis=0)
     found = []
-    for name, known, place in zip(named, told, np.cumsum(told).tolist(), strict=True):
+    for (name, allocation), known, place in zip(named.items(), possible_ones, np.cumsum(possible_ones), strict=True):
         if not known:
-            found.append(Baseline(name, named[name], None, None))
+            found.append(Baseline(name, allocation, None, None))
             continue
         estimate = {"mean": mine.mean_s[place], "low": mine.low_s[place], "high": mine.high_s[place]}
         longer = {"mean": mine.mean_s[place] / mine.mean_s[0], "low": lows[place], "high": highs[place]}
-        plain = [{key: float(value) for key, value in part.items()} for part in (estimate, longer)]
-        found.append(Baseline(name, named[name], plain[0], plain[1]))
+        both_parts = [{key: float(value) for key, value in part.items()} for part in (estimate, longer)]
+        found.append(Baseline(name, allocation, *both_parts))
     return tuple(found)
-
-
-def _allocations(space: Space, size: float) -> dict[str, Allocations]:
-    """Each baseline; (kind, 2)."""
-    counts, most = (np.array([getattr(kind, name) for kind in space.kinds]) for name in ("count", "most"))
-    ones = np.ones_like(counts)
-    speeds = _speeds(space, size, int(counts.sum()))
-    only = (np.arange(counts.size) == ties.first_most(speeds)).astype(np.int64)
-    ratio = np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most).astype(np.int64)
-    pairs = {
-        "one-per-pe": (counts, ones),
-        "fastest-kind": (only * counts, only),
-        "fastest-pe": (only, only),
-        "speed-ratio": (counts, ratio),
-    }
-    return {name: np.stack(pair, axis=1) for name, pair in pairs.items()}
 
 
 def _speeds(space: Space, size: float, processes: int) -> Floats:
@@ -218,7 +251,7 @@ LARGEST_SIZE = 1e15
 LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
-"""Best by estimate: among these regret is told."""
+"""Best by estimate: regret is of these."""
 EVERY = 20_000
 """Up to so many configurations, all are looked at for switch points; of more, the best at three sizes."""
 BEYOND = 2.0
@@ -303,9 +336,9 @@ class ProcessCountAdvice:
             "level": self.level,
             "kinds": {name: {"pes": pes, "most": most} for name, (pes, most) in self.kinds.items()},
             "best": self.configuration,
-            "processes": processes(self.ranking[:1])[0],
+            "processes": int(processes_of(self.ranking[:1])[0]),
             "estimate_s": self.estimate_s,
-            "regret": self.regret.to_dict(),
+            "regret": vars(self.regret),
             "configurations": self.searched,
             "search": self.search,
             "ranking": [
@@ -316,10 +349,17 @@ class ProcessCountAdvice:
                     "p_best": float(self.p_best[place]) if place < self.p_best.size else 0.0,
                     "warnings": list(self.estimates.warnings[place]),
                 }
-                for place, (allocation, count) in enumerate(zip(self.ranking, processes(self.ranking), strict=True))
+                for place, (allocation, count) in enumerate(
+                    zip(self.ranking, processes_of(self.ranking).tolist(), strict=True)
+                )
             ],
             "baselines": [
-                {"name": one.name, "configuration": self.named(one.allocation), **one.to_dict()}
+                {
+                    "name": one.name,
+                    "configuration": self.named(one.allocation),
+                    "estimate_s": one.estimate_s,
+                    "times_longer": one.times_longer,
+                }
                 for one in self.baselines
             ],
             "sizes": {"low": self.switches.low, "high": self.switches.high},
@@ -376,9 +416,9 @@ def advise_allocation(
         If the model does not know a kind, nothing fits into memory, or a number cannot be.
     """
     if not 0 < size <= LARGEST_SIZE:
-        raise ScenarioError(f"--size: {size:g} found, a number above 0 and up to {LARGEST_SIZE:g} allowed")
+        raise ScenarioError(f"--size is {size:g}; give a number above 0 and up to {LARGEST_SIZE:g}")
     if not 0 < level < 1:
-        raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
+        raise ScenarioError(f"--level is {level:g}; give a number between 0 and 1")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
     count = LISTED if top is None else top
     here = space.at(size)
@@ -419,8 +459,7 @@ def _switches(space: Space, fitted: AllocationFit, asked: float, found: Allocati
         others = [size for size in (low, high) if size != asked]
         options = distinct(np.concatenate([found, *space.best_somewhere(others, SHORTLIST)]))
         at = ", ".join(f"{size:g}" for size in sorted({low, asked, high}))
-        told = f"switch points: among {options.shape[0]} of {count} configurations, the best at N = {at}"
-        notes = (told,)
+        notes = (f"switch points: among {options.shape[0]} of {count} configurations, the best at N = {at}",)
 
     def best_at(size: float) -> int:
         times_s = space.times_s(size, options)
@@ -445,3 +484,81 @@ def _notes(here: SpaceAt, search: str, listed: int | None) -> list[str]:
     if search == "exhaustive" and listed == LISTED:
         lines.append(f"the ranking holds the best {listed} of {(fitting or count) - impossible} configurations")
     return lines
+
+
+# Host files of an advised configuration: its ranks, kind by kind, on the hosts that have them.
+
+
+Hosts = Mapping[str, Sequence[str]]
+"""Kind -> names of its hosts; PEs are spread over them evenly, in order."""
+
+
+def check_kinds(kinds: Mapping[str, tuple[int, int]], hosts: Hosts | None) -> None:
+    """Refuse hosts that no host file can name, before anything is looked for; see `layout_of_advice`.
+
+    Parameters
+    ----------
+    kinds
+        PEs of each kind, and the most processes on one.
+    hosts
+        None: each PE is a host of its own, named after its kind.
+    """
+    if hosts is None:
+        check_hosts(kinds, "--kinds: without --hosts")
+        return
+    faults = [fault for name, (count, _) in kinds.items() if (fault := _fault(name, count, hosts.get(name, ())))]
+    if faults:
+        raise ScenarioError(faults)
+    check_hosts((host for named in hosts.values() for host in named), "--hosts")
+
+
+def _fault(name: str, count: int, named: Sequence[str]) -> str | None:
+    if not named or count % len(named):
+        wanted = f"as many as it has PEs ({count}), or a number that divides it"
+        return f"--hosts: {name} has {len(named) or 'no'} hosts; give {wanted}"
+    if len(set(named)) < len(named):
+        return f"--hosts: {name}: a host is named twice; name each once"
+    return None
+
+
+def layout_of_advice(advice: ProcessCountAdvice, hosts: Hosts | None = None) -> Layout:
+    """The ranks of the advised configuration, those of a PE side by side; without hosts, each PE is one, by its name.
+
+    Raises
+    ------
+    ScenarioError
+        If a kind that takes part has no host, or more or other hosts than its PEs can be spread over.
+    """
+    ranks, faults = [], []
+    for name, part in advice.configuration.items():
+        if not part["pes"]:
+            continue
+        count = advice.kinds[name][0]
+        own = [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
+        named = own if hosts is None else list(hosts.get(name, ()))
+        if fault := _fault(name, count, named):
+            faults.append(fault)
+            continue
+        each = count // len(named)
+        for pe in range(part["pes"]):
+            ranks += [Rank(named[pe // each], f"{name}{pe + 1}", None, 0, 0)] * part["procs"]
+    if faults:
+        raise ScenarioError(faults)
+    check_hosts((rank.host for rank in ranks), "--hosts")
+    return Layout("", tuple(ranks))
+
+
+def host_files(layout: Layout, name: str) -> dict[str, str]:
+    """Host files by file name: `name` and `name.mpich` for MPICH, `.openmpi` and `.rankfile` for Open MPI, `.slurm`."""
+    return {
+        name: mpich_hostfile(layout),
+        f"{name}.mpich": mpich_rankfile(layout),
+        f"{name}.openmpi": openmpi_hostfile(layout),
+        f"{name}.rankfile": openmpi_rankfile(layout),
+        f"{name}.slurm": slurm_hostfile(layout),
+    }
+
+
+def host_commands(layout: Layout, name: str) -> str:
+    """How these files are used, a line each."""
+    return launches(layout, (name, f"{name}.mpich", f"{name}.openmpi", f"{name}.rankfile", f"{name}.slurm"))

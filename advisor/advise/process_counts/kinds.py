@@ -36,10 +36,10 @@ def parse_kinds(text: str) -> dict[str, tuple[int, int]]:
         name, *numbers = part.strip().split(":")
         whole = [int(number) if number.isascii() and number.isdecimal() else 0 for number in numbers]
         if not name or len(whole) != 2 or not all(1 <= number <= MOST_PES for number in whole):
-            allowed = f"NAME:PES:MOST with whole numbers from 1 to {MOST_PES} (PEs, and processes on each) allowed"
-            faults.append(f"--kinds: {part.strip()!r} found, {allowed}")
+            wanted = f"give NAME:PES:MOST with whole numbers from 1 to {MOST_PES} (PEs, and processes on each)"
+            faults.append(f"--kinds: {part.strip()!r} is no kind; {wanted}")
         elif name in found:
-            faults.append(f"--kinds: {name}: found twice, once allowed")
+            faults.append(f"--kinds names {name} twice; name it once")
         else:
             found[name] = whole[0], whole[1]
     if faults:
@@ -54,7 +54,7 @@ def parse_memory(texts: list[str], kinds: Kinds) -> dict[str, float]:
     def add(name: str, size: str) -> None:
         found[name] = units.parse(size, units.SIZE, field=f"--memory: {name}")
         if found[name] <= 0:
-            raise ScenarioError(f"--memory: {name}: {size!r} found, a size above 0 allowed")
+            raise ScenarioError(f"--memory of {name} is {size!r}; give a size above 0")
 
     _named(texts, "--memory", kinds, add, example="fast=4GiB", several=False)
     return found
@@ -85,11 +85,11 @@ def _named(
                 before, value = (name, part.strip()) if several else ("", "")
             name = before
             if not (name and value):
-                faults.append(f"{option}: {part.strip()!r} found, KIND=VALUE such as {example} allowed")
+                faults.append(f"{option}: {part.strip()!r} has no kind and value; give both, such as {example}")
             elif name not in kinds:
-                faults.append(f"{option}: kind {name!r} found, {', '.join(kinds)} allowed")
+                faults.append(f"{option}: {name!r} is none of the kinds {', '.join(kinds)}")
             elif mark and not several and name in seen:
-                faults.append(f"{option}: {name}: found twice, once allowed")
+                faults.append(f"{option} names {name} twice; name it once")
             else:
                 seen.add(name)
                 try:

@@ -4,12 +4,12 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from advisor.advise.allocate import branch_and_bound, ranked
-from advisor.advise.allocate.exhaustive import MOST
-from advisor.advise.allocate.ranked import all_times_s, allocations_at, places_of
+from advisor.advise.allocate.exhaustive import MOST, all_times_s, combined, offers, places_of
 from advisor.advise.candidates import distinct, neighbours, threshold_candidates
 from advisor.advise.problem import Allocations, Floats, Kind, Problem, ShareTimes, model_times_s, processes_of
 from advisor.advise.process_counts.kinds import Kinds, Limits
@@ -18,8 +18,6 @@ from simulator.models import ProcessCountModel, ShareTables
 
 MOST_NUMBERS = 5_000_000
 """Of a model's tables: kinds times processes on a PE times processes in all."""
-MOST_CODES = 2**62
-"""Configurations that a number can name."""
 STEPS = (0.2, 0.05)
 """Moves around an optimum that was bounded, as shares of a kind's PEs."""
 
@@ -85,7 +83,7 @@ class Space:
             raise ScenarioError([f"--footprint: {line.removeprefix('formula: ')}" for line in error.lines]) from error
         found = np.broadcast_to(found, processes.shape)
         if np.any(found < 0):
-            raise ScenarioError(f"--footprint: {found.min():.3g} bytes found at N = {size:g}, at least 0 allowed")
+            raise ScenarioError(f"--footprint is {found.min():.3g} bytes at N = {size:g}; give a formula of at least 0")
         return found
 
     def wide(self, allocations: Allocations) -> Allocations:
@@ -96,8 +94,8 @@ class Space:
 
     def every(self) -> Allocations:
         """All configurations."""
-        problem = Problem(self.kinds, lambda allocations, _: np.zeros((allocations.shape[0], 1)))
-        return allocations_at(problem, np.arange(problem.size))
+        every = [offers(range(1, kind.count + 1), range(1, kind.most + 1)) for kind in self.kinds]
+        return combined(every, np.arange(1, self.most_configurations + 1))
 
     def best_somewhere(self, sizes: Sequence[float], most: int) -> list[Allocations]:
         """Up to `most` of the best at each of some sizes; sizes where nothing is allowed have none."""
@@ -144,7 +142,9 @@ class SpaceAt:
             If nothing is allowed, or the model is too large for any allocator.
         """
         if self.problem.size <= MOST:
-            times_s = self._all_times_s()
+            times_s = self._all_s.copy()
+            times_s[places_of(self.problem, self.measured)] *= self.factor
+            times_s = _possible(times_s)
             if not np.any(np.isfinite(times_s)):
                 raise ScenarioError(self._nothing())
             return ranked(self.problem, most=most, times_s=times_s)[1], "exhaustive"
@@ -161,45 +161,39 @@ class SpaceAt:
     def times_s(self, allocations: Allocations) -> Floats:
         """Point estimates of some allocations; (n,)."""
         times_s = model_times_s(self.model, allocations)
-        if self.problem.size < MOST_CODES:
-            codes = places_of(self.problem, allocations)
-            order = np.argsort(codes, kind="stable")
+        if len(self.measured):
             own = places_of(self.problem, self.measured)
-            first, last = (np.searchsorted(codes[order], own, side=side) for side in ("left", "right"))
-            for begin, end, factor in zip(first.tolist(), last.tolist(), self.factor.tolist(), strict=True):
-                times_s[order[begin:end]] *= factor
-        else:
-            for one, factor in zip(self.measured, self.factor.tolist(), strict=True):
-                times_s[np.all(allocations == one, axis=(1, 2))] *= factor
+            order = np.argsort(own, kind="stable")
+            places = places_of(self.problem, allocations)
+            at = order[np.minimum(np.searchsorted(own[order], places), own.size - 1)]
+            times_s[own[at] == places] *= self.factor[at][own[at] == places]
         return _possible(times_s)
 
     def fitting(self) -> int | None:
         """How many configurations memory holds, None without limits or where they are too many to count."""
         if self.space.limits is None or self.problem.size > MOST:
             return None
-        return int(np.count_nonzero(np.isfinite(all_times_s(self.problem))))
+        return int(np.count_nonzero(np.isfinite(self._all_s)))
 
     def impossible(self) -> int:
         """How many configurations the model gives a time of 0 and less; not counted where they are too many."""
         if self.problem.size > MOST:
             return 0
-        return int(np.count_nonzero(all_times_s(self.problem) <= 0))
+        return int(np.count_nonzero(self._all_s <= 0))
 
-    def _all_times_s(self) -> Floats:
-        """Of every configuration, in the order of `all_allocations`."""
-        times_s = all_times_s(self.problem)
-        times_s[places_of(self.problem, self.measured)] *= self.factor
-        return _possible(times_s)
+    @cached_property
+    def _all_s(self) -> Floats:
+        """By the tables, of every configuration, in the order of `all_allocations`."""
+        return all_times_s(self.problem)
 
     def _nothing(self) -> str:
         """Why no configuration is left."""
         needed, limits = self.space.footprints_bytes(self.size), self.space.limits
         if needed is None or limits is None:
-            return f"--size {self.size:g}: the model allows no configuration of these kinds, at least one allowed"
+            return f"--size {self.size:g}: the model knows no configuration of these kinds; fit it to runs of them"
         least = units.show_size(float(needed[1:].min()))
         held = ", ".join(f"{name} {units.show_size(found)}" for name, found in limits.memory_bytes.items())
-        found = f"a footprint of at least {least} per process"
-        return f"--size {self.size:g}: {found} found, no PE holds it: {held} allowed"
+        return f"--size {self.size:g}: each process needs at least {least}, which no PE holds ({held})"
 
 
 def _possible(times_s: Floats) -> Floats:
@@ -218,22 +212,19 @@ def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = Non
     unknown = [name for name in kinds if name not in model.kinds]
     if unknown:
         known = ", ".join(model.kinds)
-        allowed = f"those that the model has runs of allowed: {known}"
-        raise ScenarioError([f"--kinds: {name}: a kind without runs found, {allowed}" for name in unknown])
+        raise ScenarioError(
+            [f"--kinds: the model has no runs of kind {name}; it has runs of {known}" for name in unknown]
+        )
     if not kinds:
-        raise ScenarioError("--kinds: none found, at least one allowed")
+        raise ScenarioError("--kinds names no kind; name at least one")
     named, first = [], 0
     for name, (count, most) in kinds.items():
         named.append(Kind(name, tuple(range(first, first + count)), most))
         first += count
     space = Space(model, tuple(named), tuple(model.kinds.index(name) for name in kinds), limits)
     if space.table_size > MOST_NUMBERS:
-        estimates = f"for which the model has {space.table_size:.3g} estimates"
-        found = f"{space.most_processes} processes on these kinds, {estimates}, found"
-        raise ScenarioError(f"--kinds: {found}, at most {MOST_NUMBERS:.3g} allowed: fewer PEs or processes on each")
+        estimates = (
+            f"{space.table_size:.3g} estimates for {space.most_processes} processes, more than {MOST_NUMBERS:.3g}"
+        )
+        raise ScenarioError(f"--kinds: the model would need {estimates}; give fewer PEs or processes on each")
     return space
-
-
-def processes(allocations: Allocations) -> list[int]:
-    """P of each."""
-    return [int(found) for found in processes_of(allocations)]

@@ -112,11 +112,11 @@ def _baseline_lines(document: Document, width: int) -> Iterator[str]:
         same.setdefault(configuration_text(entry["configuration"]), []).append(entry)
     for text, entries in same.items():
         found, longer = entries[0]["estimate_s"], entries[0]["times_longer"]
-        told = f"{'-':>12}   not estimated, or memory does not hold it"
+        seconds = f"{'-':>12}   not estimated, or memory does not hold it"
         if found is not None:
-            told = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long"
+            seconds = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long"
         names = "; ".join(BASELINES.get(entry["name"], str(entry["name"])) for entry in entries)
-        yield f"{text:<{width}}{'':>7}{told}: {names}"
+        yield f"{text:<{width}}{'':>7}{seconds}: {names}"
     yield ""
 
 

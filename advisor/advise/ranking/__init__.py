@@ -3,17 +3,14 @@
 from advisor.advise.ranking.gain import Gain, gain
 from advisor.advise.ranking.halving import Makespans, Samples, halve
 from advisor.advise.ranking.rank import Ranked, Ranking, rank
-from advisor.advise.ranking.reliability import Reliability, reliability
 
 __all__ = [
     "Gain",
     "Makespans",
     "Ranked",
     "Ranking",
-    "Reliability",
     "Samples",
     "gain",
     "halve",
     "rank",
-    "reliability",
 ]

@@ -211,7 +211,7 @@ def rank(  # noqa: PLR0913 - all by name
     """
     check_objective(objective)
     if candidates < 1:
-        raise ScenarioError("candidates: none found, at least one allowed")
+        raise ScenarioError("there are no candidates; give at least one")
     samples = halve(makespans, candidates, runs=runs, objective=objective, finalists=finalists, truths=truths)
     how: dict[str, Any] = {"seed": seed, "deterministic": deterministic, "truths": truths, "level": level}
     return ranking_of(samples, objective=objective, bound_s=bound_s, **how)

@@ -64,7 +64,7 @@ def _call(module: str, name: str, *arguments: "bytes | int | float | NDArray[Any
 def _stride(part: Floats) -> int:
     """From one column to the next, in elements."""
     if part.strides[0] != part.itemsize or part.dtype != np.float64:
-        raise ValueError("columns of float64 needed")
+        raise ValueError("these are no columns of float64")
     return max(part.strides[1] // part.itemsize if part.shape[1] > 1 else part.shape[0], 1)
 
 
@@ -281,7 +281,7 @@ def run(arguments: argparse.Namespace) -> int:
     comm = MPI.COMM_WORLD
     kinds = arguments.kinds.split(",") if arguments.kinds else ["all"] * comm.size
     if len(kinds) != comm.size:
-        text = f"lu_mpi: {comm.size} ranks found, {len(kinds)} needed: mpi4py uses another MPI than this mpiexec"
+        text = f"lu_mpi: {len(kinds)} kinds for {comm.size} ranks: mpi4py uses another MPI than this mpiexec"
         raise SystemExit(text)
     part = BlockColumns(arguments.n, arguments.block, rank=comm.rank, ranks=comm.size, seed=arguments.seed)
     job = Factorisation(part, Waiting(comm, polls=arguments.wait == "poll"))
@@ -299,14 +299,14 @@ def run(arguments: argparse.Namespace) -> int:
     error = residual(part, own, seed=arguments.seed, total=total)
     gathered = comm.gather((kinds[comm.rank], job_s, job.seconds), root=0)
     if comm.rank == 0:
-        for line in told(gathered, error):
+        for line in lines_of(gathered or [], error):
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
     return 0 if error < MOST_RESIDUAL else 3
 
 
-def told(gathered: list[tuple[str, float, dict[str, float]]], error: float) -> list[str]:
-    """What rank 0 prints of kind, time and phases of every rank."""
+def lines_of(gathered: list[tuple[str, float, dict[str, float]]], error: float) -> list[str]:
+    """What rank 0 prints: kind, time and phases of every rank."""
     time_s = max(job_s for _, job_s, _ in gathered)
     comp_s: dict[str, float] = {}
     for kind, _, seconds in gathered:
@@ -328,7 +328,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.n < 1 or arguments.block < 1:
-        raise SystemExit(f"lu_mpi: N {arguments.n}, NB {arguments.block} found, at least 1 of each allowed")
+        raise SystemExit(f"lu_mpi: N is {arguments.n} and NB {arguments.block}; give at least 1 of each")
     warm_up()
     with threadpool_limits(limits=1):
         raise SystemExit(run(arguments))

@@ -1,17 +1,304 @@
 """Construction plans: the few runs that tell most about the sizes asked about, their cost, and their files."""
 
+import itertools
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simulator.base import files
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
-from simulator.base.formula import parse
-from simulator.calibration.allocation.costs import CostGuess
-from simulator.calibration.allocation.kinds import PEKind
+from simulator.base import files, ties
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
+from simulator.base.formula import Formula, parse
+from simulator.platform.nodes import PE, Platform
+
+# Kinds of PEs as allocation sees them: PEs of a platform that are alike, with what a guess of costs needs.
+
+
+MOST_DEFAULT = 4
+"""Most processes per PE that are looked at where nobody says."""
+_PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class PlacedPE:
+    """One PE of a kind, and how launchers reach it."""
+
+    name: str
+    node: str
+    host: str
+    cpu: int | None = None
+    """The logical processor that it stands for, where it is known."""
+
+
+@dataclass(frozen=True)
+class PEKind:
+    """PEs that are alike."""
+
+    name: str
+    pes: tuple[PlacedPE, ...]
+    most: int
+    """Most processes on one of them."""
+    speed: float | None = None
+    """Units of volume per second of one core, for the guess of costs; None: nobody knows."""
+    cores: int = 1
+    competitors: float = 0.0
+    """Mean runnable competitors, of equal weight."""
+    steady: bool = True
+    """Whether these are always as many, a whole number: what can be made real by busy loops."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {**vars(self), "pes": [vars(pe) for pe in self.pes]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "PEKind":
+        """The kind that `to_dict` wrote."""
+        return cls(**{**data, "pes": tuple(PlacedPE(**pe) for pe in data["pes"])})
+
+
+def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mapping[str, int]) -> tuple[PEKind, ...]:
+    """The kinds of a platform, in the order of their first PEs.
+
+    PEs are alike if their speeds, cores and loads are, and the memory of their nodes. A kind is named after what the
+    names of its PEs have in common: `fast[01-08]` gives `fast`.
+
+    Parameters
+    ----------
+    kernel
+        Whose speeds the guess takes; by default dgemm's, or those of the first kernel that a PE has.
+    size
+        Problem size, elements, at which speeds are taken.
+    most
+        Most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at most
+        `MOST_DEFAULT`, and as many as it has cores.
+
+    Raises
+    ------
+    ScenarioError
+        If `most` names no kind.
+    """
+    nodes = {node.name: node for node in platform.known_nodes}
+    groups: dict[tuple[Any, ...], list[PE]] = {}
+    for pe in platform.pes:
+        groups.setdefault((_alike(pe), nodes[pe.node].memory_bytes), []).append(pe)
+    speeds = [_speed(pes[0], kernel, size) for pes in groups.values()]
+    names = _names(list(groups.values()))
+    if unknown := [name for name in most if name not in names]:
+        raise ScenarioError(
+            f"--most: {unknown[0]!r} is no kind of PEs; name one of {', '.join(names)}{meant(unknown[0], names)}"
+        )
+    shares = [
+        None if speed is None else speed / (1 + _competitors(pes[0]))
+        for speed, pes in zip(speeds, groups.values(), strict=True)
+    ]
+    slowest = min((share for share in shares if share is not None), default=1.0)
+    kinds = []
+    for name, pes, speed, share in zip(names, groups.values(), speeds, shares, strict=True):
+        ratio = 1 if share is None else min(MOST_DEFAULT, math.ceil(share / slowest))
+        placed = tuple(PlacedPE(pe.name, pe.node, nodes[pe.node].host or pe.node, pe.cpu) for pe in pes)
+        own = most.get(name, max(2, ratio, pes[0].cores))
+        count = _competitors(pes[0])
+        kinds.append(PEKind(name, placed, own, speed, pes[0].cores, count, steady=_steady(pes[0])))
+    return tuple(kinds)
+
+
+def _alike(pe: PE) -> tuple[Any, ...]:
+    speeds = tuple((name, band.sizes.tobytes(), band.mid.tobytes()) for name, band in sorted(pe.speeds.items()))
+    load = pe.load and (pe.load.trace.times_s.tobytes(), pe.load.trace.values.tobytes(), pe.load.rule)
+    return speeds, load, pe.cores
+
+
+def _speed(pe: PE, kernel: str | None, size: float) -> float | None:
+    wanted = kernel or ("dgemm" if "dgemm" in pe.speeds else next(iter(pe.speeds), None))
+    if wanted is None or wanted not in pe.speeds:
+        return None
+    return float(pe.speeds[wanted].cut(size).mid) or None
+
+
+def _competitors(pe: PE) -> float:
+    """Mean load, also where a trace says what share is left."""
+    if pe.load is None:
+        return 0.0
+    mean = pe.load.trace.mean()
+    return mean if pe.load.rule != "given" else max(0.0, 1 / max(mean, 1e-3) - 1)
+
+
+def _steady(pe: PE) -> bool:
+    if pe.load is None:
+        return True
+    values = pe.load.trace.values
+    return pe.load.rule == "fair" and bool(np.all(values == values[0]) and values[0] == np.rint(values[0]))
+
+
+def _names(groups: Sequence[Sequence[PE]]) -> list[str]:
+    """A short name for each group, none twice."""
+    found: list[str] = []
+    for pes in groups:
+        columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*(pe.name for pe in pes), strict=False))
+        common = "".join(column[0] for column in columns)
+        name = _PLAIN.sub("-", common if len(pes) == 1 else common.rstrip("0123456789")).strip("-_")
+        if not name or name in found:
+            name = _PLAIN.sub("-", pes[0].name).strip("-_") or f"kind{len(found) + 1}"
+        while name in found:
+            name += "x"
+        found.append(name)
+    return found
+
+
+# A guess of what runs of a process-count program take, by cost terms: to choose and to price runs before any is
+# made.
+#
+# Every process has the same part of the work. A process on a PE with m of them and l competitors has `min(1, c /
+# (l+m))` of a core (DESIGN, CPU semantics); a run lasts as long as its slowest kind and the communication. The
+# guess is only as good as the speeds; measured times correct it (`Corrections`).
+
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ASSUMED_SPEED = 1e9
+"""Units per second of a kind whose speed nobody knows, until a pilot run tells."""
+_PER_SQUARE = 500.0
+"""Units of volume per N^2 beside the work proper: panels and row swaps, at about their cost in real HPL runs."""
+_CROWDED = 0.2
+"""How much of its computation several processes on a PE may lose or win, as far as one knows before."""
+_SLICE_S, _WAITS = 1e-3, 1 / 64
+"""What a process waits where another one has its PE, and how often that happens per row of the matrix."""
+_NOISE, _JITTER_S = 0.03, 0.01
+"""Standard deviation of a run: a share of its time, and a time."""
+_SPREAD_RIDGE = (2.0, 1.0, 1.0)
+"""How far off the guess may be before anything is measured, in natural logarithms: in all, by kind, by size."""
+_SCATTER = 0.2
+"""How far single runs scatter about the corrected guess, likewise."""
+
+
+@dataclass(frozen=True)
+class CostGuess:
+    """What is known of costs before any run."""
+
+    kinds: tuple[PEKind, ...]
+    work: Formula
+    """Units of volume of a whole run, over N."""
+    latency_s: float
+    byte_s: float
+    """Of messages between processes."""
+
+    def terms(self, size: Floats, allocations: Ints) -> tuple[Floats, Ints]:
+        """Seconds of each cost term, (runs, terms), and the slowest kind, (runs,).
+
+        Parameters
+        ----------
+        size
+            (runs,).
+        allocations
+            PEs and processes on each; (runs, kind, 2).
+        """
+        processes = allocations.prod(axis=2).sum(axis=1)
+        work = np.broadcast_to(self.work.evaluate({"N": size}), size.shape)
+        widest = max(kind.most for kind in self.kinds)
+        own = np.zeros((size.size, len(self.kinds), 1 + 1 + 2 * max(0, widest - 1)))
+        for k, kind in enumerate(self.kinds):
+            m = allocations[:, k, 1]
+            rate = (kind.speed or ASSUMED_SPEED) * np.minimum(1.0, kind.cores / np.maximum(1.0, kind.competitors + m))
+            part = np.where(m > 0, work / processes / rate, 0.0)
+            own[:, k, 0] = part
+            own[:, k, 1] = np.where(m > 0, _PER_SQUARE * size**2 / rate, 0.0)
+            for more in range(2, kind.most + 1):
+                own[:, k, 2 * more - 2] = np.where(m == more, _CROWDED * part, 0.0)
+                own[:, k, 2 * more - 1] = np.where(m == more, _SLICE_S * _WAITS * size, 0.0)
+        slowest = np.argmax(ties.near_least(-own[:, :, :2].sum(axis=2), axis=1), axis=1)
+        rows = np.arange(size.size)
+        mine = np.zeros_like(own)
+        mine[rows, slowest] = own[rows, slowest]
+        together = processes > 1
+        shared = np.stack(
+            [
+                np.where(together, 4 * size**2 * self.byte_s, 0.0),
+                np.where(together, _WAITS * size * processes * self.latency_s, 0.0),
+                np.full(size.shape, 1e-3),
+            ],
+            axis=1,
+        )
+        return np.concatenate([mine.reshape(size.size, -1), shared], axis=1), slowest
+
+    def time_s(self, size: Floats, allocations: Ints) -> Floats:
+        """Seconds of runs; (runs,)."""
+        return np.asarray(self.terms(size, allocations)[0].sum(axis=1))
+
+    def shares(self, size: Floats, allocations: Ints) -> tuple[Floats, Floats]:
+        """Share of each term in a run's time, (runs, terms), and its relative noise, (runs,)."""
+        found, _ = self.terms(size, allocations)
+        total = found.sum(axis=1)
+        return found / total[:, None], np.sqrt(_NOISE**2 + (_JITTER_S / total) ** 2)
+
+
+class Corrections:
+    """How far measured times are from the guess, by kind and size, learned run by run.
+
+    Parameters
+    ----------
+    guess
+        What is corrected.
+    start_s
+        Seconds until the processes of a run have started, before any is measured.
+    """
+
+    def __init__(self, guess: CostGuess, start_s: float) -> None:
+        self._guess = guess
+        self._start_s = start_s
+        self._rows: list[tuple[float, Ints, float]] = []
+        self._starts: list[float] = []
+
+    def learn(self, size: float, allocation: Ints, *, time_s: float, wall_s: float) -> None:
+        """Take in a run: what it measured, and what it took in all."""
+        self._rows.append((size, allocation, max(time_s, 1e-6)))
+        self._starts.append(max(0.0, wall_s - time_s))
+
+    @property
+    def start_s(self) -> float:
+        """Seconds of a run beside what it measures."""
+        return float(np.median(self._starts)) if self._starts else self._start_s
+
+    def time_s(self, size: Floats, allocations: Ints) -> Floats:
+        """Corrected seconds of runs, without their start; (runs,)."""
+        expected = self._guess.time_s(size, allocations)
+        if not self._rows:
+            return expected
+        sizes = np.array([row[0] for row in self._rows])
+        done = np.array([row[1] for row in self._rows])
+        ratio = np.log(np.array([row[2] for row in self._rows]) / self._guess.time_s(sizes, done))
+        middle = float(np.median(sizes))
+        A, sd = self._design(sizes, done, middle), self._spread()
+        scaled = A * sd
+        theta = sd * np.linalg.solve(scaled.T @ scaled + _SCATTER**2 * np.eye(sd.size), scaled.T @ ratio)
+        return np.asarray(expected * np.exp(self._design(size, allocations, middle) @ theta))
+
+    def wall_s(self, size: Floats, allocations: Ints) -> Floats:
+        """Corrected seconds of runs in all; (runs,)."""
+        return self.time_s(size, allocations) + self.start_s
+
+    def _spread(self) -> Floats:
+        whole, kind, by_size = _SPREAD_RIDGE
+        return np.array([whole, *[kind] * len(self._guess.kinds), by_size])
+
+    def _design(self, size: Floats, allocations: Ints, middle: float) -> Floats:
+        slowest = self._guess.terms(size, allocations)[1]
+        by_kind = np.eye(len(self._guess.kinds))[slowest]
+        return np.column_stack([np.ones(size.size), by_kind, np.log(size / middle)])
+
+
+def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tuple[Floats, Ints]:
+    """Sizes and allocations of runs as arrays; see `CostGuess.terms`."""
+    return np.array([size for size, _ in runs], dtype=np.float64), np.array([a for _, a in runs], dtype=np.int64)
+
+
+# Construction plans: the few runs that tell most about the sizes asked about, their cost, and their files.
+
 
 FORMAT = 1
 KIND = "allocation plan"
@@ -38,9 +325,9 @@ class PlannedRun:
 
     def __post_init__(self) -> None:
         if not (self.size > 0 and self.repetitions > 0 and self.expected_s > 0 and self.processes > 0):
-            raise ScenarioError("a run without size, processes, repetitions or cost found, all above 0 allowed")
+            raise ScenarioError("a run has no size, processes, repetitions or cost; give all above 0")
         if any((pes > 0) != (procs > 0) or min(pes, procs) < 0 for pes, procs in self.allocation):
-            raise ScenarioError("PEs without processes found, both or neither allowed")
+            raise ScenarioError("a kind has PEs without processes, or processes without PEs; give both or neither")
 
     @property
     def processes(self) -> int:
@@ -146,7 +433,7 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict) or (document.get("kind"), document.get("format")) != (KIND, FORMAT):
-        raise ScenarioError(f"{path}: no allocation plan found, a file of `allocate plan -o` allowed")
+        raise ScenarioError(f"{path}: this is no allocation plan; name a file of `allocate plan -o`")
     try:
         kinds = tuple(PEKind.from_dict(kind) for kind in document["kinds"])
         guess = CostGuess(kinds, parse(document["work"]), float(document["latency_s"]), float(document["byte_s"]))
@@ -165,9 +452,9 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     except ApportionError:
         raise
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: a damaged plan found ({error}), the file as written allowed") from error
+        raise ScenarioError(f"{path}: this plan is damaged ({error}); name the file as it was written") from error
     if not (runs and kinds and plan.budget_s > 0 and plan.full_s > 0):
-        raise ScenarioError(f"{path}: a plan without runs, kinds or budget found, at least one of each allowed")
+        raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `allocate plan`")
     return plan
 
 
@@ -176,14 +463,14 @@ def _run(path: Path, number: int, row: Mapping[str, Any], kinds: Sequence[PEKind
     said = row["allocation"]
     if unknown := sorted(set(said) - {kind.name for kind in kinds}):
         allowed = ", ".join(kind.name for kind in kinds)
-        raise ScenarioError(f"{path}: run {number}: kind {unknown[0]!r} found, {allowed} allowed")
+        raise ScenarioError(f"{path}: run {number}: {unknown[0]!r} is no kind of PEs; name one of {allowed}")
     cells = [said.get(kind.name, {"pes": 0, "procs": 0}) for kind in kinds]
     allocation = tuple((int(cell["pes"]), int(cell["procs"])) for cell in cells)
     for kind, (pes, procs) in zip(kinds, allocation, strict=True):
         if pes > len(kind.pes):
-            raise ScenarioError(f"{path}: run {number}: {kind.name}: {pes} PEs found, at most {len(kind.pes)} allowed")
+            raise ScenarioError(f"{path}: run {number}: {kind.name} has {pes} PEs; give at most {len(kind.pes)}")
         if procs > np.iinfo(np.int32).max:
-            raise ScenarioError(f"{path}: run {number}: {kind.name}: {procs} processes found, fewer allowed")
+            raise ScenarioError(f"{path}: run {number}: {kind.name} has {procs} processes; give fewer")
     try:
         return PlannedRun(
             float(row["size"]),

@@ -3,15 +3,240 @@
 import os
 import re
 import shlex
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError
-from simulator.calibration.allocation.output import OutputReader
-from simulator.calibration.allocation.placement import PlacedRank
+from simulator.base.errors import CalibrationError, ScenarioError, meant
+from simulator.base.units import to_number
+from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
+from simulator.calibration.bench.group import mpi_fault, mpiexec
+
+# Times from what a program printed: by a pattern, by HPL's own table, or by the wall clock.
+
+
+MOST_CHARACTERS = 500
+"""Longest pattern."""
+KEEP_BYTES = 2**20
+"""How much of the end of an output is looked at."""
+_PATIENCE_S = 2.0
+"""How long a pattern may search."""
+HPL_TIME = r"^W[RC]\w+\s+\d+\s+\d+\s+\d+\s+\d+\s+(?P<time_s>[\d.]+)\s"
+"""A result line of HPL: variant, N, NB, P, Q, time."""
+LU_TIME = r"^time_s=(?P<time_s>\S+) "
+LU_PHASES = r"^kind=(?P<kind>\S+) comp_s=(?P<comp_s>\S+) comm_s=(?P<comm_s>\S+)$"
+NAMED_TIMES = {"hpl": HPL_TIME, "lu": LU_TIME}
+NAMED_PHASES = {"hpl": "", "lu": LU_PHASES}
+_HPL_PHASE = re.compile(r"^[ +]*Max aggregated wall time ([\w ]+?)[ .]*:\s*([\d.]+)", re.MULTILINE)
+_HPL_FAILED = re.compile(r"^\|\|.*\.\.\. FAILED", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class MeasuredTimes:
+    """What a run told of its time."""
+
+    time_s: float
+    comp_s: Mapping[str, float] = field(default_factory=dict)
+    """Computation by kind, where it is told."""
+    comm_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutputReader:
+    """Reads the times of a run."""
+
+    time: "re.Pattern[str] | None" = None
+    """With a group `time_s`, or one group; None: the wall clock."""
+    phases: "re.Pattern[str] | None" = None
+    """With groups `kind`, `comp_s` and `comm_s`."""
+    hpl_phases: bool = False
+
+    @property
+    def tells_phases(self) -> bool:
+        """Whether computation and communication are read too."""
+        return self.hpl_phases or self.phases is not None
+
+    def read(self, output: str, *, wall_s: float, kinds: Sequence[str]) -> MeasuredTimes:
+        """The times of a run; of several matches the last one counts.
+
+        Parameters
+        ----------
+        kinds
+            Those that took part.
+
+        Raises
+        ------
+        CalibrationError
+            If the output tells no time, or one that is none.
+        """
+        if self.time is not None and self.time.pattern == HPL_TIME and _HPL_FAILED.search(output):
+            raise CalibrationError("a residual that FAILED in its output")
+        with _bounded():
+            time_s = wall_s if self.time is None else _number(self.time, output)
+            comp_s: dict[str, float] = {}
+            comm_s: dict[str, float] = {}
+            for match in self.phases.finditer(output) if self.phases is not None else ():
+                if match["kind"] in kinds:
+                    comp_s[match["kind"]] = _seconds(match["comp_s"])
+                    comm_s[match["kind"]] = _seconds(match["comm_s"])
+        if self.hpl_phases and len(set(kinds)) == 1 and (told := dict(_HPL_PHASE.findall(output))).keys() >= _HPL_PARTS:
+            comp_s[kinds[0]] = min(time_s, _hpl_computation(told))
+            comm_s[kinds[0]] = time_s - comp_s[kinds[0]]
+        return MeasuredTimes(time_s, comp_s, comm_s)
+
+
+_HPL_PARTS = {"rfact", "mxswp", "update", "laswp", "up tr sv"}
+
+
+def _hpl_computation(told: Mapping[str, str]) -> float:
+    """EQUATIONS section 4, of the greatest phase times of any rank: right where all ranks are alike."""
+    rfact, mxswp, update, laswp, solve = (
+        float(told[name]) for name in ("rfact", "mxswp", "update", "laswp", "up tr sv")
+    )
+    return max(0.0, rfact - mxswp) + max(0.0, update - laswp) + solve
+
+
+def _number(pattern: "re.Pattern[str]", output: str) -> float:
+    found = None
+    for match in pattern.finditer(output):
+        found = match
+    if found is None:
+        raise CalibrationError("no time in its output")
+    return _seconds(found["time_s"] if "time_s" in pattern.groupindex else found[1])
+
+
+def _seconds(text: str | None) -> float:
+    value = to_number(text or "")
+    if value is None or not 0 <= value < 1e9:
+        raise CalibrationError(f"{text!r} is no time in seconds")
+    return value
+
+
+def make_reader(time: str | None, phases: str | None) -> OutputReader:
+    """A reader from the options: a pattern, `hpl` or `lu`; without a time pattern it is the wall clock.
+
+    Raises
+    ------
+    ScenarioError
+        If a pattern is too long, no regular expression, or has not the groups it needs.
+    """
+    found = _compiled("--time", NAMED_TIMES.get(time, time)) if time else None
+    if found is not None and not (found.groups == 1 or "time_s" in found.groupindex):
+        raise ScenarioError(f"--time has {found.groups} groups; give one, or one named time_s")
+    if phases == "hpl":
+        return OutputReader(found, None, hpl_phases=True)
+    parts = _compiled("--phases", NAMED_PHASES.get(phases, phases)) if phases else None
+    if parts is not None and not {"kind", "comp_s", "comm_s"} <= set(parts.groupindex):
+        told = ", ".join(parts.groupindex) or "none"
+        raise ScenarioError(f"--phases has the groups {told}; name groups kind, comp_s and comm_s")
+    return OutputReader(found, parts)
+
+
+def _compiled(option: str, text: str) -> "re.Pattern[str]":
+    if len(text) > MOST_CHARACTERS:
+        raise ScenarioError(f"{option} has {len(text)} characters; give at most {MOST_CHARACTERS}")
+    try:
+        return re.compile(text, re.MULTILINE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ScenarioError(f"{option}: {text!r} is no regular expression ({error})") from error
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """End a search that takes too long: `re` looks for signals while it works."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(_signal: int, _frame: object) -> None:
+        raise CalibrationError(f"its time pattern searched for more than {_PATIENCE_S:g} s; give a simpler one")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# Our own LU factorisation over MPI as a program to run under allocations.
+
+
+BLOCK = 64
+"""Columns of a block."""
+WAITS = ("yield", "poll")
+_LU = "simulator.calibration.allocation.lu_mpi"
+
+
+def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
+    """The command template.
+
+    Raises
+    ------
+    ScenarioError
+        If MPI is not installed, or the way of waiting is unknown.
+    """
+    if wait not in WAITS:
+        raise ScenarioError(f"--wait is {wait!r}; name {' or '.join(WAITS)}")
+    if fault := mpi_fault():
+        raise ScenarioError(f"--program lu: {fault}")
+    where = () if local else ("-f", "{hostfile}")
+    pin = ("{pin}",) if local else ()
+    found_by = ("env", f"PYTHONPATH={Path(__file__).parents[3]}")  # ranks do not start where we did
+    program = (*found_by, sys.executable, "-m", _LU, "{N}", str(BLOCK), "--kinds", "{kinds}", "--wait", wait)
+    return (str(mpiexec()), *where, "-n", "{P}", *pin, *program)
+
+
+# A program to run under allocations: its command template, the files it reads, and how its times are read.
+
+
+@dataclass(frozen=True)
+class PlacedRank:
+    """One process of a run."""
+
+    kind: str
+    pe: PlacedPE
+
+
+def placed_ranks(kinds: tuple[PEKind, ...], allocation: Allocation) -> tuple[PlacedRank, ...]:
+    """The ranks of an allocation; of each kind the first PEs take part."""
+    return tuple(
+        PlacedRank(kind.name, pe)
+        for kind, (pes, procs) in zip(kinds, allocation, strict=True)
+        for pe in kind.pes[:pes]
+        for _ in range(procs)
+    )
+
+
+def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> None:
+    """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make.
+
+    Raises
+    ------
+    ScenarioError
+        One line per fault.
+    """
+    faults, used = [], set()
+    for kind in kinds:
+        for pe in kind.pes:
+            if pe.cpu is None or pe.cpu not in allowed:
+                said = "no cpu" if pe.cpu is None else f"cpu {pe.cpu}"
+                numbers = ", ".join(map(str, allowed))
+                faults.append(f"--local: PE {pe.name}: {said} found, one of this machine's ({numbers}) allowed")
+            elif pe.cpu in used:
+                faults.append(f"--local: PE {pe.name}: cpu {pe.cpu} found twice, once allowed")
+            used.add(pe.cpu)
+        if not kind.steady:
+            faults.append(f"--local: kind {kind.name}: a load that changes found, a whole number (rule fair) allowed")
+    if faults:
+        raise ScenarioError(faults)
+
 
 PIN = Path(__file__).parents[1] / "bench" / "pin.py"
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -106,27 +331,27 @@ def parse_program(
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ScenarioError(f"--command: {error}, words with matching quotes allowed") from error
+        raise ScenarioError(f"--command: {str(error).lower()}; match the quotes") from error
     if not words:
-        raise ScenarioError("--command: an empty line found, a program allowed")
+        raise ScenarioError("--command is empty; name a program")
     texts = {path.name: files.read_text(path, limit_bytes=_LARGEST_TEMPLATE_BYTES) for path in templates}
     if len(texts) < len(templates):
-        raise ScenarioError("--before: two files of one name found, each name once allowed")
+        raise ScenarioError("--before: two files have one name; give each another one")
     faults = [
-        f"--command: {{{name}}} found, {', '.join(PLACES)} allowed"
+        f"--command: {{{name}}} is no place; write one of {', '.join(PLACES)}{meant(name, PLACES)}"
         for word in words
         for name in _PLACE.findall(word)
         if name not in PLACES
     ]
-    faults += ["--command: {pin} inside a word found, a word of its own allowed"] * any(
+    faults += ["--command: {pin} stands inside a word; make it a word of its own"] * any(
         "{pin}" in word and word != "{pin}" for word in words
     )
     said = {name for text in (*words, *texts.values()) for name in _PLACE.findall(text)}
     for name, what in (("N", "the problem size"), ("P", "the number of processes")):
         if name not in said:
-            faults.append(f"--command: no {{{name}}} found, {what} in the command or in a file of --before needed")
+            faults.append(f"--command has no {{{name}}}; write {what} into it or into a file of --before")
     if local and not said & {"pin", "cpus"}:
-        faults.append("--command: --local without {pin} found, {pin} before the program, or {cpus}, needed")
+        faults.append("--command: --local pins processes; write {pin} before the program, or {cpus}")
     if faults:
         raise ScenarioError(faults)
     _check_program(words[0])
@@ -141,5 +366,5 @@ def _check_program(word: str) -> None:
     import shutil
 
     if "{" not in word and shutil.which(word) is None:
-        what = "a file that cannot be run" if os.sep in word and Path(word).exists() else "no such program"
-        raise ScenarioError(f"--command: {word}: {what} found, a program on the path or by its own allowed")
+        what = "is a file that cannot be run" if os.sep in word and Path(word).exists() else "is no program"
+        raise ScenarioError(f"--command: {word} {what}; name one on the path or by its own path")

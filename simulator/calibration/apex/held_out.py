@@ -12,8 +12,8 @@ from simulator.base.randomness import stream
 from simulator.calibration.apex.sweep import Sweep
 from simulator.models.memory.file import MemoryFit, fit_memory
 from simulator.models.memory.forms import Floats, MemoryTimes
+from simulator.models.memory.model import Sweeps
 from simulator.models.memory.selection import Candidate, relative_errors
-from simulator.models.memory.sweeps import Sweeps
 
 HELD_OUT_SHARE = 0.2
 """Share of the cells kept from the fit."""
@@ -127,7 +127,7 @@ def fit_held_out(
     count = len(points)
     share = round(HELD_OUT_SHARE * count)
     if not share:
-        raise ScenarioError(f"cells: {count} found, 5 or more allowed: one in five is held out")
+        raise ScenarioError(f"cells: there are {count}; give 5 or more, since one in five is held out")
     held_out = np.zeros(count, dtype=np.bool_)
     held_out[stream(seed, "apexmap", "held out").permutation(count)[:share]] = True
     fit = fit_memory(points.take(~held_out), machine=machine, measured_here=measured_here, sweeps=sweeps)

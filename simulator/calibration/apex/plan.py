@@ -1,6 +1,5 @@
 """What a sweep of Apex-MAP measures: its cells (M, alpha, L), and how much is read on one visit to a cell."""
 
-import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, memory_available_bytes, require_linux
-from simulator.calibration.bench.mpi_launch import mpiexec
+from simulator.calibration.bench.group import mpi_fault
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)
@@ -28,7 +27,6 @@ _MOST_READ = 2**18
 _FEWEST = 64
 _MPI_STRETCHES = 256
 """An access by MPI costs microseconds."""
-_EXTRA = "the extra mpi needed: pip install 'apportion[mpi]'"
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def make_sweep(
     words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
     wanted = tuple(sorted({int(length) for length in lengths}))
     if wanted[0] > words[-1]:
-        raise ScenarioError(f"--length: {wanted[0]} found, at most the {words[-1]} words of the largest M allowed")
+        raise ScenarioError(f"--length is {wanted[0]}; give at most {words[-1]}, the words of the largest M")
     last_first = [core.cpu for core in machine.cores][::-1]
     cpus = (cpu,) if cpu is not None else tuple(last_first[:processes])
     return SweepPlan(words, tuple(sorted(set(alphas))), wanted, cpus, over, seed)
@@ -144,16 +142,16 @@ def _memory_faults(most: float, available: int) -> list[str]:
     least = 4 * FIRST_WORDS * WORD_BYTES
     if least <= most <= available:
         return []
-    allowed = f"{units.show_size(least)} to the {units.show_size(available)} available allowed"
-    return [f"--max-memory: {units.show_size(most)} found, {allowed}"]
+    bounds = f"{units.show_size(least)} to the {units.show_size(available)} available"
+    return [f"--max-memory is {units.show_size(most)}; give {bounds}"]
 
 
 def _cell_faults(alphas: Sequence[float], lengths: Sequence[float]) -> list[str]:
     found = []
     if not alphas or not all(0 < alpha <= 1 for alpha in alphas):
-        found.append(f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed")
+        found.append(f"--alpha is {_list(alphas)}; give numbers above 0 and up to 1")
     if not lengths or not all(length >= 1 and float(length).is_integer() for length in lengths):
-        found.append(f"--length: {_list(lengths)} found, whole numbers of 1 or more allowed")
+        found.append(f"--length is {_list(lengths)}; give whole numbers of 1 or more")
     return found
 
 
@@ -161,32 +159,16 @@ def _process_faults(machine: Machine, *, processes: int, over: str, cpu: int | N
     allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
     found = []
     if not 1 <= processes <= machine.pe_count:
-        found.append(f"--processes: {processes} found, 1 to {machine.pe_count} (the PEs here) allowed")
+        found.append(f"--processes is {processes}; give 1 to {machine.pe_count}, the PEs here")
     if over not in OVER:
-        found.append(f"--over: {over!r} found, {' or '.join(OVER)} allowed")
+        found.append(f"--over is {over!r}; name {' or '.join(OVER)}")
     if cpu is not None and cpu not in allowed:
-        found.append(f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed")
+        found.append(f"--cpu is {cpu}; name one of {', '.join(map(str, allowed))}")
     if cpu is not None and processes > 1:
-        found.append(f"--cpu: {cpu} found, allowed with one process")
-    if over == "mpi" and importlib.util.find_spec("mpi4py") is None:
-        found.append(f"--over: mpi4py is not installed, {_EXTRA}")
-    elif over == "mpi" and mpiexec() is None:
-        found.append(f"--over: mpiexec was not found, {_EXTRA}")
+        found.append(f"--cpu is {cpu}; leave it out with more than one process")
+    if over == "mpi" and (fault := mpi_fault()):
+        found.append(f"--over: {fault}")
     return found
-
-
-def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
-    """A rank's block of M words, M a power of two: its first word, how many, and where they lie in the rank's memory.
-
-    Blocks of all M up to the largest lie one after the other.
-    """
-    first, last = rank * m_words // ranks, (rank + 1) * m_words // ranks
-    return first, last - first, m_words // ranks + m_words.bit_length()
-
-
-def room_for(m_words: int, ranks: int) -> int:
-    """Words of memory that a rank needs for its blocks of all M up to the largest."""
-    return block_of(2 * m_words, 0, ranks)[2]
 
 
 def _memory_bytes(text: str | None, available: int) -> float:

@@ -1,23 +1,16 @@
-"""A real process that runs Apex-MAP: `python -m simulator.calibration.apex.reader PARENT CPU RANK RANKS WORDS FD`.
+"""The jobs of a process that runs Apex-MAP: in memory of its own, in a segment shared with others, or over MPI."""
 
-It owns an equal block of a global address space of M words, for every M up to WORDS, and reads all of it: in a segment
-that the ranks share under the file descriptor FD, or, alone, in memory of its own (FD -1). It reads one JSON command
-per line on standard input and answers each with one JSON line on standard output.
-"""
-
-import json
+import atexit
 import mmap
-import os
-import sys
 import time
 from typing import Any
 
 import numpy as np
 
 from simulator.base.randomness import stream
-from simulator.calibration.bench import lifeline
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels import apex_access as access
+from simulator.calibration.bench.worker import Jobs
+from simulator.calibration.kernels import apexmap as access
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 _BLOCK = 1024
@@ -25,8 +18,13 @@ _BLOCK = 1024
 _WARM_SHARE = 0.25
 """Stretches read before the clock starts, as a share of those timed."""
 _CALLS = 200
+_MPI_WARM = 16
+"""Pieces got by MPI before the clock starts."""
 _FACTOR = 2.0
 """Sums of whole numbers and of twice as much are exact in any order."""
+
+Piece = tuple[int, int, int, int]
+"""Owner, place in its window, place in our buffer, words."""
 
 
 class MemoryReader:
@@ -34,6 +32,13 @@ class MemoryReader:
 
     Alone, memory of M words is the first M. The ranks share memory of their own for each M, a power of two: the words
     from M to 2 M - 1, so that every rank owns and touches first an equal block of each.
+
+    Parameters
+    ----------
+    words
+        The largest M.
+    shared
+        File descriptor of the segment; below 0 for a process alone.
     """
 
     def __init__(self, words: int, *, rank: int, ranks: int, shared: int) -> None:
@@ -59,21 +64,9 @@ class MemoryReader:
         """The memory of M words."""
         return self._all[:m_words] if self._alone else self._all[m_words : 2 * m_words]
 
-    def obey(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one command of the driver."""
-        match command["do"]:
-            case "wait":
-                return {}
-            case "draw":
-                return self._draw(**command["cell"], stretches=command["stretches"], key=command["key"])
-            case "sweep":
-                return self._sweep(command["m_words"], times=command["times"])
-            case "read":
-                return self._visit(command["length"], repeats=command["repeats"], warm_words=command["warm_words"])
-        raise ValueError(command["do"])
-
-    def _draw(self, *, m_words: int, alpha: float, length: int, stretches: int, key: list[int]) -> dict[str, Any]:
+    def draw(self, cell: dict[str, Any], stretches: int, key: list[int]) -> dict[str, Any]:
         """Draw the starts of a visit, those for warming up too."""
+        m_words, alpha, length = cell["m_words"], cell["alpha"], cell["length"]
         generator = stream(key[0], "apexmap", *key[1:])
         warm = max(1, int(_WARM_SHARE * stretches))
         at = np.empty(warm + stretches, dtype=np.int64)
@@ -83,7 +76,7 @@ class MemoryReader:
         self._warm, self._starts, self._words = at[:warm], at[warm:], self._memory(m_words)
         return {}
 
-    def _visit(self, length: int, *, repeats: int, warm_words: int) -> dict[str, Any]:
+    def read(self, length: int, repeats: int, warm_words: int) -> dict[str, Any]:
         """Bring caches to their steady state, then read what was drawn; the sum is checked.
 
         The words most likely asked for, the first, are read last before the warm-up, from the end to the beginning.
@@ -101,7 +94,7 @@ class MemoryReader:
         spent_s = max(cpu_s - calls_s, 0.1 * cpu_s)
         return {"word_s": spent_s / count, "wall_word_s": wall_s / count, "switches": used.involuntary_switches}
 
-    def _sweep(self, m_words: int, *, times: int) -> dict[str, Any]:
+    def sweep(self, m_words: int, times: int) -> dict[str, Any]:
         """Read M words from end to end, then write half of them from the other half; sums are checked.
 
         Each is done so often, after once that is not timed. What Apex-MAP reads is not there any more afterwards.
@@ -142,16 +135,107 @@ class MemoryReader:
         return self._calls_s[repeats]
 
 
-def main() -> None:
-    """Serve the driver until it closes standard input."""
-    parent, cpu, rank, ranks, words, shared = map(int, sys.argv[1:])
-    lifeline.die_with_parent(parent)
-    os.sched_setaffinity(0, {cpu})
-    served = MemoryReader(words, rank=rank, ranks=ranks, shared=shared)
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(served.obey(json.loads(line))) + "\n")
-        sys.stdout.flush()
+class OneSided:
+    """The window of an MPI rank and the stretches that it reads by one-sided reads.
+
+    Every rank owns an equal block of M words, for each M a power of two, and gets stretches from the rank that owns
+    them, its own from its own memory.
+
+    Parameters
+    ----------
+    mpi
+        The module `mpi4py.MPI`.
+    words
+        The largest M.
+    """
+
+    def __init__(self, mpi: Any, words: int) -> None:
+        self._world, self._double = mpi.COMM_WORLD, mpi.DOUBLE
+        self._rank, self._ranks = self._world.Get_rank(), self._world.Get_size()
+        room = room_for(words, self._ranks)
+        self._window = mpi.Win.Allocate(room * WORD_BYTES, WORD_BYTES, comm=self._world)
+        self._own: access.Words = np.frombuffer(self._window.tomemory(), dtype=np.float64)
+        m_words = words
+        while m_words:
+            first, count, place = block_of(m_words, self._rank, self._ranks)
+            access.fill(self._own[place : place + count], first=first)
+            m_words //= 2
+        self._window.Lock_all()
+        atexit.register(self._free)
+        self._world.Barrier()
+
+    def draw(self, cell: dict[str, Any], stretches: int, key: list[int]) -> dict[str, Any]:
+        """Draw the starts of a visit, and find out who owns what."""
+        self._m_words, self._length = cell["m_words"], cell["length"]
+        uniform = stream(key[0], "apexmap", *key[1:]).random(stretches)
+        self._starts = access.place_starts(uniform, self._m_words, self._length, cell["alpha"])
+        self._into = np.zeros(stretches * self._length)
+        self._pieces = [
+            piece for k, start in enumerate(self._starts.tolist()) for piece in self._split(start, k * self._length)
+        ]
+        return {}
+
+    def read(self, **_how: int) -> dict[str, Any]:
+        """Wall seconds per word of reading what was drawn, all ranks at the same time; the sum is checked.
+
+        Each access is waited for with all others, at the end; what a call costs from Python is part of the time.
+        """
+        self._world.Barrier()
+        self._get(self._pieces[:_MPI_WARM])
+        self._world.Barrier()
+        begin = time.perf_counter()
+        self._get(self._pieces)
+        spent_s = time.perf_counter() - begin
+        if self._into.sum() != access.expected_sum(self._starts, self._length):
+            raise ValueError("a sum of words is wrong")
+        return {"word_s": spent_s / self._into.size, "switches": 0}
+
+    def _get(self, pieces: list[Piece]) -> None:
+        into = self._into
+        for owner, place, to, count in pieces:
+            if owner == self._rank:
+                into[to : to + count] = self._own[place : place + count]
+            else:
+                self._window.Get([into[to : to + count], self._double], owner, [place, count, self._double])
+        self._window.Flush_all()
+
+    def _split(self, start: int, to: int) -> list[Piece]:
+        """A stretch by owner."""
+        found: list[Piece] = []
+        left = self._length
+        while left:
+            owner = ((start + 1) * self._ranks - 1) // self._m_words
+            first, size, place = block_of(self._m_words, owner, self._ranks)
+            count = min(left, first + size - start)
+            found.append((owner, place + start - first, to, count))
+            start, to, left = start + count, to + count, left - count
+        return found
+
+    def _free(self) -> None:
+        self._window.Unlock_all()
+        self._window.Free()
 
 
-if __name__ == "__main__":
-    main()
+def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
+    """A rank's block of M words, M a power of two: its first word, how many, and where they lie in the rank's memory.
+
+    Blocks of all M up to the largest lie one after the other.
+    """
+    first, last = rank * m_words // ranks, (rank + 1) * m_words // ranks
+    return first, last - first, m_words // ranks + m_words.bit_length()
+
+
+def room_for(m_words: int, ranks: int) -> int:
+    """Words of memory that a rank needs for its blocks of all M up to the largest."""
+    return block_of(2 * m_words, 0, ranks)[2]
+
+
+def jobs(words: str, rank: str, ranks: str, shared: str) -> Jobs:
+    """The jobs of one of so many ranks; with `mpi` in the place of the segment, of an MPI rank."""
+    if shared == "mpi":
+        from mpi4py import MPI
+
+        one_sided = OneSided(MPI, int(words))
+        return {"wait": dict, "draw": one_sided.draw, "read": one_sided.read}
+    reader = MemoryReader(int(words), rank=int(rank), ranks=int(ranks), shared=int(shared))
+    return {"wait": dict, "draw": reader.draw, "sweep": reader.sweep, "read": reader.read}

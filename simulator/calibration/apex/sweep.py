@@ -1,27 +1,25 @@
 """A sweep of Apex-MAP: every cell visited in passes of random order, until the budget is spent."""
 
-import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import files, units
-from simulator.base.errors import ScenarioError
+from simulator.base import files
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
-from simulator.calibration.bench.children import Children
-from simulator.calibration.bench.journal import Journal, read_entries
-from simulator.calibration.bench.point_store import plain, refuse_others
+from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
+from simulator.calibration.bench.group import Group
+from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
+from simulator.models.memory.model import Sweeps
 
 # Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
 
@@ -47,7 +45,7 @@ class Visit:
 
 
 class Visits:
-    """All visits of a sweep; a context manager that closes its file. Without a path they are kept in memory only.
+    """All visits of a sweep, kept in a journal.
 
     Raises
     ------
@@ -57,67 +55,30 @@ class Visits:
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
         self.made: list[Visit] = []
-        self.spent_s = 0.0
-        """Wall seconds of all visits."""
-        self._journal: Journal | None = None
-        if path is not None:
-            here = {"subject": plain(dict(subject)), "machine": plain(machine.to_dict())}
-
-            def check(found: dict[str, Any]) -> None:
-                theirs = found.get("subject"), dict(found.get("machine") or {})
-                refuse_others(path, "measurements", found=theirs, here=(here["subject"], here["machine"]))
-
-            head = {"format": FORMAT, "kind": KIND, **here}
-            self._journal = Journal(path, head=head, what=WHAT, check=check, take=self._take)
+        belongs = belongs_to(subject, machine)
+        self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
         self.reused = len(self.made)
         """How many visits the file held already."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._journal is not None:
-            self._journal.close()
-
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line if a part of the file was damaged."""
-        return (self._journal.damage,) if self._journal is not None and self._journal.damage else ()
+    def spent_s(self) -> float:
+        """Wall seconds of all visits."""
+        return sum(visit.cost_s for visit in self.made)
 
     def keep(self, visit: Visit) -> None:
         """Remember a visit."""
-        self._hold(visit)
-        if self._journal is not None:
-            self._journal.keep(asdict(visit))
-
-    def sync(self) -> None:
-        """Wait until the disk has every visit: at the end of a pass."""
-        if self._journal is not None:
-            self._journal.sync()
+        self.made.append(visit)
+        self.journal.keep(asdict(visit))
 
     def _take(self, entry: dict[str, Any]) -> None:
         visit = Visit(**entry | {"word_s": tuple(map(float, entry["word_s"]))})
         numbers = visit.number, visit.cell, visit.switches
         if any(number != int(number) for number in numbers) or min(*numbers, *visit.word_s, visit.cost_s) < 0:
             raise ValueError("whole numbers and times of 0 or more belong here")
-        self._hold(visit)
-
-    def _hold(self, visit: Visit) -> None:
         self.made.append(visit)
-        self.spent_s += visit.cost_s
-
-
-def visits_kept(path: Path) -> int:
-    """How many visits a file holds; 0 if there is none."""
-    return sum("cell" in entry for entry in read_entries(path))
 
 
 # Drives the processes of a sweep: memory made once, then visits, on which all of them read at the same time.
-
-
-_READER, _MPI = "simulator.calibration.apex.reader", "simulator.calibration.bench.mpi_launch"
 
 
 class Readers:
@@ -137,34 +98,30 @@ class Readers:
     def __init__(self, plan: SweepPlan, *, warm_bytes: int) -> None:
         self._plan, self._warm_words = plan, max(1, warm_bytes // WORD_BYTES)
         self._stack = ExitStack()
-        self._ranks = range(len(plan.cpus) if plan.over == "shared" else 1)
-        """Those that we talk to: of MPI's, the first."""
         try:
-            self._children = self._stack.enter_context(self._started(plan.m_words[-1]))
-            self._children.ask({rank: {"do": "wait"} for rank in self._ranks})
+            self._group = self._stack.enter_context(self._started(plan.m_words[-1]))
+            self._group.ask_all({"do": "wait"})
         except BaseException:
             self._stack.close()
             raise
 
-    def _started(self, words: int) -> Children:
+    def _started(self, words: int) -> Group:
         cpus = self._plan.cpus
         count = len(cpus)
         if self._plan.over == "mpi":
-            return Children(_MPI, [(str(count), str(words), ",".join(map(str, cpus)))])
+            return Group("apex", [(cpu, words, rank, count, "mpi") for rank, cpu in enumerate(cpus)], mpi=True)
         shared = -1
         if count > 1:
             shared = os.memfd_create("apexmap")
             self._stack.callback(os.close, shared)
             os.ftruncate(shared, 2 * words * WORD_BYTES)
-        rows = [tuple(map(str, (cpu, rank, count, words, shared))) for rank, cpu in enumerate(cpus)]
-        return Children(_READER, rows, inherited=[[shared]] * count if count > 1 else None)
+        rows = [(cpu, words, rank, count, shared) for rank, cpu in enumerate(cpus)]
+        return Group("apex", rows, inherited=[[shared]] * count if count > 1 else None)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def visit(self, cell: Cell, *key: int) -> tuple[tuple[float, ...], int]:
@@ -187,16 +144,15 @@ class Readers:
         """
         over = self._plan.over
         draw = {"do": "draw", "cell": asdict(cell), "stretches": cell.stretches(over)}
-        if over == "mpi":
-            return tuple(self._children.ask({0: draw | {"key": [self._plan.seed, *key]}})[0]["word_s"]), 0
-        self._children.ask({rank: draw | {"key": [self._plan.seed, *key, rank]} for rank in self._ranks})
+        ranks = range(len(self._plan.cpus))
+        self._group.ask({rank: draw | {"key": [self._plan.seed, *key, rank]} for rank in ranks})
         read = {
             "do": "read",
             "length": cell.length,
             "repeats": cell.repeats(over),
             "warm_words": min(cell.m_words, self._warm_words),
         }
-        answers = self._children.ask(dict.fromkeys(self._ranks, read)).values()
+        answers = self._group.ask_all(read)
         return tuple(answer["word_s"] for answer in answers), sum(answer["switches"] for answer in answers)
 
     def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
@@ -212,7 +168,7 @@ class Readers:
         CalibrationError
             If the process ends or does not answer.
         """
-        answer = self._children.ask({0: {"do": "sweep", "m_words": m_words, "times": times}})[0]
+        answer = self._group.ask({0: {"do": "sweep", "m_words": m_words, "times": times}})[0]
         return answer["read_s"], answer["pair_s"]
 
 
@@ -224,8 +180,6 @@ _CACHE_BYTES = 32 * 2**20
 """Assumed last-level cache where the system does not tell."""
 _UNSTEADY = 0.25
 """A spread of visits above it is worth a warning."""
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -339,27 +293,17 @@ def measure_sweep(
     CalibrationError
         If a process ends.
     """
-    cells = plan.cells
-    with Visits(store, subject=plan.to_dict(), machine=machine) as visits:
-        done = np.bincount([visit.cell for visit in visits.made], minlength=len(cells))
-        short = not firm and done.min() < LEAST_PASSES
-        if (visits.spent_s < budget_s or short) and done.min() < most_passes:
-            limits = _Limits(time.monotonic() - visits.spent_s, budget_s, most_passes, firm)
+    visits = Visits(store, subject=plan.to_dict(), machine=machine)
+    done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
+    budget = Budget(budget_s, visits.spent_s)
+    short = done.min() < LEAST_PASSES
+    with visits.journal:
+        if (budget.holds() or (short and not firm)) and done.min() < most_passes:
             with readers_of(plan, machine) as readers:
-                _spend(plan, readers, visits, done=done, limits=limits, on_progress=on_progress)
-        elif done.min() < LEAST_PASSES:
-            _refuse(visits, len(cells), int(np.maximum(LEAST_PASSES - done, 0).sum()), visits.spent_s, budget_s)
-        return _summed(plan, visits)
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """When a sweep ends."""
-
-    begin: float
-    budget_s: float
-    most_passes: int
-    firm: bool
+                _spend(plan, readers, visits, done, budget, most=most_passes, firm=firm, on_progress=on_progress)
+        elif short:
+            _check_budget(budget, visits, done)
+    return _summed(plan, visits)
 
 
 def readers_of(plan: SweepPlan, machine: Machine) -> Readers:
@@ -371,43 +315,42 @@ def _spend(
     plan: SweepPlan,
     readers: Readers,
     visits: Visits,
-    *,
     done: NDArray[np.int64],
-    limits: _Limits,
+    budget: Budget,
+    *,
+    most: int,
+    firm: bool,
     on_progress: Progress,
 ) -> None:
     """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
-    begin, budget_s = limits.begin, limits.budget_s
-    cells, made = plan.cells, 0
-    for number in range(int(done.min()), limits.most_passes):
-        order = stream(plan.seed, "apexmap", "order", number).permutation(len(cells))
-        for index in (int(index) for index in order if done[index] <= number):
-            started = time.monotonic()
-            word_s, switches = readers.visit(cells[index], number, index)
-            now = time.monotonic()
-            visits.keep(Visit(number, index, word_s, switches, now - started))
-            done[index] += 1
-            made += 1
-            left = int(np.maximum(LEAST_PASSES - done, 0).sum())
-            if limits.firm and made == _PROBED and left:
-                _refuse(visits, len(cells), left, now - begin, budget_s, clearly=2.0)
-            if limits.firm and now - begin > budget_s and left:
-                _refuse(visits, len(cells), left, now - begin, budget_s)
-            if now - begin > budget_s and not left:
-                return
-            on_progress(f"pass {number + 1}", (now - begin) / budget_s)
-        visits.sync()
+    cells = plan.cells
+
+    def passes() -> Iterator[tuple[int, Iterator[int]]]:
+        for number in range(int(done.min()), most):
+            order = stream(plan.seed, "apexmap", "order", number).permutation(len(cells))
+            yield number, (int(index) for index in order if done[index] <= number)
+
+    def sample(index: int, number: int) -> None:
+        started = time.monotonic()
+        word_s, switches = readers.visit(cells[index], number, index)
+        visits.keep(Visit(number, index, word_s, switches, time.monotonic() - started))
+        done[index] += 1
+        over = not budget.holds()
+        if firm and (over or len(visits.made) - visits.reused == _PROBED):
+            _check_budget(budget, visits, done, clearly=1.0 if over else 2.0)
+        on_progress(f"pass {number + 1}", budget.share)
+
+    run_campaign(passes(), sample, budget=budget, least=LEAST_PASSES, journal=visits.journal)
 
 
-def _refuse(visits: Visits, cells: int, left: int, elapsed_s: float, budget_s: float, clearly: float = 1.0) -> None:
-    """Say how much is needed if three visits to each cell need more than the budget, `clearly` times as much."""
-    needed_s = elapsed_s + left * visits.spent_s / len(visits.made)
-    if needed_s > clearly * budget_s:
-        shown = units.show_duration(math.ceil(1.1 * needed_s))
-        raise ScenarioError(
-            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for {LEAST_PASSES} visits "
-            f"to each of {cells} cells; what was measured is kept; less of --alpha, --length or --max-memory needs less"
-        )
+def _check_budget(budget: Budget, visits: Visits, done: NDArray[np.int64], *, clearly: float = 1.0) -> None:
+    """Refuse a budget if three visits to each cell need more than it has, `clearly` times as much."""
+    left = int(np.maximum(LEAST_PASSES - done, 0).sum())
+    needed_s = budget.spent_s + left * visits.spent_s / len(visits.made)
+    if left and needed_s > clearly * budget.limit_s:
+        purpose = f"{LEAST_PASSES} visits to each of {done.size} cells"
+        hint = "; what was measured is kept; less of --alpha, --length or --max-memory needs less"
+        raise budget.refusal(1.1 * needed_s, purpose, hint)
 
 
 def _summed(plan: SweepPlan, visits: Visits) -> Sweep:
@@ -416,7 +359,7 @@ def _summed(plan: SweepPlan, visits: Visits) -> Sweep:
         seen[visit.cell].append(float(np.mean(visit.word_s)))
     times = tuple(CellTime(cell, tuple(row)) for cell, row in zip(plan.cells, seen, strict=True))
     switches = sum(visit.switches for visit in visits.made)
-    return Sweep(plan, times, visits.spent_s, visits.reused, switches, visits.warnings)
+    return Sweep(plan, times, visits.spent_s, visits.reused, switches, visits.journal.warnings)
 
 
 def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:
@@ -426,3 +369,66 @@ def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:
         row = cell.to_dict()
         lines.append(",".join(f"{row[name]:.10g}" for name in COLUMNS))
     files.write_text(path, "\n".join(lines) + "\n")
+
+
+# Vector loops over the memory that Apex-MAP reads: what a swept word takes, from the first cache to past the last.
+
+
+PASSES = 5
+"""Visits to each size; the median counts."""
+LEAST_SIZES = 8
+"""Sizes that are visited whatever the budget."""
+WORDS = 2**23
+"""Words that a visit reads at least, in whole sweeps."""
+PAST_CACHE = 2
+"""The largest M in last-level caches: beyond it nothing new is met."""
+LEAST_SHARE = 0.1
+"""Of the time of a pair of words, one read and one written, the least that writing is taken for."""
+
+
+def measure_vectors(
+    plan: SweepPlan, machine: Machine, *, budget_s: float, on_progress: Progress = no_progress
+) -> Sweeps | None:
+    """Sweep memory of 8 KiB to two last-level caches by vector loops; None where several processes read memory.
+
+    Sizes are visited up and down in turn. Of a first pass that goes on beyond the budget, larger sizes are left out.
+
+    Raises
+    ------
+    CalibrationError
+        If the process ends.
+    """
+    if plan.over != "shared" or len(plan.cpus) > 1:
+        return None
+    sizes = _sizes(plan, machine)
+    seen: dict[int, list[tuple[float, float]]] = {}
+
+    def passes() -> Iterator[tuple[int, Sequence[int]]]:
+        yield 0, sizes[:LEAST_SIZES]
+        yield 1, sizes[LEAST_SIZES:]
+        for number in range(1, PASSES):
+            yield number, sorted(seen, reverse=number % 2 == 1)
+
+    with readers_of(replace(plan, m_words=(plan.m_words[0], sizes[-1])), machine) as readers:
+        budget = Budget(budget_s)
+
+        def sample(m_words: int, _number: int) -> None:
+            on_progress("vector loops", min(1.0, budget.share))
+            seen.setdefault(m_words, []).append(readers.vectors(m_words, times=max(1, WORDS // m_words)))
+
+        run_campaign(passes(), sample, budget=budget, least=1)
+    return _sweeps(seen)
+
+
+def _sizes(plan: SweepPlan, machine: Machine) -> list[int]:
+    """Half octaves up to the largest M of the plan, and not far past the last cache."""
+    most = plan.m_words[-1]
+    if machine.last_level_cache_bytes:
+        most = min(most, max(plan.m_words[0], PAST_CACHE * machine.last_level_cache_bytes // 8))
+    return [m for power in plan.m_words for m in (power, 3 * power // 2) if m <= most]
+
+
+def _sweeps(seen: dict[int, list[tuple[float, float]]]) -> Sweeps:
+    sizes = sorted(seen)
+    read_s, pair_s = np.array([np.median(seen[m], axis=0) for m in sizes]).T
+    return Sweeps(np.array(sizes, dtype=np.float64), read_s, np.maximum(pair_s - read_s, LEAST_SHARE * pair_s))

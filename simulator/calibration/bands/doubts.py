@@ -8,7 +8,7 @@ A run's time is noise around a truth. Of the truth a calibration leaves open, as
 - *form*: what lies between points: the error that the curve expects there (`Curve.errors`), none at the points.
 - *extrapolation*: beyond the points, growing with the logarithm of the distance by what the last slope is unsure of,
   and where the band holds its speed, by that slope itself.
-- *drift*: what the machine changes by until it is used; see `calibration.history.drift`.
+- *drift*: what the machine changes by until it is used; see `calibration.history.learnt`.
 - *learnt*: what verifications showed to be missing in all of these; see `calibration.history.coverage`.
 """
 
@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.base import ties
-from simulator.calibration.bands.built import BuiltBand
-from simulator.calibration.bands.curve import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
-from simulator.calibration.bands.source import Floats, PointMeasured
+from simulator.calibration.bands.adaptive import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
+from simulator.calibration.bands.build import BuiltBand
+from simulator.calibration.bands.source import Floats
+from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.coverage import widened
 from simulator.models.doubt import DRIFT, Doubt, Noise
 from simulator.models.speed import LEAST_HALF_WIDTH
@@ -62,9 +63,9 @@ class Scatter:
     """Correlation of a repetition with the one before it, 0 where none shows."""
 
 
-def scatter_of(points: Sequence[PointMeasured]) -> Scatter:
+def scatter_of(points: Sequence[Measurement]) -> Scatter:
     """Noise and sampling error of points, in their order."""
-    if any(len(point.visits) != sum(point.visits) for point in points):
+    if any(len(point.clean_visits) != sum(point.clean_visits) for point in points):
         return _by_visits(points)
     times = [_times(point) for point in points]
     logs = [np.log(row / np.median(row)) for row in times]
@@ -83,7 +84,7 @@ def scatter_of(points: Sequence[PointMeasured]) -> Scatter:
     return Scatter(np.exp(pooled), each * median / np.sqrt(counts), alike)
 
 
-def _by_visits(points: Sequence[PointMeasured]) -> Scatter:
+def _by_visits(points: Sequence[Measurement]) -> Scatter:
     """The same where samples were taken several in a row: what differs from visit to visit decides."""
     rows = [_of_visits(point) for point in points]
     middles = [np.array([np.median(row) for row in visits]) for visits in rows]
@@ -101,10 +102,10 @@ def _by_visits(points: Sequence[PointMeasured]) -> Scatter:
     return Scatter(np.exp(np.sort(pooled)), between * median / np.sqrt(counts), 0.0)
 
 
-def _of_visits(point: PointMeasured) -> list[Floats]:
+def _of_visits(point: Measurement) -> list[Floats]:
     """Logarithms of the times of each visit."""
     logs = np.log(_times(point))
-    return np.split(logs, np.cumsum(point.visits or (1,) * logs.size)[:-1])
+    return np.split(logs, np.cumsum(point.clean_visits or (1,) * logs.size)[:-1])
 
 
 def _stretch(count: float) -> float:
@@ -124,7 +125,7 @@ def _stretched(rows: Sequence[Floats], factors: Sequence[float]) -> Floats:
     return np.concatenate(found)
 
 
-def _times(point: PointMeasured) -> Floats:
+def _times(point: Measurement) -> Floats:
     cpu_s, wall_s = np.array(point.cpu_s), np.array(point.wall_s)
     waits = np.median(wall_s) * (1 - WAITED) > np.median(cpu_s) or wall_s.size != cpu_s.size
     return cpu_s if waits else wall_s

@@ -1,14 +1,130 @@
 """One building of a band under way: what was measured, in order, at what cost, and what was said about it."""
 
 import bisect
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import numpy as np
 
 from simulator.base.errors import CalibrationError, ScenarioError
-from simulator.calibration.bands.cuts import CutRule
-from simulator.calibration.bands.source import PointMeasured, Source
-from simulator.models.speed import Cut
+from simulator.calibration.bands.source import Source
+from simulator.calibration.bench.measurement import Measurement
+from simulator.models.load import LoadTrace, taken
+from simulator.models.load_functions import LoadFunctions, build_load_functions
+from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
+
+# From a measured point to a cut: its spread, a stated share, or the loads that load functions foretell.
+
+
+Availability = Literal["idle", "fair"]
+
+
+@dataclass(frozen=True)
+class CutRule:
+    """How wide a cut is (EQUATIONS section 1)."""
+
+    band: float | None = None
+    """Half width as a share of the ideal speed; None: what the samples show, with load at least 2.5 %."""
+    load: LoadFunctions | None = None
+    """Load functions of the share of the PE that others take; None: no load but what the samples saw."""
+    outer_spread: bool = False
+    """Whether under load both ends get what is not known of the ideal speed besides (our choice, for real runs).
+
+    By the paper's formulas a run that meets the least load lies on the very edge, inside or outside by chance.
+    """
+
+    def __post_init__(self) -> None:
+        if self.band is not None and not 0 < self.band < 1:
+            raise ScenarioError(f"band is {self.band:g}; give a share above 0 and below 1")
+
+    @classmethod
+    def under_load(
+        cls,
+        trace: LoadTrace,
+        *,
+        window: int,
+        history: int | None,
+        availability: str,
+        band: float | None = None,
+        outer_spread: bool = False,
+    ) -> "CutRule":
+        """Cuts as wide as a recorded load makes them.
+
+        Under `fair` what others take of the core, `l / (1 + l)` at whole loads, is averaged over windows in the place
+        of the load: a competitor that is there for 40 % of the time takes 20 % of a core, and so does a load of 0.4.
+
+        Parameters
+        ----------
+        trace
+            Recorded load at equal steps.
+        window, history
+            In samples; see `build_load_functions`.
+        availability
+            `idle` (we take idle cycles only) or `fair`.
+        band
+            Half width of what is known of the ideal speed, as a share of it; by default the samples', at least 2.5 %.
+        outer_spread
+            See `CutRule.outer_spread`.
+
+        Raises
+        ------
+        ScenarioError
+            If an option is out of bounds.
+        TraceError
+            If the trace's steps differ.
+        """
+        if availability not in get_args(Availability):
+            raise ScenarioError(f"availability is {availability!r}; name idle or fair")
+        if availability == "fair":
+            trace = replace(trace, values=taken(trace.values))
+        load = build_load_functions(trace, window=window, history=history)
+        return cls(band=band, load=load, outer_spread=outer_spread)
+
+    @property
+    def widths_measured(self) -> bool:
+        """Whether cuts are as wide as samples or loads make them, and not of a stated share."""
+        return self.band is None or self.load is not None
+
+    def cut(self, point: Measurement) -> Cut:
+        """The cut at a measured point."""
+        ideal = point.speed
+        if self.load is not None:
+            return self.cut_under_load(point.size, ideal, point.ideal_s, spread=self.spread(point))
+        if self.band is not None:
+            return Cut(point.size, ideal * (1 - self.band), ideal, ideal * (1 + self.band))
+        return cut_from_samples(point.size, point.volume / np.array(point.cpu_s), point.volume / np.array(point.wall_s))
+
+    def spread(self, point: Measurement) -> float:
+        """Half width of what is known of the ideal speed, as a share of it.
+
+        Stated, or the samples' without their outer tenths and at least 2.5 %; the wider one.
+        """
+        speeds = np.array(point.volume / np.array(point.cpu_s))
+        seen = float(np.quantile(speeds, 0.9) - np.quantile(speeds, 0.1)) / 2 / point.speed
+        return max(seen, self.band or LEAST_HALF_WIDTH)
+
+    def cut_under_load(self, size: float, ideal: float, ideal_s: float, *, spread: float) -> Cut:
+        """`s_max = s_ideal (1 - l_min)`, `s_min = s_ideal (1 - l_max)`, no narrower than the spread.
+
+        Parameters
+        ----------
+        size
+            In elements.
+        ideal, ideal_s
+            Speed and time on an idle PE.
+        spread
+            Half width of what is known of that speed, as a share of it; see `CutRule.spread`.
+        """
+        assert self.load is not None  # noqa: S101 - asked only under load
+        loads = self.load.predict(ideal_s)
+        outer = spread if self.outer_spread else 0.0
+        high, low = ideal * (1 + outer) * (1 - float(loads.l_min)), ideal * (1 - outer) * (1 - float(loads.l_max))
+        half, mid = spread * ideal, (low + high) / 2
+        return Cut(size, max(0.0, min(low, mid - half)), mid or half, max(high, mid + half))
+
+
+# One building of a band under way: what was measured, in order, at what cost, and what was said about it.
 
 
 class BudgetSpentError(Exception):
@@ -22,7 +138,7 @@ class Session:
     source: Source
     rule: CutRule
     budget_s: float | None = None
-    points: list[PointMeasured] = field(default_factory=list)
+    points: list[Measurement] = field(default_factory=list)
     cuts: dict[float, Cut] = field(default_factory=dict)
     """Cuts by size, measured or by definition."""
     steps: list[str] = field(default_factory=list)
@@ -33,7 +149,7 @@ class Session:
     """GBBP's intervals still to bisect, the next one last."""
     unsettled: list[tuple[Cut, Cut]] = field(default_factory=list)
     """Intervals that GBBP left off without one of its cases."""
-    _known: list[tuple[float, PointMeasured]] = field(default_factory=list)
+    _known: list[tuple[float, Measurement]] = field(default_factory=list)
     """The points by ascending size, as far as they were counted."""
     _counted: int = 0
     _spent_s: float = 0.0
@@ -42,9 +158,9 @@ class Session:
     def __post_init__(self) -> None:
         a, b = self.source.smallest, self.source.largest
         if not 0 < a < b < float("inf"):
-            raise ScenarioError(f"sizes: a = {a:g} and b = {b:g} elements found, 0 < a < b allowed")
+            raise ScenarioError(f"sizes: a is {a:g} and b is {b:g} elements; give 0 < a < b")
         if self.budget_s is not None and not 0 < self.budget_s < float("inf"):
-            raise ScenarioError(f"budget: {self.budget_s:g} s found, a finite time above 0 allowed")
+            raise ScenarioError(f"budget is {self.budget_s:g} s; give a finite time above 0")
 
     @property
     def ends_s(self) -> float:
@@ -88,7 +204,7 @@ class Session:
             foretold = self.foretell_s(size)
             if self.spent_s + foretold > self.room_s:
                 if len(self.points) < 2:
-                    self._too_small(f"{foretold:.3g} s foretold for {size:.6g} elements")
+                    self._too_small(f"{foretold:.3g} s expected for {size:.6g} elements")
                 raise BudgetSpentError
         point = self.source.measure(size)
         if point.size in self.cuts:  # snapped to a size that is there already
@@ -115,14 +231,14 @@ class Session:
         foretold = float(self.source.cost_s(np.array(min(time_s, longest_s))))
         return max(self._cheapest_s, foretold + self._beside_s(size, near))
 
-    def _neighbours(self, size: float) -> list[PointMeasured]:
+    def _neighbours(self, size: float) -> list[Measurement]:
         """The points on either side of a size, beyond the outer ones the two at that end; fewer if there are fewer."""
         self._count()
         place = bisect.bisect_left(self._known, size, key=lambda known: known[0])
         first = min(max(0, place - 1), max(0, len(self._known) - 2))
         return [point for _, point in self._known[first : first + 2]]
 
-    def _beside_s(self, size: float, near: list[PointMeasured]) -> float:
+    def _beside_s(self, size: float, near: list[Measurement]) -> float:
         """What points of that size took beside what their runs foretell, such as filling gigabytes of operands."""
         sizes, costs, times = np.array([(point.size, point.cost_s, point.ideal_s) for point in near]).T
         return float(np.interp(size, sizes, np.maximum(0.0, costs - self.source.cost_s(times))))
@@ -143,11 +259,57 @@ class Session:
 
     def _too_small(self, why: str) -> None:
         raise CalibrationError(
-            f"budget: {self.budget_s:g} s found, too small for two points ({why}); "
-            f"{len(self.points)} measured, a larger budget or a smaller largest size allowed"
+            f"budget: {self.budget_s:g} s is too short for two points ({why}; {len(self.points)} measured); "
+            "give more, or a smaller largest size"
         )
 
 
 def tell(cut: Cut) -> str:
     """A cut in words."""
     return f"{cut.size:.6g} elements: {cut.low:.4g} to {cut.high:.4g} per second"
+
+
+# Builders of sizes known in advance: 20 equidistant ones (speed-bands-gbbp, section 3), or halved rows of panels.
+
+
+POINTS = 20
+
+
+def grid_sizes(smallest: float, largest: float) -> list[float]:
+    """The grid's problem sizes in elements."""
+    return [float(size) for size in np.linspace(smallest, largest, POINTS)]
+
+
+def build_grid(session: Session) -> None:
+    """Measure the grid, smallest size first; at a memory limit the last cut is (0, 0) by definition."""
+    source = session.source
+    sizes = grid_sizes(source.smallest, source.largest)
+    if source.largest_is_memory_limit:
+        session.cuts[sizes.pop()] = Cut(source.largest, 0.0, 0.0, 0.0)
+        session.say("the cut at b is (0, 0): b is the memory limit")
+    _measure_all(session, sizes, "grid")
+
+
+def build_panels(session: Session, sizes: Sequence[float]) -> None:
+    """Measure panels of so many columns at their rows halved again and again: the fewest, then all of them and down.
+
+    Their sizes hardly differ, since each holds the same columns; so steps in size would miss what few rows cost.
+
+    Parameters
+    ----------
+    sizes
+        In elements, in any order.
+    """
+    few, *others = sorted(sizes)
+    _measure_all(session, [few, *reversed(others)], "panel")
+
+
+def _measure_all(session: Session, sizes: list[float], what: str) -> None:
+    together = getattr(session.source, "measure_together", None)
+    if together is not None and session.budget_s is None:  # a budget needs each point's cost before the next
+        together(sizes)
+    try:
+        for size in sizes:
+            session.say(f"{what}, {tell(session.measure(size))}")
+    except BudgetSpentError:
+        session.ended_early()

@@ -1,16 +1,18 @@
 """Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import ties
-from simulator.base.errors import ScenarioError
+from simulator.base import files, ties
+from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.calibration.bench.journal import PointStore, read_entries
+from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import SpeedBand
 
 Floats = NDArray[np.float64]
@@ -19,53 +21,6 @@ COLUMNS = ("size_elements", "volume", "cpu_s")
 SPEEDS = (1e-100, 1e100)
 """Volume per second of a recorded run: beyond, products of speeds are no numbers."""
 """Columns that a recorded table has; `wall_s` may follow."""
-
-
-@dataclass(frozen=True)
-class PointMeasured:
-    """What measuring one problem size gave."""
-
-    size: float
-    """The size really measured, in elements; a source may snap the size asked for to one that exists."""
-    volume: float
-    """Volume of computation of one run."""
-    cpu_s: tuple[float, ...]
-    """User and system CPU seconds of one run, per sample."""
-    wall_s: tuple[float, ...]
-    cost_s: float
-    """Experimental seconds that the point took, all samples together."""
-    visits: tuple[int, ...] = ()
-    """How many samples each visit took in a row, in their order; empty where each sample is a visit of its own."""
-
-    @property
-    def ideal_s(self) -> float:
-        """CPU seconds of one run, the median of the samples: the time on an idle PE."""
-        return float(np.median(self.cpu_s))
-
-    @property
-    def speed(self) -> float:
-        """Ideal speed in volume per second."""
-        return self.volume / self.ideal_s
-
-    @property
-    def key(self) -> float:
-        """Its size, which no two points of a table share."""
-        return self.size
-
-    @property
-    def finished(self) -> bool:
-        """A recorded point has no more samples to come."""
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> "PointMeasured":
-        """The inverse of `to_dict`."""
-        columns = {name: tuple(document.get(name, ())) for name in ("cpu_s", "wall_s", "visits")}
-        return cls(**document | columns)
 
 
 class Source(Protocol):
@@ -83,7 +38,7 @@ class Source(Protocol):
     def largest_is_memory_limit(self) -> bool:
         """Whether `b` is the largest size that can be allocated: only then is the cut at `b` (0, 0), unmeasured."""
 
-    def measure(self, size: float) -> PointMeasured:
+    def measure(self, size: float) -> Measurement:
         """Measure one problem size between the smallest and the largest."""
 
     def cost_s(self, times_s: Floats) -> Floats:
@@ -104,15 +59,19 @@ class ReplaySource:
     """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
     subject: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """What was measured, where that is known; as `BuiltBand.subject`."""
+    store: PointStore[Measurement] | None = field(default=None, compare=False, repr=False)
+    """Where points are kept as they are asked for, like those of real runs; see `kept_in`."""
+    used: set[float] = field(default_factory=set, compare=False, repr=False)
+    """Sizes of the points that were asked for."""
 
     def __post_init__(self) -> None:
         if self.repeats and len(self.repeats) != self.sizes.size:
-            raise ScenarioError("recorded sizes: repetitions of every size, or of none, are needed")
+            raise ScenarioError("recorded sizes: some sizes have repetitions; give them for every size or for none")
         columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s)
         if any(c.ndim != 1 or c.shape != self.sizes.shape for c in columns) or self.sizes.size < 2:
-            raise ScenarioError("recorded sizes: columns of equal length, at least two rows, allowed")
+            raise ScenarioError("recorded sizes: give columns of equal length with two rows or more")
         if not all(np.all(np.isfinite(c)) and np.all(c > 0) for c in columns) or np.any(np.diff(self.sizes) <= 0):
-            raise ScenarioError("recorded sizes: finite numbers above 0, sizes ascending, allowed")
+            raise ScenarioError("recorded sizes: give finite numbers above 0 and sizes that ascend")
 
     @property
     def smallest(self) -> float:
@@ -124,23 +83,59 @@ class ReplaySource:
         """The table's largest size, in elements."""
         return float(self.sizes[-1])
 
-    def measure(self, size: float) -> PointMeasured:
-        """The recorded time at a size; where sizes were repeated, those of the nearest one.
+    def kept_in(self, *, store: Path | None) -> "ReplaySource":
+        """The same table with a file of finished points, a line each; the same table on the same file continues.
+
+        Raises
+        ------
+        ScenarioError
+            If the file holds something else.
+        """
+        repeated = (column for pair in self.repeats for column in pair)
+        columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s, *repeated)
+        table = {"table": files.digest(b"".join(column.tobytes() for column in columns))}
+        return replace(
+            self, store=PointStore(store, read=Measurement.from_row, subject=table, machine=None), used=set()
+        )
+
+    @property
+    def reused(self) -> int:
+        """How many of the points asked for an earlier process had finished."""
+        return 0 if self.store is None else len(self.used & self.store.before)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the store was damaged."""
+        return () if self.store is None else self.store.warnings
+
+    def measure(self, size: float) -> Measurement:
+        """The recorded time at a size, where sizes were repeated those of the nearest one; kept if there is a store.
 
         Raises
         ------
         ScenarioError
             If the size lies outside the table.
         """
+        found = self._recorded(size)
+        if self.store is None:
+            return found
+        if found.size not in self.store.points:
+            self.store.keep(found)
+        self.used.add(found.size)
+        return self.store.points[found.size]
+
+    def _recorded(self, size: float) -> Measurement:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
-            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+            raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         if self.repeats:
             place = ties.first_least(np.abs(np.log(self.sizes / size)))
             cpu, wall = self.repeats[place]
             each = tuple((self.cpu_s[place] * cpu).tolist()), tuple((self.wall_s[place] * wall).tolist())
-            return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), *each, float(sum(each[0])))
+            return Measurement.of_times(
+                float(self.sizes[place]), float(self.volumes[place]), *each, float(sum(each[0]))
+            )
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
-        return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
+        return Measurement.of_times(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
 
     def cost_s(self, times_s: Floats) -> Floats:
         """A point costs its time once, or as often as sizes were repeated."""
@@ -163,7 +158,7 @@ class ReplaySource:
         if largest >= self.largest:
             return self
         if largest <= self.smallest:
-            raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
+            raise ScenarioError(f"b is {largest:g} elements; give more than a, which is {self.smallest:g}")
         if self.repeats:
             count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
             sizes, volumes = self.sizes[:count], self.volumes[:count]
@@ -220,12 +215,12 @@ def recorded_sizes(table: Table) -> ReplaySource:
     missing = [name for name in COLUMNS if name not in table.names]
     if missing:
         raise ScenarioError(
-            [f"{table.place}: column {name!r} missing, {', '.join(table.names)} found" for name in missing]
+            [f"{table.place}: column {name!r} is missing; the columns are {', '.join(table.names)}" for name in missing]
         )
     names = [*COLUMNS, *(["wall_s"] if "wall_s" in table.names else [])]
     columns = {name: table.numbers(name) for name in names}
     faults = [
-        f"{table.place}:{table.lines[i]}: {name}: {column[i]:g} found, a number above 0 allowed"
+        f"{table.place}:{table.lines[i]}: {name} is {column[i]:g}; give a number above 0"
         for name, column in columns.items()
         for i in np.flatnonzero(column <= 0)
     ]
@@ -238,12 +233,12 @@ def recorded_sizes(table: Table) -> ReplaySource:
     ]
     sizes = columns["size_elements"]
     faults += [
-        f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} after {sizes[i]:g} found, "
-        "sizes that do not descend allowed"
+        f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} comes after {sizes[i]:g}; "
+        "sort the rows by size"
         for i in np.flatnonzero(np.diff(sizes) < 0)
     ]
     if np.unique(sizes).size < 2:
-        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one size found, at least two sizes allowed")
+        faults.append(f"{table.place}:{table.lines[0]}: size_elements: all rows have one size; give two sizes or more")
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
     return recorded(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
@@ -258,3 +253,39 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
     volume, cpu, wall = (np.array([np.median(column[row]) for row in rows]) for column in (volumes, cpu_s, wall_s))
     repeats = tuple((cpu_s[row] / cpu[k], wall_s[row] / wall[k]) for k, row in enumerate(rows))
     return ReplaySource(known, volume, cpu, wall, repeats=repeats)
+
+
+# Recorded runs in the place of real ones: a table of sizes, or a file of points that a calibration kept.
+
+
+def read_replay(path: str | Path) -> ReplaySource:
+    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
+
+    Raises
+    ------
+    ScenarioError
+        If it holds neither.
+    """
+    path = Path(path)
+    return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)
+
+
+def _points(path: Path) -> ReplaySource:
+    entries = list(read_entries(path))
+    if not entries or entries[0].get("kind") != "points":
+        raise ScenarioError(f"{path}: no points in it; name a file that `calibrate speed --store` kept, or a CSV table")
+    try:
+        subject: Mapping[str, Any] = dict(entries[0]["subject"])
+        points = {entry["key"]: Measurement.from_row(entry["point"]) for entry in entries if entry.get("finished")}
+        measured = sorted(points.values(), key=lambda point: point.size)
+        rows = [
+            (point.size, point.volume, cpu_s, wall_s)
+            for point in measured
+            for cpu_s, wall_s in zip(point.cpu_s, point.wall_s, strict=True)
+        ]
+        columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    except MALFORMED as error:
+        raise ScenarioError(f"{path}: a point is damaged ({error}); measure it again") from error
+    if np.unique(columns[0]).size < 2:
+        raise ScenarioError(f"{path}: {len(points)} finished points in it; measure two sizes or more")
+    return replace(recorded(*columns), subject=subject)

@@ -3,17 +3,14 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 import numpy as np
 
 from simulator.base.errors import CalibrationError
-from simulator.calibration.bench.busy_loop import APART
-from simulator.calibration.bench.children import Children
+from simulator.calibration.bench.group import Group
 from simulator.models.load import LoadTrace
 
-_LOOP = "simulator.calibration.bench.busy_loop"
 LEAD_S = 0.05
 """How long before it is needed a load is switched on, so that it is really there."""
 
@@ -42,36 +39,31 @@ class Competitor:
 
     def __init__(self, cpus: int | Sequence[int], trace: LoadTrace, *, apart: bool = False) -> None:
         if np.any(trace.values != np.rint(trace.values)):
-            raise CalibrationError("competitor: a load with parts of processes found, whole numbers allowed")
+            raise CalibrationError("a competitor's load holds parts of processes; give whole numbers")
         self._trace = trace
-        self._count = int(trace.values.max())
-        place = (APART,) if apart else ()
         here = ",".join(map(str, [cpus] if isinstance(cpus, int) else cpus))
-        self._children = Children(_LOOP, [(here, str(level), *place) for level in range(1, self._count + 1)])
+        levels = range(1, int(trace.values.max()) + 1)
+        self._loops = Group("load", [(here, level) for level in levels], apart=apart)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._children.end()
+    def __exit__(self, *_: object) -> None:
+        self._loops.end()
 
     @contextmanager
     def replay(self, start_s: float) -> Iterator[None]:
         """Follow the trace from `start_s` on while the block runs, and be quiet afterwards."""
-        start = time.monotonic() + LEAD_S - start_s
         schedule = {
+            "do": "follow",
             "times_s": self._trace.times_s.tolist(),
             "values": self._trace.values.tolist(),
             "end_s": self._trace.end_s,
-            "start": start,
+            "start": time.monotonic() + LEAD_S - start_s,
         }
         try:
-            for child in range(self._count):
-                self._children.tell(child, schedule)
+            self._loops.tell_all(schedule)
             time.sleep(LEAD_S)
             yield
         finally:
-            for child in range(self._count):
-                self._children.tell(child, None)
+            self._loops.tell_all({"do": "rest"})

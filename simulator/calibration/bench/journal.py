@@ -1,19 +1,26 @@
-"""Finished work on disk: a head, then a line for each piece of it, appended at once; what is whole is gone on with."""
+"""Finished work on disk: a head with subject and machine, then a line for each piece of it, appended at once.
+
+A `Journal` keeps any pieces in their order; a `PointStore` keeps points by their key, of which more samples may come.
+"""
 
 import contextlib
 import json
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from types import TracebackType
+from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, Interrupted, ScenarioError
+from simulator.base.machine import Machine
 
 SYNC_S = 1.0
 """A line waits for the disk only if none did for this long: points that take minutes all do, quick ones once a pass."""
+IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "quota_cores", "governor")
+"""What must be the same of two machines for measurements to stand side by side."""
 
 Entry = dict[str, Any]
 
@@ -21,20 +28,26 @@ Entry = dict[str, Any]
 class Journal:
     """A file of JSON lines that only grows, so that keeping a piece costs the same whatever was kept before.
 
-    Lines that are cut off or damaged, as a crash or a full disk leaves them, are left out.
+    Lines that are cut off or damaged, as a crash or a full disk leaves them, are left out. A context manager that
+    closes the file.
 
     Parameters
     ----------
     path
-        Read if it is there; made with its head when the first line is kept.
-    head
-        The first line: `kind` and `format`, and whatever tells what the lines belong to.
+        Read if it is there; made with its head when the first line is kept. None: nothing is kept on disk.
+    kind, version
+        What the file is, and how its lines are written.
     what
         What a line holds, in the plural, for messages.
-    check
-        Raises ScenarioError if the lines after a head belong to something else.
     take
         Takes in a line that was kept before; raises KeyError, TypeError or ValueError if it is none.
+    belongs
+        Plain data of what the lines belong to, under names such as `subject`: a file with others is refused. Of a
+        `machine` the parts in `IDENTITY` count; None is not compared.
+    note
+        Plain data that the head has besides.
+    place
+        What messages call the file, where that is another one: the table that it belongs to.
 
     Raises
     ------
@@ -44,24 +57,40 @@ class Journal:
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         *,
-        head: Mapping[str, Any],
+        kind: str,
+        version: int,
         what: str,
-        check: Callable[[Entry], None],
         take: Callable[[Entry], None],
+        belongs: Mapping[str, Any],
+        note: Mapping[str, Any] | None = None,
+        place: Path | None = None,
     ) -> None:
-        self._path, self._what = path, what
-        self.head: Entry = dict(head)
-        """As the file has it, if it was there."""
+        self._path, self._what, self._belongs, self._place = path, what, plain(belongs), place or path
+        head = {"format": version, "kind": kind, **self._belongs, **(note or {})}
+        self._known = {"format": version, "kind": kind}
         self.damage = ""
         """One line on what was left out; empty where the file was whole."""
         self._stream: IO[str] | None = None
         self._torn = False
         self._synced_s = time.monotonic()
-        self._before = f"{json.dumps(self.head, allow_nan=False)}\n"
-        if path.exists():
-            self._read(check, take)
+        self._before = f"{json.dumps(head, allow_nan=False)}\n"
+        if path is not None and path.exists():
+            self._read(path, take)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the file was damaged."""
+        return (self.damage,) if self.damage else ()
 
     def keep(self, entry: Mapping[str, Any]) -> None:
         """Append a line: with the system when this returns, and with the disk about every second and at `sync`.
@@ -71,9 +100,11 @@ class Journal:
         ApportionError
             If the disk is full or the folder cannot be written.
         """
+        if self._path is None:
+            return
         line = f"{self._before}{json.dumps(entry, allow_nan=False)}\n"
         try:
-            self._opened().write(line)
+            self._opened(self._path).write(line)
         except OSError as error:
             raise ApportionError(f"{self._path}: {(error.strerror or str(error)).lower()}") from error
         self._before = ""
@@ -83,7 +114,7 @@ class Journal:
     def sync(self) -> None:
         """Wait until the disk has every line: at the end of a pass."""
         if self._stream is not None:
-            with contextlib.suppress(OSError):  # file systems without it; a full disk was told by the write
+            with contextlib.suppress(OSError):  # file systems without it; the write itself reported a full disk
                 os.fsync(self._stream.fileno())
         self._synced_s = time.monotonic()
 
@@ -93,29 +124,29 @@ class Journal:
             self._closing()
             self._stream = None
 
-    def _opened(self) -> IO[str]:
+    def _opened(self, path: Path) -> IO[str]:
         if self._stream is None:
-            files.make_folder(self._path.parent)
+            files.make_folder(path.parent)
             if self._torn:
-                files.end_with_line(self._path)
+                files.end_with_line(path)
             stack = contextlib.ExitStack()
-            self._stream = stack.enter_context(files.open_append(self._path))
+            self._stream = stack.enter_context(files.open_append(path))
             self._closing = weakref.finalize(self, _end, self._stream, stack)
         return self._stream
 
-    def _read(self, check: Callable[[Entry], None], take: Callable[[Entry], None]) -> None:
-        first, newline, rest = files.read_bytes(self._path).partition(b"\n")
-        found = _entry(first)
-        if found is None and not newline and self._is_begun_head(first):
-            files.remove(self._path)
+    def _read(self, path: Path, take: Callable[[Entry], None]) -> None:
+        first, newline, rest = files.read_bytes(path).partition(b"\n")
+        head = parse_entry(first)
+        if head is None and not newline and self._is_begun_head(first):
+            files.remove(path)
             if first:
-                self.damage = f"{self._path}: cut off before its first line ended: no {self._what} in it; begun again"
+                self.damage = f"{path}: cut off before its first line ended: no {self._what} in it; begun again"
             return
-        allowed = f"a file of {self._what}, or a name that is not taken, is needed here"
-        if found is None or any(found.get(name) != self.head[name] for name in ("kind", "format")):
-            raise ScenarioError(f"{self._path}: this file holds no {self._what} as they are kept now; {allowed}")
-        check(found)
-        self.head = found
+        if head is None or any(head.get(name) != value for name, value in self._known.items()):
+            raise ScenarioError(
+                f"{path}: this file holds no {self._what} as they are kept now; name one that does, or a new file"
+            )
+        self._refuse_others(head)
         taken = [_taken(line, take) for line in rest.split(b"\n") if line]
         ended = (rest or newline).endswith(b"\n")
         self._torn = not ended and bool(taken) and not taken[-1]
@@ -123,29 +154,83 @@ class Journal:
         if lost := taken.count(False):
             lines = "1 line is" if lost == 1 else f"{lost} lines are"
             whole = f"going on from the {len(taken) - lost} that are whole"
-            self.damage = f"{self._path}: {lines} cut off or damaged and left out; {whole}"
+            self.damage = f"{path}: {lines} cut off or damaged and left out; {whole}"
+
+    def _refuse_others(self, head: Entry) -> None:
+        """Refuse a file of another subject or machine, with what differs."""
+        for name, here in self._belongs.items():
+            there = head.get(name)
+            if name == "machine":
+                there, here = ({part: (side or {}).get(part) for part in IDENTITY} for side in (there, here))  # noqa: PLW2901
+            if self._belongs[name] is None or there == here:
+                continue
+            was, now = _differing(there, here)
+            if name == "machine":
+                other = f"{self._what} of another machine ({was}), and this one has {now}"
+                raise ScenarioError(f"{self._place} holds {other}; name a new file")
+            raise ScenarioError(f"{self._place} holds {self._what} of {was}; name a file of {now}, or a new one")
 
     def _is_begun_head(self, text: bytes) -> bool:
         """Whether a text may be the beginning of a head of this kind."""
-        known = json.dumps({name: self.head[name] for name in ("format", "kind")})[:-1].encode()
+        known = json.dumps(self._known)[:-1].encode()
         return text.startswith(known) or known.startswith(text)
 
 
 def read_entries(path: Path) -> Iterator[Entry]:
     """The whole lines of a journal, its head first; nothing if there is no file."""
     lines = files.read_bytes(path).split(b"\n") if path.exists() else []
-    return (entry for line in lines if (entry := _entry(line)) is not None)
+    return (entry for line in lines if (entry := parse_entry(line)) is not None)
+
+
+def parse_entry(line: bytes) -> Entry | None:
+    """The object of a line; None if it is none."""
+    try:
+        entry = files.parse_json(line.decode(), "")
+    except (ScenarioError, UnicodeDecodeError):
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def renew(path: Path | None, begin: bytes, lines: Callable[[Entry], Iterable[Entry]]) -> None:
+    """Write a file of an older format, one JSON document that begins so, as the lines of a journal.
+
+    Raises
+    ------
+    ScenarioError
+        If something is missing in it.
+    """
+    if path is None or not path.exists() or files.read_bytes(path)[: len(begin)] != begin:
+        return
+    document = files.read_json(path)
+    try:
+        text = "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines(document))
+    except (KeyError, TypeError, StopIteration) as error:
+        raise ScenarioError(
+            f"{path}: this file of {document['kind']} is damaged ({error}); name another one"
+        ) from error
+    files.write_text(path, text)
+
+
+def plain(document: Mapping[str, Any]) -> dict[str, Any]:
+    """As it is after a way through a file: lists for tuples."""
+    read: dict[str, Any] = json.loads(json.dumps(dict(document)))
+    return read
+
+
+def belongs_to(subject: Mapping[str, Any], machine: Machine | None) -> dict[str, Any]:
+    """What the lines of most journals belong to: what is measured, and where; None for what belongs to no machine."""
+    return {"subject": dict(subject), "machine": None if machine is None else machine.to_dict()}
 
 
 def _end(stream: IO[str], stack: contextlib.ExitStack) -> None:
-    """Close a file after the disk has it all; what a full disk did not take was told when it was written."""
+    """Close a file after the disk has it all; the write itself reported what a full disk did not take."""
     with contextlib.suppress(OSError), stack:
         os.fsync(stream.fileno())
 
 
 def _taken(line: bytes, take: Callable[[Entry], None]) -> bool:
     """Whether a line is whole; it is taken in then."""
-    entry = _entry(line)
+    entry = parse_entry(line)
     if entry is None:
         return False
     try:
@@ -155,10 +240,181 @@ def _taken(line: bytes, take: Callable[[Entry], None]) -> bool:
     return True
 
 
-def _entry(line: bytes) -> Entry | None:
-    """The object of a line; None if it is none."""
+def _differing(there: Any, here: Any) -> tuple[str, str]:
+    """Two descriptions in words, of what differs only."""
+    if not (isinstance(there, dict) and isinstance(here, dict)):
+        return _short(there), ", ".join(f"{name} {_short(value)}" for name, value in dict(here).items())
+    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    was, now = (
+        ", ".join(f"{name} {_short(side[name])}" if name in side else f"no {name}" for name in names)
+        for side in (there, here)
+    )
+    return was, now
+
+
+def _short(value: Any) -> str:
+    text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Points by their key, each written again when it has more samples.
+
+
+FORMAT, KIND = 2, "points"
+_FORMAT_1 = b'{"format": 1, "kind": "points"'
+_KEYS = ("n", "size_bytes", "size")
+"""What a point of format 1 may be kept by."""
+
+
+class Keepable(Protocol):
+    """A finished point, or one as far as it is."""
+
+    @property
+    def key(self) -> float:
+        """What no two points of a subject share: its n, or its size."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more samples are to come."""
+
+    def row(self) -> dict[str, Any]:
+        """What is kept, as plain data for JSON."""
+
+
+P = TypeVar("P", bound=Keepable)
+
+
+class PointStore(Generic[P]):
+    """The points of one subject on one PE; without a path they are kept in memory only.
+
+    Parameters
+    ----------
+    path
+        File of a line for each point; read if it is there, appended to after each point. See `Journal`.
+    read
+        The inverse of a point's `row`; raises KeyError, TypeError or ValueError for what is none.
+    subject
+        What is measured and on which processor, as plain data: other points are refused.
+    machine
+        Where: points of an unlike machine are refused. None if they belong to no machine.
+
+    Raises
+    ------
+    ScenarioError
+        If the file holds something else.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        read: Callable[[dict[str, Any]], P],
+        subject: Mapping[str, Any],
+        machine: Machine | None,
+    ) -> None:
+        self._read = read
+        self._ends: dict[str, Any] | None = None
+        self.points: dict[float, P] = {}
+        """Finished points, by key."""
+        self.open: dict[float, P] = {}
+        """Points of which more samples are to come, by key."""
+        renew(path, _FORMAT_1, _lines_of_format_1)
+        belongs = belongs_to(subject, machine)
+        self.journal = Journal(path, kind=KIND, version=FORMAT, what="points", take=self._take, belongs=belongs)
+        self.before = set(self.points)
+        """Keys of the points that the file held when it was opened and that have not been measured since."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the file was damaged."""
+        return self.journal.warnings
+
+    def get(self, key: float) -> P | None:
+        """A point, finished or as far as it is."""
+        return self.points.get(key) or self.open.get(key)
+
+    def ends(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The ends found before under the same settings."""
+        if self._ends is None or self._ends["settings"] != plain(settings):
+            return None
+        ends: dict[str, Any] = self._ends["found"]
+        return ends
+
+    def keep_ends(self, settings: Mapping[str, Any], ends: Mapping[str, Any]) -> None:
+        """Remember the ends of the sizes."""
+        self._ends = {"settings": plain(settings), "found": dict(ends)}
+        self.journal.keep({"ends": self._ends})
+
+    def keep(self, point: P) -> None:
+        """Remember a point, finished or as far as it is."""
+        self._hold(point)
+        self.before.discard(point.key)
+        self.journal.keep(_line(point.key, point.row(), finished=point.finished))
+
+    def forget(self, key: float) -> None:
+        """Forget a finished point, so that it is measured again; the file has it until then."""
+        del self.points[key]
+        self.before.discard(key)
+
+    def _hold(self, point: P) -> None:
+        self.points.pop(point.key, None)
+        self.open.pop(point.key, None)
+        (self.points if point.finished else self.open)[point.key] = point
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if "ends" in line:
+            self._ends = {name: dict(line["ends"][name]) for name in ("settings", "found")}
+        else:
+            self._hold(self._read(line["point"]))
+
+
+def _line(key: float, point: Mapping[str, Any], *, finished: bool) -> Entry:
+    return {"key": key, "finished": finished, "point": point}
+
+
+def _lines_of_format_1(document: Entry) -> Iterator[Entry]:
+    """It was one JSON document."""
+    yield {"format": FORMAT, "kind": KIND, "subject": document["subject"], "machine": document["machine"]}
+    if document["ends"]:
+        yield {"ends": document["ends"]}
+    for finished, points in ((True, document["points"]), (False, document.get("open", ()))):
+        for point in points:
+            yield _line(point[next(name for name in _KEYS if name in point)], point, finished=finished)
+
+
+# While work goes on, and when it ends early.
+
+
+@contextlib.contextmanager
+def kept(path: Path | None, what: str = "points") -> Iterator[None]:
+    """Write as the only process, and say, when the work ends early, where its finished points or visits are."""
     try:
-        found = files.parse_json(line.decode(), "")
-    except (ScenarioError, UnicodeDecodeError):
-        return None
-    return found if isinstance(found, dict) else None
+        with contextlib.nullcontext() if path is None else files.alone(path):
+            yield
+    except CalibrationError as error:
+        raise CalibrationError([f"{line}{_goes_on(path, what)}" for line in error.lines]) from error
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted{_goes_on(path, what)}") from error
+
+
+def _goes_on(path: Path | None, what: str) -> str:
+    if path is None:
+        return "; nothing is kept without --output or --store"
+    count = points_kept(path)
+    if not count:
+        return f"; no {what} were finished"
+    return f"; {count} {what} are kept in {path}; the same command goes on from there"
+
+
+def points_kept(path: Path) -> int:
+    """How many finished points or visits a journal holds; 0 if there is none."""
+    finished: dict[object, bool] = {}
+    for number, entry in enumerate(read_entries(path)):
+        if "key" in entry:
+            finished[entry["key"]] = bool(entry.get("finished"))
+        elif "cell" in entry or "visit" in entry:
+            finished["line", number] = True
+    return sum(finished.values())
+
+
+visits_kept = neighbour_visits_kept = points_kept  # names that were public before

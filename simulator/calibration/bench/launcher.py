@@ -1,58 +1,44 @@
-"""Runs a command line on one PE and accounts for it: `python -m simulator.calibration.bench.launcher PARENT CPU`.
+"""Jobs that run a command line and account for it and whatever it starts and leaves behind, and what did not go well.
 
-With `any` in the place of the PE it runs wherever the system puts it: an MPI launcher, whose ranks go to several PEs.
-A run that names `cpus` goes there, as all later ones do.
-It reads one JSON command per line on standard input and answers each with one JSON line on standard output. Whatever a
-run leaves behind is ended and counted: orphans come to this process (`PR_SET_CHILD_SUBREAPER`).
+A run that names `cpus` goes there, as all later ones do. Orphans come to this process, which ends and counts them.
 """
 
 import contextlib
-import ctypes
-import json
 import os
 import select
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
 
-from simulator.calibration.bench import lifeline, memory
+from simulator.calibration.bench import pin
+from simulator.calibration.bench.worker import Jobs
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TAIL_BYTES = 4096
 """How much of what a run says at last is kept."""
 _LAST_READS = 16
 """How often a pipe is read once its writer should be gone: as much as one holds, and no end if it writes on."""
-ANYWHERE = "any"
-"""In the place of a processor: no pinning here."""
-_PRCTL = ctypes.CDLL(None).prctl
 
 
-def obey(command: dict[str, Any]) -> dict[str, Any]:
-    """Carry out one command of the driver."""
-    match command["do"]:
-        case "limit":
-            memory.limit(command["bytes"])
-            return {}
-        case "allocate":
-            return {"granted": memory.can_allocate(command["bytes"])}
-        case "run":
-            if "cpus" in command:
-                os.sched_setaffinity(0, command["cpus"])
-            return run_once(
-                command["words"],
-                limit_s=command["limit_s"],
-                keep_bytes=command.get("keep_bytes", 0),
-                folder=command.get("folder"),
-            )
-    raise ValueError(command["do"])
+def jobs() -> Jobs:
+    """Be ready to start commands: asked to end, and without the driver, this process ends them first."""
+    signal.signal(signal.SIGTERM, _end)
+    pin.end_with_parent(signal.SIGTERM)
+    pin.adopt_orphans()
+    return {"limit": pin.limit_memory, "allocate": pin.allocate, "run": run_once}
 
 
-def run_once(words: Sequence[str], *, limit_s: float, keep_bytes: int = 0, folder: str | None = None) -> dict[str, Any]:
+def run_once(
+    words: Sequence[str],
+    *,
+    limit_s: float,
+    keep_bytes: int = 0,
+    folder: str | None = None,
+    cpus: Sequence[int] = (),
+) -> dict[str, Any]:
     """Run a command line to its end or for `limit_s` seconds, and say what it cost with all its children.
 
     Parameters
@@ -61,7 +47,11 @@ def run_once(words: Sequence[str], *, limit_s: float, keep_bytes: int = 0, folde
         How much of the end of standard output comes back, as `output`; what is not kept is not read.
     folder
         Where it runs.
+    cpus
+        The processors that it may use; those of before by default.
     """
+    if cpus:
+        os.sched_setaffinity(0, cpus)
     start = time.perf_counter()
     try:
         child = subprocess.Popen(
@@ -71,7 +61,7 @@ def run_once(words: Sequence[str], *, limit_s: float, keep_bytes: int = 0, folde
             stderr=subprocess.PIPE,
             cwd=folder,
             start_new_session=True,
-            preexec_fn=_die_with_launcher,  # noqa: PLW1509 - this process has one thread
+            preexec_fn=pin.end_with_parent,  # noqa: PLW1509 - this process has one thread
         )
     except OSError as error:
         return {"failed": (error.strerror or str(error)).lower()}
@@ -152,27 +142,30 @@ def end_descendants() -> None:
             process.kill()
 
 
-def _die_with_launcher() -> None:
-    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _end(_signal: int, _frame: object) -> None:
     end_descendants()
     os._exit(1)
 
 
-def main() -> None:
-    """Serve the driver until it closes standard input."""
-    parent, cpu = int(sys.argv[1]), sys.argv[2]
-    signal.signal(signal.SIGTERM, _end)
-    lifeline.die_with_parent(parent, by=signal.SIGTERM)
-    _PRCTL(_PR_SET_CHILD_SUBREAPER, 1)
-    if cpu != ANYWHERE:
-        os.sched_setaffinity(0, {int(cpu)})
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(obey(json.loads(line))) + "\n")
-        sys.stdout.flush()
+def failure(answer: Mapping[str, Any], *, limit_s: float, memory_bytes: float | None = None) -> str | None:
+    """Why a run is of no use, None if it is.
 
-
-if __name__ == "__main__":
-    main()
+    Parameters
+    ----------
+    answer
+        What `run_once` returned.
+    limit_s
+        The time it had.
+    memory_bytes
+        What it was allowed, to tell a silent end at that limit.
+    """
+    if "failed" in answer:
+        return str(answer["failed"])
+    if answer["timed_out"]:
+        return f"no end within {limit_s:g} s, stopped with all that it started"
+    status = answer["status"]
+    if not status:
+        return None
+    ended = f"ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
+    reached = memory_bytes is not None and answer["peak_bytes"] >= 0.9 * memory_bytes
+    return f"{ended}: {answer['said'] or ('out of memory' if reached else 'no message')}"

@@ -57,7 +57,7 @@ def import_runs(
         return _from_extrap(_extrap_text(text, str(path)), str(path), application or path.stem)
     if found == "extrap-json":
         return _from_extrap(_extrap_json(text, str(path)), str(path), application or path.stem)
-    raise ScenarioError(f"format: {found!r} found, {', '.join(IMPORTS)} allowed")
+    raise ScenarioError(f"format is {found!r}; name one of {', '.join(IMPORTS)}")
 
 
 def export_runs(records: Sequence[RunRecord], kind: str) -> str:
@@ -69,11 +69,11 @@ def export_runs(records: Sequence[RunRecord], kind: str) -> str:
         If the kind is unknown, there is no run, or Extra-P cannot express the runs.
     """
     if not records:
-        raise ScenarioError("runs: none found, at least one allowed")
+        raise ScenarioError("there are no runs to write; name a history that has some")
     if kind == "csv":
         return _to_csv(records)
     if kind not in EXPORTS:
-        raise ScenarioError(f"format: {kind!r} found, {', '.join(EXPORTS)} allowed")
+        raise ScenarioError(f"format is {kind!r}; name one of {', '.join(EXPORTS)}")
     names, regions = _as_regions(records)
     if kind == "extrap-json":
         return _to_extrap_json(names, regions)
@@ -109,7 +109,7 @@ def _from_csv(text: str, place: str, application: str | None, times: Sequence[st
     missing = [name for name in columns if name not in table.names]
     if missing or not columns:
         wanted = ", ".join(missing) or "a column that ends in _s"
-        raise ScenarioError(f"{place}: {wanted} missing, {', '.join(table.names)} found")
+        raise ScenarioError(f"{place}: {wanted} is missing; the columns are {', '.join(table.names)}")
     named = set(table.text("application")) if "application" in table.names else {""}
     if application is not None and "" not in named and named != {application}:
         raise ScenarioError(
@@ -121,9 +121,7 @@ def _from_csv(text: str, place: str, application: str | None, times: Sequence[st
         cells = dict(zip(table.names, row, strict=True))
         numbers = {name: to_number(cells[name]) for name in (*numeric, *columns) if cells[name]}
         faults += [
-            f"{place}:{line}: {name}: {cells[name]!r} found, a number allowed"
-            for name, value in numbers.items()
-            if value is None
+            f"{place}:{line}: {name}: {cells[name]!r} is no number" for name, value in numbers.items() if value is None
         ]
         made = cells.get("made", "")
         try:
@@ -174,7 +172,7 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
     elapsed = next((name for name in ("ElapsedRaw", "Elapsed") if name in table.names), None)
     if job is None or elapsed is None:
         raise ScenarioError(
-            f"{place}: columns {', '.join(table.names)} found, JobID and Elapsed (raw or not) among them allowed: "
+            f"{place}: the columns are {', '.join(table.names)}, without JobID or Elapsed (raw or not); "
             "run sacct -P without -n"
         )
     jobs: dict[str, list[dict[str, str]]] = {}
@@ -185,9 +183,7 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
             steps += 1
             continue
         if _seconds(cells[elapsed]) is None:
-            raise ScenarioError(
-                f"{place}:{line}: {elapsed}: {cells[elapsed]!r} found, [DD-]HH:MM:SS or seconds allowed"
-            )
+            raise ScenarioError(f"{place}:{line}: {elapsed} is {cells[elapsed]!r}; give [DD-]HH:MM:SS or seconds")
         jobs.setdefault(cells[job].partition("+")[0], []).append(cells)
     records = []
     for parts in jobs.values():
@@ -199,7 +195,7 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
     told = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
     told += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
     if not records:
-        raise ScenarioError([f"{place}: no completed job found, at least one allowed", *told])
+        raise ScenarioError([f"{place} holds no completed job", *told])
     return records, told
 
 
@@ -246,7 +242,7 @@ def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
     def ends(line: int) -> None:
         """Extra-P takes a line for each point, no fewer."""
         if at not in {0, len(points)}:
-            found = f"{at} DATA lines of {region} found, {len(points)} as POINTS allowed"
+            found = f"{region} has {at} DATA lines; give {len(points)}, one for each of POINTS"
             raise ScenarioError(f"{place}:{line}: {found}")
 
     for number, raw in enumerate(text.splitlines(), 1):
@@ -266,14 +262,14 @@ def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
                 metric, at = rest.strip() or "time", 0
             case "DATA":
                 if at >= len(points):
-                    raise ScenarioError(f"{place}:{number}: more DATA lines than the {len(points)} POINTS found")
+                    raise ScenarioError(f"{place}:{number}: there are more DATA lines than the {len(points)} POINTS")
                 values = [_number(cell, f"{place}:{number}") for cell in rest.split()]
                 if metric.lower() in ("time", "runtime"):
                     regions.setdefault(region, {})[points[at]] = values
                 at += 1
             case _:
                 allowed = "PARAMETER, POINTS, REGION, METRIC or DATA"
-                raise ScenarioError(f"{place}:{number}: {word!r} found, {allowed} allowed")
+                raise ScenarioError(f"{place}:{number}: {word!r} is no line of Extra-P; write {allowed}")
     ends(number)
     return names, regions
 
@@ -283,14 +279,16 @@ def _points(text: str, dimensions: int, place: str) -> list[tuple[float, ...]]:
     found = [tuple(_number(cell, place) for cell in group.replace(",", " ").split()) for group in groups]
     wrong = [point for point in found if len(point) != dimensions]
     if wrong:
-        raise ScenarioError(f"{place}: POINTS: {len(wrong[0])} values found, one per PARAMETER ({dimensions}) allowed")
+        raise ScenarioError(
+            f"{place}: a point of POINTS has {len(wrong[0])} values; give {dimensions}, one for each PARAMETER"
+        )
     return found
 
 
 def _number(cell: str, place: str) -> float:
     value = to_number(cell)
     if value is None:
-        raise ScenarioError(f"{place}: {cell!r} found, a number allowed")
+        raise ScenarioError(f"{place}: {cell!r} is no number")
     return value
 
 
@@ -305,7 +303,9 @@ def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
                 point = tuple(float(x) for x in entry["point"])
                 regions.setdefault(region, {})[point] = [float(x) for x in entry["values"]]
     except MALFORMED as error:
-        raise ScenarioError(f"{place}: {error!r}, Extra-P's JSON (parameters, measurements) allowed") from error
+        raise ScenarioError(
+            f"{place}: {error!r}: this is not Extra-P's JSON with parameters and measurements"
+        ) from error
     return names, regions
 
 
@@ -314,7 +314,7 @@ def _from_extrap(
 ) -> tuple[list[RunRecord], list[str]]:
     names, regions = content
     if not names or not regions:
-        raise ScenarioError(f"{place}: no parameter or no time found, both allowed")
+        raise ScenarioError(f"{place}: there is no parameter or no time; give both")
     called = {region: TOTAL if len(regions) == 1 else region for region in regions}
     points = list(dict.fromkeys(point for table in regions.values() for point in table))
     records = []
@@ -334,7 +334,7 @@ def _as_regions(records: Sequence[RunRecord]) -> tuple[list[str], _Regions]:
     unequal = next((record for record in records if set(record.parameters) != set(names)), None)
     if not names or unequal is not None:
         raise ScenarioError(
-            "runs: runs with different parameters found, Extra-P needs the same for all: choose one application"
+            "the runs have different parameters, and Extra-P needs the same for all; choose one application"
         )
     regions: _Regions = {}
     for record in records:

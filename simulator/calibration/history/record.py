@@ -9,8 +9,8 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,15 @@ from typing import Protocol
 
 from simulator.base import files, units
 from simulator.base.errors import CalibrationError, ScenarioError
-from simulator.base.machine import this_machine
+from simulator.base.machine import Machine, require_linux, this_machine
 from simulator.base.units import to_number
+from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
+from simulator.calibration.bench.group import NoAnswerError
 from simulator.calibration.history.store import TOTAL, RunRecord
+from simulator.calibration.kernels import kernel as find_kernel
+from simulator.calibration.ranks.programs import RealProgram
+from simulator.calibration.ranks.ranks import Ranks
+from simulator.programs.applications import matmul
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -87,14 +93,14 @@ def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
         if mark:
             name = head.strip()
             if not name.isidentifier() or name in found:
-                raise ScenarioError(f"grid: name {name!r} found, each parameter's name once allowed")
+                raise ScenarioError(f"grid: {name!r} is no name, or comes twice; name each parameter once")
             found[name] = []
         elif not name:
-            raise ScenarioError(f"grid: {part!r} found, NAME=VALUE:VALUE:... allowed")
+            raise ScenarioError(f"grid: {part!r} has no name; write NAME=VALUE:VALUE:...")
         for cell in (rest if mark else part).split(":"):
             value = to_number(cell.strip())
             if value is None or not math.isfinite(value):
-                raise ScenarioError(f"grid: {name}: {cell!r} found, a number allowed")
+                raise ScenarioError(f"grid: {name}: {cell!r} is no number; give a finite one")
             found[name].append(value)
     return {key: tuple(values) for key, values in found.items()}
 
@@ -125,14 +131,19 @@ def make_plan(
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise ScenarioError(f"command: {error}, words with matching quotes allowed") from error
+        raise ScenarioError(f"command: {str(error).lower()}; match the quotes") from error
     used = {name for word in words for name in _PLACE.findall(word)}
-    faults = [] if words else ["command: an empty line found, a program allowed"]
+    faults = [] if words else ["command is empty; name a program"]
     faults += [
-        f"command: {{{name}}} found, {', '.join(grid) or 'none'} in the grid" for name in sorted(used - set(grid))
+        f"command: {{{name}}} is not in the grid, which has {', '.join(grid) or 'nothing'}"
+        for name in sorted(used - set(grid))
     ]
-    faults += [f"grid: {name} found, but the command has no {{{name}}}" for name in grid if name not in used]
-    faults += [] if repetitions > 0 else [f"repetitions: {repetitions} found, 1 or more allowed"]
+    faults += [
+        f"grid: {name} has no place in the command; write {{{name}}} there, or leave it out"
+        for name in grid
+        if name not in used
+    ]
+    faults += [] if repetitions > 0 else [f"repetitions is {repetitions}; give 1 or more"]
     budget_s = units.parse_duration(budget, field="budget")
     if faults:
         raise ScenarioError(faults)
@@ -155,18 +166,22 @@ def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str =
     CalibrationError
         If a run fails; earlier ones are kept.
     """
-    machine = this_machine().host
+    machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
-    end = time.perf_counter() + plan.budget_s
-    wanted = points * plan.repetitions
+
     with plan.runner() as run:
-        for done, point in enumerate(wanted):
-            left = end - time.perf_counter()
-            times = run(point, left) if left > 0 else None
+
+        def sample(point: Point, _repetition: int) -> None:
+            nonlocal done
+            times = run(point, budget.limit_s - budget.spent_s)
             if times is None:
-                return [f"budget of {plan.budget_s:g} s used up after {done} of {len(wanted)} runs"]
+                raise BudgetSpentError
             keep(RunRecord(plan.application, point, times, version=version, machine=machine))
-    return []
+            done += 1
+
+        run_campaign(((repetition, points) for repetition in range(plan.repetitions)), sample, budget=budget)
+    wanted = len(points) * plan.repetitions
+    return [] if done == wanted else [f"budget of {plan.budget_s:g} s used up after {done} of {wanted} runs"]
 
 
 def _run_once(plan: RunPlan, point: Point, limit_s: float) -> dict[str, float] | None:
@@ -190,7 +205,7 @@ def _run_once(plan: RunPlan, point: Point, limit_s: float) -> dict[str, float] |
     elapsed = time.perf_counter() - begin
     if child.returncode:
         last = (err.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        raise CalibrationError(f"command: {shlex.join(words)}: exit status {child.returncode} found, 0 allowed: {last}")
+        raise CalibrationError(f"command: {shlex.join(words)}: ended with exit status {child.returncode}: {last}")
     return {TOTAL: elapsed} | _parts(out)
 
 
@@ -218,3 +233,131 @@ def _parts(out: bytes) -> dict[str, float]:
 
 def _shown(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
+
+
+# Recording runs of a built-in application, on one process per PE of this machine, with the times of their parts.
+
+
+APPLICATIONS = ("matmul",)
+"""What can be recorded by its name alone."""
+COMPUTATION, COMMUNICATION = "computation", "communication"
+SIZE, PROCESSES = "N", "P"
+WARM_UP = 256
+"""Order of the product that each rank makes first, so that no recorded run pays for libraries and compilation."""
+
+
+@dataclass(frozen=True)
+class ApplicationPlan:
+    """A built-in application to run, on which processors, how often and for how long."""
+
+    application: str
+    """How the runs are named."""
+    kernel: str
+    grid: Mapping[str, Sequence[float]]
+    """`N`, the order of the matrices, and `P`, the number of processes."""
+    budget_s: float
+    cpus: tuple[int, ...]
+    """One per process of the largest run."""
+    repetitions: int = 3
+
+    def runner(self) -> AbstractContextManager[Runner]:
+        """All processes are started once; a run with fewer leaves the others idle."""
+        return _matmul_runner(self)
+
+
+def make_application_plan(
+    application: str,
+    grid: Mapping[str, Sequence[float]],
+    *,
+    budget: str,
+    kernel: str = "dgemm",
+    name: str | None = None,
+    repetitions: int = 3,
+) -> ApplicationPlan:
+    """Check a grid against an application and this machine.
+
+    Parameters
+    ----------
+    budget
+        With its unit, for example `60s`; starting the processes counts.
+    name
+        How the runs are named; as the application by default.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such application or kernel, or the grid, the budget or the repetitions do not fit.
+    CalibrationError
+        On any system but Linux.
+    """
+    if application not in APPLICATIONS:
+        raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")
+    require_linux()
+    find_kernel(kernel)
+    machine = this_machine()
+    faults = _grid_faults(application, grid, machine)
+    if repetitions < 1:
+        faults.append(f"repetitions is {repetitions}; give 1 or more")
+    budget_s = units.parse_duration(budget, field="budget")
+    if faults:
+        raise ScenarioError(faults)
+    cpus = tuple(core.cpu for core in machine.cores[: int(max(grid[PROCESSES]))])
+    return ApplicationPlan(name or application, kernel, grid, budget_s, cpus, repetitions)
+
+
+def _grid_faults(application: str, grid: Mapping[str, Sequence[float]], machine: Machine) -> list[str]:
+    if set(grid) != {SIZE, PROCESSES}:
+        return [f"grid has {', '.join(grid) or 'nothing'}; give {SIZE} and {PROCESSES} with {application}"]
+    whole = [
+        f"grid: {name} is {value:g}; give a whole number of 1 or more"
+        for name, values in grid.items()
+        for value in values
+        if value < 1 or value != int(value)
+    ]
+    if whole:
+        return whole
+    most = machine.pe_count
+    faults = [
+        f"grid: {PROCESSES} is {value:g}; give 1 to {most}, since this machine has {most} PEs"
+        for value in grid[PROCESSES]
+        if value > most
+    ]
+    least, largest, processes = min(grid[SIZE]), max(grid[SIZE]), max(grid[PROCESSES])
+    if processes > least and not faults:
+        faults.append(f"grid: {SIZE} is {least:g}; give {processes:g} or more, a row for each process")
+    # The master holds A, B and C, every other rank B, and all together the rows of A and C once more.
+    fits = math.isqrt(int(machine.memory_available_bytes / (matmul.WORD_BYTES * (processes + 4))))
+    if largest > fits:
+        faults.append(f"grid: {SIZE} is {largest:g}; give at most {fits}, since more does not fit into memory")
+    return faults
+
+
+@contextmanager
+def _matmul_runner(plan: ApplicationPlan) -> Iterator[Runner]:
+    with Ranks(plan.cpus) as ranks:
+        ranks.prepare(plan.kernel, WARM_UP, WARM_UP)
+        ranks.forget()
+
+        def run(point: Point, limit_s: float) -> dict[str, float] | None:
+            end = time.perf_counter() + limit_s
+            n, processes = int(point[SIZE]), int(point[PROCESSES])
+            places = tuple((cpu,) for cpu in plan.cpus[:processes])
+            program = RealProgram("matmul", plan.kernel, {"n": n}, tuple(_equal(n, processes)), places)
+            try:
+                ranks.prepare_program(program, limit_s=limit_s)
+                done = ranks.run_program(program, limit_s=end - time.perf_counter())
+            except NoAnswerError:
+                return None
+            computation_s = min(max(usage.wall_s for usage in done.compute), done.makespan_s)
+            return {
+                TOTAL: done.makespan_s,
+                COMPUTATION: computation_s,
+                COMMUNICATION: done.makespan_s - computation_s,
+            }
+
+        yield run
+
+
+def _equal(n: int, processes: int) -> list[int]:
+    share, rest = divmod(n, processes)
+    return [share + (process < rest) for process in range(processes)]

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.base import files
-from simulator.base.errors import ApportionError, ScenarioError
+from simulator.base.errors import ApportionError, ScenarioError, meant
+from simulator.base.formula import Formula, parse
+from simulator.base.shipped import locate
+from simulator.base.tables import Table, read_table
+from simulator.models.regression.runs import make_runs
+from simulator.models.regression.runtime_model import RuntimeFit
 
 TOTAL = "total"
 """Name of the time of a whole run; the other names are parts of it (computation, communication, ...)."""
@@ -50,24 +55,24 @@ class RunRecord:
 
     def check(self, place: str) -> list[str]:
         """Faults of the record, one line each."""
-        faults = [] if self.application else [f"{place}: application: an empty name found, a name allowed"]
+        faults = [] if self.application else [f"{place}: application has no name; give one"]
         faults += (
             [] if not self.made or _has_zone(self.made) else [f"{place}: made: {self.made!r} is no time with a zone"]
         )
         if not self.times_s:
-            faults.append(f"{place}: times: none found, at least one allowed")
+            faults.append(f"{place}: no time is given; give one or more")
         faults += [
-            f"{place}: {name}: {value:g} found, a finite number allowed"
+            f"{place}: {name} is {value:g}; give a finite number"
             for name, value in self.parameters.items()
             if not math.isfinite(value)
         ]
         faults += [
-            f"{place}: {name}: {value:g} s found, a finite time of 0 s or more allowed"
+            f"{place}: {name} is {value:g} s; give a finite time of 0 s or more"
             for name, value in self.times_s.items()
             if not (math.isfinite(value) and value >= 0)
         ]
         both = sorted(set(self.parameters) & set(self.times_s))
-        return faults + [f"{place}: {name}: found as a parameter and as a time, one of them allowed" for name in both]
+        return faults + [f"{place}: {name} is a parameter and a time; give it one meaning" for name in both]
 
 
 def _has_zone(text: str) -> bool:
@@ -124,7 +129,7 @@ def list_runs(path: str | Path, *, application: str | None = None, version: str 
     """
     path = Path(path)
     if not path.exists():
-        raise ScenarioError(f"{path}: no such file, a run history allowed")
+        raise ScenarioError(f"{path}: no such file; name a run history")
     query = "SELECT id, application, version, machine, made FROM runs WHERE 1"
     wanted = [("application", application), ("version", version)]
     given = [(name, value) for name, value in wanted if value is not None]
@@ -186,7 +191,7 @@ def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
                 database.execute("COMMIT")
     except sqlite3.Error as error:
         raise ApportionError(
-            f"{path}: {error}, a run history that can be {'written' if write else 'read'} allowed"
+            f"{path}: {error}; name a run history that can be {'written' if write else 'read'}"
         ) from error
 
 
@@ -198,7 +203,7 @@ def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) ->
         _check_schema(database, path)
         return
     if tables or not write:
-        raise ScenarioError(f"{path}: a database of another program found, a run history allowed")
+        raise ScenarioError(f"{path}: this is a database of another program; name a run history")
     database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     for statement in _SCHEMA.split(";"):
         if statement.strip():
@@ -221,3 +226,123 @@ def _check_schema(database: sqlite3.Connection, path: Path) -> None:
                 )
     if set(kinds.values()) & {"view", "trigger"}:
         raise ScenarioError(f"{path}: the history holds views or triggers, which are never run here; drop them")
+
+
+# A run-time model fitted to the runs of a CSV file or a run history.
+
+
+USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
+"""Columns taken as the measured time when none is named, in this order."""
+
+
+def fit_table(
+    path: str | Path,
+    formulas: Sequence[str],
+    *,
+    responses: Sequence[str] = (),
+    method: str = "default",
+    application: str | None = None,
+    version: str | None = None,
+) -> RuntimeFit:
+    """Fit a run-time model to the runs of a CSV file or a run history.
+
+    Parameters
+    ----------
+    path
+        CSV with a header, or a run history; each row is a run, repeated rows are repetitions.
+    formulas
+        `EXPR` for every response, or `COLUMN=EXPR` for one.
+    responses
+        Columns of measured seconds; several are parts whose sum is the time. Found by name if empty.
+    application, version
+        Which runs of a history.
+
+    Raises
+    ------
+    ScenarioError, FormulaError
+        If the table, a formula or their combination cannot be fitted; one line per fault.
+    """
+    path = locate(path)
+    from simulator.base.provenance import provenance
+    from simulator.models.regression.diagnostics import diagnose
+    from simulator.models.regression.fitting import fit
+
+    table = _runs_table(path, application, version)
+    parsed = _formulas(formulas, responses, table)
+    names = tuple(dict.fromkeys(name for formula in parsed.values() for name in formula.names))
+    values = {name: table.numbers(name) for name in names}
+    runs = {response: make_runs(values, table.numbers(response), labels=table.labels()) for response in parsed}
+    model = fit(parsed, runs, method=method)
+    inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
+    return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs), runs)
+
+
+def _runs_table(path: Path, application: str | None, version: str | None) -> Table:
+    if not is_history(path):
+        if application is not None or version is not None:
+            raise ScenarioError(
+                f"{path}: this is a CSV file, which names no applications; name a run history, or no application"
+            )
+        return read_table(path)
+    records = list_runs(path, application=application, version=version)
+    known = sorted({record.application for record in list_runs(path)})
+    if not records:
+        others = f"it has runs of {', '.join(known) or 'nothing'}{meant(application, known)}"
+        raise ScenarioError(f"{path} holds no run of {application!r}; {others}")
+    if application is None and len(known) > 1:
+        raise ScenarioError(f"{path} holds runs of {', '.join(known)}; name the application that is meant")
+    return _as_table(path, records)
+
+
+def _as_table(path: Path, records: Sequence[RunRecord]) -> Table:
+    """Runs of a history as a table: a column per parameter, and `NAME_s` per time."""
+    rows = [
+        dict(record.parameters) | {f"{name}_s": value for name, value in record.times_s.items()} for record in records
+    ]
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    cells = tuple(tuple(repr(row[name]) if name in row else "" for name in names) for row in rows)
+    return Table(f"{path}: run", names, cells, tuple(range(1, len(rows) + 1)))
+
+
+def _formulas(texts: Sequence[str], responses: Sequence[str], table: Table) -> dict[str, Formula]:
+    """Response -> formula, from `EXPR` and `COLUMN=EXPR` in any number."""
+    common: list[str] = []
+    own: dict[str, str] = {}
+    for text in texts:
+        column, mark, expression = text.partition("=")
+        if not mark:
+            common.append(text)
+        elif column.strip() in own:
+            raise ScenarioError(f"formula: {column.strip()} has two; give one")
+        else:
+            own[column.strip()] = expression
+    if len(common) > 1:
+        raise ScenarioError(f"formula: {len(common)} name no column, and one may; write COLUMN=FORMULA")
+    wanted = list(dict.fromkeys([*responses, *own]))
+    if common and not wanted:
+        wanted = [_usual_response(common[0], table)]
+    missing = [name for name in wanted if name not in own and not common]
+    unknown = [name for name in wanted if name not in table.names]
+    if unknown or missing or not wanted:
+        wrong = f"there is no formula for {', '.join(missing) or 'any response'}"
+        wrong = f"there is no column {', '.join(unknown)}" if unknown else wrong
+        raise ScenarioError(f"{table.place}: {wrong}; the columns are {', '.join(table.names)}")
+    allowed = [name for name in table.names if name not in wanted]
+    return {
+        name: parse(own[name] if name in own else common[0], names=allowed, place=f"{table.place}: formula of {name}")
+        for name in wanted
+    }
+
+
+def _usual_response(text: str, table: Table) -> str:
+    for name in USUAL_RESPONSES:
+        if name in table.names:
+            return name
+    used = parse(text, names=table.names, place=f"{table.place}: formula").names
+    rest = [name for name in table.names if name not in used]
+    if len(rest) != 1:
+        raise ScenarioError(
+            f"{table.place}: there is no column {' or '.join(USUAL_RESPONSES)}; "
+            f"name the response, one of {', '.join(rest) or 'none'}"
+        )
+    return rest[0]

@@ -58,7 +58,7 @@ KERNEL = SizedKernel(
     lambda n: 4 * n,
     volume,
     prepare,
-    # NumPy keeps tables of up to n points and, for large n, a work copy of them beside input and output
+    # NumPy keeps tables of up to n points and, for large n, a work copy of them in addition to input and output
     memory_bytes=lambda n: 2 * WORD_BYTES * 4 * n,
     snap=snap,
 )

@@ -1,32 +1,20 @@
 """Integral of 4 / (1 + x^2) from 0 to 1 by n midpoints: n elements processed, none stored, 6 n operations."""
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import WORD_BYTES, Prepared, SizedKernel
+from simulator.calibration.kernels.sized import WORD_BYTES, Prepared, SizedKernel, compiled
 
 
 def prepare(n: int) -> Prepared:
     """Nothing but room for the result."""
-    integrate, found = _compiled(), np.zeros(1)
+    sums, found = compiled(integrate, "float64(int64, int64, int64)"), np.zeros(1)
 
     def run() -> NDArray[np.float64]:
-        found[0] = integrate(n, 0, n)
+        found[0] = sums(n, 0, n)
         return found
 
     return Prepared(run)
-
-
-@cache
-def _compiled() -> Callable[[int, int, int], float]:
-    """The compiled loop, made at the first call in a process."""
-    import numba
-
-    compiled: Callable[[int, int, int], float] = numba.njit("float64(int64, int64, int64)")(integrate)
-    return compiled
 
 
 def integrate(n: int, first: int, last: int) -> float:

@@ -1,12 +1,9 @@
 """Merge sort of n numbers, compiled: 2 n elements (numbers and buffer), n ceil(log2 n) merge steps."""
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import Prepared, SizedKernel, touched
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, compiled, touched
 
 Numbers = NDArray[np.int64]
 
@@ -16,26 +13,27 @@ def volume(n: int) -> float:
     return float(max(1, n * (n - 1).bit_length()))
 
 
-def prepare(n: int) -> Prepared:
-    """The same shuffled numbers each time."""
-    sort, fill = _compiled()
-    numbers, buffer = np.empty(n, dtype=np.int64), touched(n, np.int64)
+def shuffled(n: int) -> Numbers:
+    """The same numbers each time."""
+    numbers = np.empty(n, dtype=np.int64)
     fill(numbers)
+    return numbers
+
+
+def fill(numbers: Numbers) -> None:
+    """Put the numbers into an array."""
+    compiled(fill_numbers, "void(int64[::1])")(numbers)
+
+
+def prepare(n: int) -> Prepared:
+    """The shuffled numbers, and room for the buffer."""
+    sort = compiled(merge_sort, "boolean(int64[::1], int64[::1])")
+    numbers, buffer = shuffled(n), touched(n, np.int64)
 
     def run() -> Numbers:
         return buffer if sort(numbers, buffer) else numbers
 
     return Prepared(run, lambda: fill(numbers))
-
-
-@cache
-def _compiled() -> tuple[Callable[[Numbers, Numbers], bool], Callable[[Numbers], None]]:
-    """The compiled sort and the compiled filling, made at the first call in a process."""
-    import numba
-
-    sort = numba.njit("boolean(int64[::1], int64[::1])")(merge_sort)
-    fill = numba.njit("void(int64[::1])")(fill_numbers)
-    return sort, fill
 
 
 def merge_sort(numbers: Numbers, buffer: Numbers) -> bool:

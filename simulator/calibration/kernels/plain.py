@@ -21,8 +21,8 @@ def is_right(name: str, n: int, found: Answer) -> bool:
 def averaged(old: Answer) -> Answer:
     """One iteration of the five-point stencil, in a border of constant value."""
     field = np.pad(old, 1, constant_values=stencil.BORDER)
-    beside = field[:-2, 1:-1] + field[2:, 1:-1] + field[1:-1, :-2] + field[1:-1, 2:]
-    return np.asarray(stencil.WEIGHT * (old + beside))
+    neighbours = field[:-2, 1:-1] + field[2:, 1:-1] + field[1:-1, :-2] + field[1:-1, 2:]
+    return np.asarray(stencil.WEIGHT * (old + neighbours))
 
 
 def _product(n: int) -> Answer:

@@ -1,11 +1,16 @@
 """What a kernel of one parameter is: its problem size, its volume, its memory, and a run that can be repeated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simulator.base.errors import ScenarioError, meant
+
+_K = TypeVar("_K")
 
 LARGEST_N = 2**40
 """No parameter is looked for beyond it."""
@@ -53,6 +58,27 @@ class SizedKernel:
         below = largest_within(self.size, size)
         found = {self.snap(max(1, below)), self.snap(below + 1)}
         return min(found, key=lambda n: (abs(self.size(n) - size), n))
+
+
+def named(name: str, kernels: Mapping[str, _K]) -> _K:
+    """The one of these kernels that has the name.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, with those there are.
+    """
+    if name not in kernels:
+        raise ScenarioError(f"there is no kernel {name!r}, only {', '.join(sorted(kernels))}{meant(name, kernels)}")
+    return kernels[name]
+
+
+@cache
+def compiled(function: Callable[..., Any], signature: str | None = None, *, fastmath: bool = False) -> Any:
+    """A plain function compiled by Numba once in a process: for these types, or for those that it is called with."""
+    import numba
+
+    return numba.njit(signature, fastmath=fastmath)(function)
 
 
 def touched(shape: int | tuple[int, ...], dtype: type = np.float64) -> NDArray[Any]:

@@ -2,16 +2,15 @@
 
 Rows above and below a strip are given (`above`, `below`): rows of a neighbour, or of the border. The border has the
 value `BORDER`, left and right of the points too. Size and volume are those of the application `stencil`: the strip's
-rows, old and new, and two rows beside it; four additions and a multiplication for each point.
+rows, old and new, and two rows next to it; four additions and a multiplication for each point.
 """
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, compiled
 from simulator.programs.applications.stencil import POINT_VOLUME, Stencil
 
 Row = NDArray[np.float64]
@@ -37,7 +36,7 @@ def start(n: int, rows: int, *, first: int = 0, steps: int = 0) -> Strip:
 
 def prepare(n: int) -> Prepared:
     """All n x n points, between rows of the border."""
-    sweep, border = compiled(), np.full(n, BORDER)
+    sweep, border = sweeper(), np.full(n, BORDER)
     old, new = start(n, n), np.ones((n, n))
 
     def run() -> Strip:
@@ -47,14 +46,30 @@ def prepare(n: int) -> Prepared:
     return Prepared(run)
 
 
-@cache
-def compiled() -> Sweep:
-    """The compiled loops, made at the first call in a process."""
-    import numba
+def panel(columns: int, name: str, meaning: str, *, least: int) -> SizedKernel:
+    """A strip of so many columns as a kernel whose parameter is its rows: iterations as the application makes them."""
 
-    compiler = numba.njit("void(float64[::1], float64[:,::1], float64[::1], float64[:,::1])")
-    made: Sweep = compiler(average)
-    return made
+    def prepare(rows: int) -> Prepared:
+        sweep, border = sweeper(), np.full(columns, BORDER)
+        arrays = [start(columns, rows), np.ones((rows, columns))]  # in turns from one into the other
+
+        def run() -> Strip:
+            sweep(border, arrays[0], border, arrays[1])
+            arrays.reverse()
+            return arrays[0]
+
+        return Prepared(run)
+
+    size = Stencil(columns, 1).problem_size
+    return SizedKernel(
+        name, meaning, size, lambda rows: float(POINT_VOLUME * columns * rows), prepare, columns=columns, least=least
+    )
+
+
+def sweeper() -> Sweep:
+    """The compiled loops, made at the first call in a process."""
+    sweep: Sweep = compiled(average, "void(float64[::1], float64[:,::1], float64[::1], float64[:,::1])")
+    return sweep
 
 
 def average(above: Row, old: Strip, below: Row, new: Strip) -> None:

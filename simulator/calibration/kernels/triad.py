@@ -1,37 +1,29 @@
 """Stream triad a = b + s c of n numbers, compiled: 3 n elements, 2 n floating point operations."""
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import Prepared, SizedKernel, touched
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, compiled, touched
 
 Vector = NDArray[np.float64]
 FACTOR = 3.0
 
 
+def arguments(n: int) -> tuple[Vector, Vector, Vector, float]:
+    """Three vectors and the factor; b = 0, 1, 2, ... and c = 2."""
+    return touched(n), np.arange(n, dtype=np.float64), np.full(n, 2.0), FACTOR
+
+
 def prepare(n: int) -> Prepared:
-    """Three vectors; b = 0, 1, 2, ... and c = 2."""
-    triad = _compiled()
-    a, b, c = touched(n), np.arange(n, dtype=np.float64), np.full(n, 2.0)
+    """The three vectors."""
+    triad = compiled(add_scaled, "void(float64[::1], float64[::1], float64[::1], float64)")
+    a, b, c, factor = arguments(n)
 
     def run() -> Vector:
-        triad(a, b, c, FACTOR)
+        triad(a, b, c, factor)
         return a
 
     return Prepared(run)
-
-
-@cache
-def _compiled() -> Callable[[Vector, Vector, Vector, float], None]:
-    """The compiled loop, made at the first call in a process."""
-    import numba
-
-    compiler = numba.njit("void(float64[::1], float64[::1], float64[::1], float64)")
-    compiled: Callable[[Vector, Vector, Vector, float], None] = compiler(add_scaled)
-    return compiled
 
 
 def add_scaled(a: Vector, b: Vector, c: Vector, factor: float) -> None:

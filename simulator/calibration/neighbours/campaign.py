@@ -2,23 +2,23 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from simulator.base import units
+from simulator.base import files, units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
-from simulator.calibration.bench.journal import Journal, read_entries
-from simulator.calibration.bench.point_store import plain, refuse_others
+from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
+from simulator.calibration.bench.journal import Journal, belongs_to
+from simulator.calibration.bench.measurement import one_of
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.kernels.table import SIZED_KERNELS, sized_kernel
 from simulator.calibration.neighbours.plan import (
     KERNELS,
     MEMORY_SHARE,
@@ -26,16 +26,16 @@ from simulator.calibration.neighbours.plan import (
     Item,
     Plan,
     check_cores,
+    command_name,
     make_cells,
     make_few_cells,
     make_items,
     proposals,
 )
 from simulator.calibration.neighbours.processes import Processes
-from simulator.calibration.speed.sampling import one_of
-from simulator.calibration.speed.subjects import CommandSubject, command_subject
-from simulator.models.neighbours_file import NeighboursModel, fit_neighbours
-from simulator.models.neighbours_fit import Computation, Together
+from simulator.calibration.speed.subjects import CommandSubject, KernelSubject, Subject, command_subject
+from simulator.models.neighbours_file import NeighboursModel, errors_of, fit_neighbours, read_visits
+from simulator.models.neighbours_fit import COMPUTES, Computation, Proposed, Together, cells_of
 
 FORMAT, KIND = 1, "neighbours visits"
 WHAT = "visits of a campaign of neighbours"
@@ -53,8 +53,6 @@ _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command that sleeps above which others disturbed it: its wall seconds tell nothing."""
 _SLEEPS, _SLEEPS_PER_S = 20, 50.0
 """Voluntary switches of a run, and more for each second, above which a command sleeps."""
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class Visit:
 
 
 class Visits:
-    """All visits of a campaign and its plan; a context manager that closes its file.
+    """All visits of a campaign and its plan, kept in a journal.
 
     Raises
     ------
@@ -123,53 +121,24 @@ class Visits:
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
         self.made: list[Visit] = []
         self.plan: Plan | None = None
-        self._journal: Journal | None = None
-        if path is not None:
-            here = {"subject": plain(dict(subject)), "machine": plain(machine.to_dict())}
-
-            def check(found: dict[str, Any]) -> None:
-                theirs = found.get("subject"), dict(found.get("machine") or {})
-                refuse_others(path, "visits", found=theirs, here=(here["subject"], here["machine"]))
-
-            head = {"format": FORMAT, "kind": KIND, **here}
-            self._journal = Journal(path, head=head, what=WHAT, check=check, take=self._take)
+        belongs = belongs_to(subject, machine)
+        self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
         self.reused = len(self.made)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._journal is not None:
-            self._journal.close()
 
     @property
     def spent_s(self) -> float:
         """Wall seconds of all visits."""
         return sum(visit.cost_s for visit in self.made)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line if a part of the file was damaged."""
-        return (self._journal.damage,) if self._journal is not None and self._journal.damage else ()
-
     def keep_plan(self, plan: Plan) -> None:
         """Remember the plan, which later calls follow."""
         self.plan = plan
-        if self._journal is not None:
-            self._journal.keep({"plan": plan.to_dict()})
+        self.journal.keep({"plan": plan.to_dict()})
 
     def keep(self, visit: Visit) -> None:
         """Remember a visit."""
         self.made.append(visit)
-        if self._journal is not None:
-            self._journal.keep({"visit": asdict(visit)})
-
-    def sync(self) -> None:
-        """Wait until the disk has every visit."""
-        if self._journal is not None:
-            self._journal.sync()
+        self.journal.keep({"visit": asdict(visit)})
 
     def _take(self, entry: dict[str, Any]) -> None:
         if "plan" in entry:
@@ -179,11 +148,6 @@ class Visits:
         if self.plan is None or not 0 <= visit.cell < len(self.plan.cells) or min(visit.lone_s, visit.together_s) <= 0:
             raise ValueError("a visit to a cell of the plan, with times above 0, belongs here")
         self.made.append(visit)
-
-
-def neighbour_visits_kept(path: Path) -> int:
-    """How many visits a file holds; 0 if there is none."""
-    return sum("visit" in entry for entry in read_entries(path))
 
 
 @dataclass(frozen=True)
@@ -224,7 +188,7 @@ def measure_neighbour_visits(
     *,
     budget_s: float,
     store: Path | None = None,
-    on_progress: Progress = lambda _stage, _share: None,
+    on_progress: Progress = no_progress,
     make_plan: Callable[[list[Item], int], list[CellPlan]] | None = None,
     items: tuple[list[Item], list[str]] | None = None,
     most_passes: int = MOST_PASSES,
@@ -252,23 +216,24 @@ def measure_neighbour_visits(
     if budget_s < LEAST_BUDGET_S:
         found = units.show_duration(budget_s)
         raise ScenarioError(f"--budget: {found} is too short for processes to start; give {LEAST_BUDGET_S:g} s or more")
-    begin, machine = time.monotonic(), this_machine()
+    begin_s, machine = time.monotonic(), this_machine()
     count = len(wishes.cpus)
     made, notes = items or make_items(
         machine, pe_count=count, kernels=wishes.kernels, commands=wishes.commands, small=wishes.small
     )
-    with Visits(store, subject=wishes.to_dict(), machine=machine) as visits:
-        begin -= visits.spent_s
-        known = list(visits.plan.items) if visits.plan is not None else made
-        memory = int(MEMORY_SHARE * machine.memory_available_bytes)
-        with Processes(wishes.cpus, known, wishes.commands, memory_bytes=memory) as processes:
-            if visits.plan is None:
-                pilot = _pilot(processes, made, wishes, budget_s, lambda share: on_progress("sizes", share * 0.1))
-                cells = (make_plan or (make_few_cells if wishes.small else make_cells))(pilot[0], count)
-                visits.keep_plan(_affordable(pilot, cells, wishes, _Limits(begin, budget_s, most_passes), notes))
-            limits = _Limits(begin, budget_s, most_passes)
-            _spend(processes, visits, wishes.seed, limits=limits, on_progress=on_progress)
-        return _summed(visits, wishes)
+    visits = Visits(store, subject=wishes.to_dict(), machine=machine)
+    budget = Budget(budget_s, visits.spent_s, begin_s)
+    known = list(visits.plan.items) if visits.plan is not None else made
+    memory = int(MEMORY_SHARE * machine.memory_available_bytes)
+    with visits.journal, Processes(wishes.cpus, known, wishes.commands, memory_bytes=memory) as processes:
+        plan = visits.plan
+        if plan is None:
+            pilot = _pilot(processes, made, wishes, budget_s, lambda share: on_progress("sizes", share * 0.1))
+            cells = (make_plan or (make_few_cells if wishes.small else make_cells))(pilot[0], count)
+            plan = _affordable(pilot, cells, wishes, budget, notes)
+            visits.keep_plan(plan)
+        _spend(processes, visits, plan, budget, seed=wishes.seed, most=most_passes, on_progress=on_progress)
+    return _summed(visits, plan, wishes)
 
 
 def _pilot(
@@ -285,7 +250,7 @@ def _pilot(
         if item.role == "kernel" and slow.get(item.kernel, 0.0) * item.volume > cap_s:
             notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
             continue
-        processes.prepare_on(number, (0, 1))
+        processes.prepare(number, 0, 1)
         once = processes.sample(number, 0, 1)
         inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
         if inner > 1:  # the first run was slower than those that follow
@@ -306,7 +271,7 @@ def _affordable(
     pilot: tuple[list[Item], list[str]],
     cells: list[CellPlan],
     wishes: NeighboursWishes,
-    limits: "_Limits",
+    budget: Budget,
     notes: list[str],
 ) -> Plan:
     """Cells for which the budget has the fewest visits, those of the lowest rank first.
@@ -320,16 +285,12 @@ def _affordable(
     usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
     ordered = sorted(usable, key=lambda cell: cell.rank)
     costs = np.cumsum([wishes.least_passes * _cost_s(items, cell, wishes.sample_s) for cell in ordered])
-    spent_s, budget_s = time.monotonic() - limits.begin, limits.budget_s
-    left_s = budget_s - spent_s
+    left_s = budget.limit_s - budget.spent_s
     first = sum(cell.rank == 0 for cell in ordered)
     if first == 0 or costs[first - 1] > left_s:
-        needed = spent_s + (costs[first - 1] if first else 0.0)
-        shown = units.show_duration(math.ceil(1.3 * needed))
-        raise ScenarioError(
-            f"--budget: {units.show_duration(budget_s)} is too short; give about {shown} or more for "
-            f"{wishes.least_passes} visits to each of the {first} cells of the probes"
-        )
+        needed_s = budget.spent_s + (costs[first - 1] if first else 0.0)
+        purpose = f"{wishes.least_passes} visits to each of the {first} cells of the probes"
+        raise budget.refusal(1.3 * needed_s, purpose)
     count = int(np.searchsorted(costs, 0.95 * left_s, side="right"))
     count = max(count, first)
     if count < len(ordered):
@@ -346,32 +307,32 @@ def _cost_s(items: Sequence[Item], cell: CellPlan, sample_s: float) -> float:
     return 2 * max(sample_s, own.once_s) * 1.2 + longest + 2 * own.once_s + _OVERHEAD_S
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """When a campaign ends."""
-
-    begin: float
-    budget_s: float
-    most_passes: int
-
-
-def _spend(processes: Processes, visits: Visits, seed: int, *, limits: _Limits, on_progress: Progress) -> None:
+def _spend(
+    processes: Processes,
+    visits: Visits,
+    plan: Plan,
+    budget: Budget,
+    *,
+    seed: int,
+    most: int,
+    on_progress: Progress,
+) -> None:
     """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
-    plan = visits.plan
-    if plan is None:
-        raise TypeError("a campaign without a plan")
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
-    for number in range(int(done.min()), limits.most_passes):
-        draws = stream(seed, "neighbours", "order", number)
-        order, flips = draws.permutation(len(plan.cells)), draws.random(len(plan.cells)) < 0.5
-        for index in (int(index) for index in order if done[index] <= number):
-            elapsed = time.monotonic() - limits.begin
-            if elapsed > limits.budget_s and number >= 1:
-                return
-            visits.keep(_visit(processes, plan, index, number=number, lone_first=bool(flips[index])))
-            done[index] += 1
-            on_progress(f"pass {number + 1}", min(1.0, 0.1 + 0.9 * elapsed / limits.budget_s))
-        visits.sync()
+
+    def passes() -> Iterator[tuple[int, list[tuple[int, bool]]]]:
+        for number in range(int(done.min()), most):
+            draws = stream(seed, "neighbours", "order", number)
+            order, lone_first = draws.permutation(len(plan.cells)), draws.random(len(plan.cells)) < 0.5
+            yield number, [(int(index), bool(lone_first[index])) for index in order if done[index] <= number]
+
+    def sample(cell: tuple[int, bool], number: int) -> None:
+        index, lone_first = cell
+        on_progress(f"pass {number + 1}", min(1.0, 0.1 + 0.9 * budget.share))
+        visits.keep(_visit(processes, plan, index, number=number, lone_first=lone_first))
+        done[index] += 1
+
+    run_campaign(passes(), sample, budget=budget, least=1, journal=visits.journal)
 
 
 def _visit(processes: Processes, plan: Plan, index: int, *, number: int, lone_first: bool) -> Visit:
@@ -418,16 +379,13 @@ def _disturbance(used: Usage, *, sleeps: bool = False) -> float:
     return lost if used.cpu_s < BUSY * used.wall_s else 0.0
 
 
-def _summed(visits: Visits, wishes: NeighboursWishes) -> MeasuredNeighbours:
+def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNeighbours:
     """Visits that nobody disturbed; of cells that were never visited without, all, which is said."""
-    plan = visits.plan
-    if plan is None:
-        raise TypeError("a campaign without a plan")
     clean = {visit.cell for visit in visits.made if not visit.disturbed}
     used = [visit for visit in visits.made if not visit.disturbed or visit.cell not in clean]
     hurt = [visit for visit in visits.made if visit.disturbed]
     again = sum(visit.tries - 1 for visit in visits.made)
-    warnings = [*visits.warnings, *plan.notes]
+    warnings = [*visits.journal.warnings, *plan.notes]
     if hurt:
         left = len(visits.made) - len(used)
         if len(hurt) > _BUSY_VISITS * len(visits.made):
@@ -559,3 +517,126 @@ def measure_neighbours(
     """
     wishes = neighbours_wishes(kernels=kernels, seed=seed, cpus=cpus, small=True)
     return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False)
+
+
+# Tables in the place of runs, and a finished model against pairs that are measured after it was frozen.
+
+
+_PAIRS = 24
+"""Pairs drawn for a check, at most."""
+_SIZES = 2
+"""Sizes drawn of each kernel."""
+
+
+def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), seed: int = 0) -> NeighboursModel:
+    """Fit a recorded table of visits; the same table gives the same bits.
+
+    Parameters
+    ----------
+    caches
+        Name and bytes of each cache that all PEs of the table's machine share.
+
+    Raises
+    ------
+    ScenarioError
+        If the table cannot be used.
+    """
+    visits = read_visits(table)
+    count = max(max((*visit.pes, len(visit.beside))) + 1 for visit in visits)
+    if count < 2:
+        raise ScenarioError(f"{table}: no row has anything beside its subject; add at least one")
+    everyone = tuple(range(count))
+    proposed = [Proposed("cache", name, everyone, capacity) for name, capacity in caches]
+    proposed += [Proposed("memory", "memory", everyone), Proposed("clock", "clock", everyone)]
+    rests_on = provenance(seed=seed, inputs={str(table): files.digest(files.read_bytes(table))})
+    return fit_neighbours(
+        visits, proposed, pe_count=count, footprints=_footprints(visits), provenance=rests_on | {"visits": len(visits)}
+    )
+
+
+def _footprints(visits: Sequence[Together]) -> dict[Computation, float]:
+    """Bytes of what kernels of ours store; of anything else 8 for each element."""
+    found = {}
+    for one in {one for visit in visits for one in (visit.subject, *visit.beside)}:
+        kernel = SIZED_KERNELS.get(one.kernel)
+        if one.kernel == COMPUTES:
+            found[one] = 0.0
+        elif kernel is not None and kernel.memory_bytes is not None:
+            found[one] = float(kernel.bytes_of(kernel.n_of(one.size)))
+    return found
+
+
+def judge_neighbours(
+    model: NeighboursModel,
+    wishes: NeighboursWishes,
+    *,
+    budget_s: float,
+    on_progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Measure random pairs of random sizes of the model's kernels, and say how far it is off.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small, or nothing that the model knows can be run here.
+    """
+    items = _drawn_items(model, wishes, this_machine())
+    chosen = measure_neighbour_visits(
+        wishes,
+        budget_s=budget_s,
+        on_progress=on_progress,
+        make_plan=lambda found, count: _drawn_cells(found, count, wishes.seed),
+        items=(items, []),
+    )
+    return judged_document(model, chosen)
+
+
+def judged_document(model: NeighboursModel, measured: MeasuredNeighbours) -> dict[str, Any]:
+    """Errors of a model on what was measured, and each pair."""
+    cells = cells_of(measured.visits)
+    pairs = [cell for cell in cells if not cell.is_copies]
+    predicted = np.array([1 / model.kept(cell.subject, cell.beside, pes=cell.pes) for cell in pairs])
+    rows = [
+        cell.to_dict() | {"predicted": float(value), "measured_twice": cell.twice}
+        for cell, value in zip(pairs, predicted, strict=True)
+    ]
+    return {
+        "kind": "neighbours check",
+        "errors": errors_of(pairs, predicted, all_cells=cells),
+        "pairs": rows,
+        "warnings": list(measured.warnings),
+    }
+
+
+def _drawn_items(model: NeighboursModel, wishes: NeighboursWishes, machine: Machine) -> list[Item]:
+    """Two random sizes of each kernel of the model that can be run here, within the sizes that it knows."""
+    commands = {command_name(subject): number for number, subject in enumerate(wishes.commands)}
+    known: dict[str, list[float]] = {}
+    for cell in model.cells:
+        known.setdefault(cell["subject"], []).append(float(cell["size_elements"]))
+    names = [name for name in model.kernels if (name in SIZED_KERNELS or name in commands) and name != COMPUTES]
+    if not names:
+        raise ScenarioError("--against: no kernel that this model knows can be run here; --command gives commands")
+    allowed = MEMORY_SHARE * machine.memory_available_bytes / (2 * len(wishes.cpus) * _SIZES * len(names))
+    draws, items = stream(wishes.seed, "neighbours", "against"), []
+    for name in names:
+        number = commands.get(name)
+        subject: Subject = KernelSubject(SIZED_KERNELS[name]) if number is None else wishes.commands[number]
+        sizes = known.get(name, [2.0**14])
+        low, high = np.log(max(1.0, min(sizes) / 2)), np.log(max(sizes))
+        for value in np.exp(low + (high - low) * draws.random(_SIZES)):
+            n = subject.n_of(min(float(value), allowed / 8))
+            size = subject.size(n)
+            items.append(Item(name, n, size, subject.bytes_of(n), subject.volume(n), "kernel", number))
+    return list({(item.kernel, item.n): item for item in items}.values())
+
+
+def _drawn_cells(items: list[Item], pe_count: int, seed: int) -> list[CellPlan]:
+    """Random pairs, and on all PEs copies of what they are made of, for the answer `all busy`."""
+    draws = stream(seed, "neighbours", "pairs")
+    usable = [number for number, item in enumerate(items) if item.inner]
+    every = [(one, other) for one in usable for other in usable if one != other]
+    chosen = [every[place] for place in draws.permutation(len(every))[:_PAIRS]]
+    cells = [CellPlan(pair, (0, 1), 0 if place < 4 else 1) for place, pair in enumerate(chosen)]
+    whole = tuple(range(pe_count))
+    return cells + [CellPlan((one,) * pe_count, whole, 1) for one in dict.fromkeys(pair[0] for pair in chosen)]

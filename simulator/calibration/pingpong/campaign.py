@@ -1,8 +1,7 @@
 """A measuring campaign: sizes and patterns in passes of random order, within a budget, every sample kept at once."""
 
 import itertools
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -15,8 +14,9 @@ from simulator.base import units
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
-from simulator.calibration.bench.point_store import PointStore
-from simulator.calibration.pingpong.channels import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
+from simulator.calibration.bench.campaign import Budget, Progress, run_campaign, shuffled
+from simulator.calibration.bench.journal import PointStore
+from simulator.calibration.pingpong.ends import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
 
 SAMPLE_S = 0.005
 """A sample goes on for about this long, or for one round."""
@@ -28,9 +28,9 @@ LEAST_SAMPLES = 3
 """Fewest samples behind a median."""
 MOST_SAMPLES = 40
 ASKING_S = 0.01
-"""What a sample costs beside its messages: commands, answers, keeping it."""
+"""What a sample costs besides its messages: commands, answers, keeping it."""
 MARGIN = 1.3
-"""What is foretold is exceeded by so much on a busy machine."""
+"""What is predicted is exceeded by so much on a busy machine."""
 EVERY_OTHER = 3
 """Once each pattern has its least samples, the first has so many more for each of the others': it is what is fitted."""
 BUSY_LOAD = 0.5
@@ -48,7 +48,7 @@ def message_sizes(max_bytes: int) -> tuple[int, ...]:
         If it is not in 1 byte to 1 GiB.
     """
     if not 1 <= max_bytes <= MAX_BYTES:
-        raise ScenarioError(f"largest message: {max_bytes} bytes found, 1 to {MAX_BYTES} allowed")
+        raise ScenarioError(f"largest message is {max_bytes} bytes; give 1 to {MAX_BYTES}")
     powers = [2**power for power in range(max_bytes.bit_length())]
     return tuple(size for size in sorted({*powers, *(3 * power // 2 for power in powers[1:])}) if size <= max_bytes)
 
@@ -91,8 +91,8 @@ class SizePoint:
         more = {pattern: (*self.samples_s[pattern], value_s)}
         return SizePoint(self.size_bytes, {**self.samples_s, **more}, self.wanted)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+    def row(self) -> dict[str, Any]:
+        """What a journal keeps."""
         return {"size_bytes": self.size_bytes, "samples_s": {name: list(s) for name, s in self.samples_s.items()}}
 
 
@@ -137,14 +137,14 @@ def open_store(
             for name in plan.patterns_at(int(entry["size_bytes"]))
         }
         if not all(np.isfinite(value) and value > 0 for value in itertools.chain(*found.values())):
-            raise ValueError(f"size {entry['size_bytes']}: times above 0 allowed")
+            raise ValueError(f"size {entry['size_bytes']}: give times above 0")
         return SizePoint(int(entry["size_bytes"]), found)
 
     return PointStore(path, read=read, subject=dict(subject) | {"patterns": list(plan.patterns)}, machine=machine)
 
 
-def run_campaign(
-    plan: Plan, sampler: Sampler, store: PointStore[SizePoint], *, on_progress: Callable[[str, float], None]
+def measure_sizes(
+    plan: Plan, sampler: Sampler, store: PointStore[SizePoint], *, on_progress: Progress
 ) -> list[SizePoint]:
     """Measure within the budget, as often as it allows; what the store holds counts.
 
@@ -164,33 +164,41 @@ def run_campaign(
     ScenarioError
         If a firm budget does not suffice for three samples of each, with what would.
     CalibrationError
-        If it takes far longer than foretold.
+        If it takes far longer than predicted.
     """
-    begin = time.monotonic()
+    budget = Budget(plan.budget_s)
     points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}
-    once_s = _first_pass(plan, sampler, begin)
-    _check_budget(plan, points, once_s, spent_s=time.monotonic() - begin)
-    for number in range(MOST_SAMPLES):
-        for pattern, size in _visits(plan, number):
-            if points[size].count(pattern) > _earlier(plan, pattern, number):
-                continue  # measured before an interruption
-            spent_s = time.monotonic() - begin
-            if number >= LEAST_SAMPLES and spent_s + _cost_s(once_s[pattern, size]) > plan.budget_s:
-                return list(points.values())
-            if plan.firm and spent_s > _GRANTED * plan.budget_s:
-                raise CalibrationError(
-                    f"--budget: {units.show_duration(spent_s)} spent of {units.show_duration(plan.budget_s)} with "
-                    "samples missing, a machine less busy or a larger budget needed"
-                )
-            on_progress(f"{pattern.replace('_', ' ')}, pass {number + 1}", spent_s / plan.budget_s)
-            rounds, batches = _batches(once_s[pattern, size])
-            taken_s = sampler(pattern, size, rounds=rounds, batches=batches)
-            once_s[pattern, size] = min(
-                once_s[pattern, size], _round_s(pattern, taken_s)
-            )  # the first may have been slow
-            points[size] = points[size].with_sample(pattern, taken_s)
-            store.keep(points[size])
-        store.sync()
+    once_s = _first_pass(plan, sampler, budget)
+    _check_budget(plan, points, once_s, budget)
+
+    def passes() -> Iterator[tuple[int, list[tuple[str, int]]]]:
+        for number in range(MOST_SAMPLES):
+            keys = shuffled(_keys(plan, number), stream(plan.seed, "ping-pong", number))
+            missing = [key for key in keys if points[key[1]].count(key[0]) <= _earlier(plan, key[0], number)]
+            yield number, missing  # the others were measured before an interruption
+
+    def sample(key: tuple[str, int], number: int) -> None:
+        pattern, size = key
+        if plan.firm and budget.share > _GRANTED:
+            raise CalibrationError(
+                f"--budget: {units.show_duration(budget.spent_s)} spent of {units.show_duration(plan.budget_s)} with "
+                "samples missing; end other work on this machine, or give a larger budget"
+            )
+        on_progress(f"{pattern.replace('_', ' ')}, pass {number + 1}", budget.share)
+        rounds, batches = _batches(once_s[key])
+        taken_s = sampler(pattern, size, rounds=rounds, batches=batches)
+        once_s[key] = min(once_s[key], _round_s(pattern, taken_s))  # the first may have been slow
+        points[size] = points[size].with_sample(pattern, taken_s)
+        store.keep(points[size])
+
+    run_campaign(
+        passes(),
+        sample,
+        budget=budget,
+        least=LEAST_SAMPLES,
+        cost_s=lambda key: _cost_s(once_s[key]),
+        journal=store.journal,
+    )
     return list(points.values())
 
 
@@ -199,13 +207,9 @@ def medians_s(points: Sequence[SizePoint], pattern: str) -> NDArray[np.float64]:
     return np.array([point.median_s(pattern) for point in points])
 
 
-def _visits(plan: Plan, number: int) -> list[tuple[str, int]]:
-    """Patterns and sizes of one pass, in their random order."""
-    patterns = [
-        pattern for pattern in plan.patterns if _earlier(plan, pattern, number + 1) > _earlier(plan, pattern, number)
-    ]
-    keys = [key for key in plan.keys if key[0] in patterns]
-    return [keys[index] for index in stream(plan.seed, "ping-pong", number).permutation(len(keys))]
+def _keys(plan: Plan, number: int) -> list[tuple[str, int]]:
+    """Patterns and sizes of one pass."""
+    return [key for key in plan.keys if _earlier(plan, key[0], number + 1) > _earlier(plan, key[0], number)]
 
 
 def _earlier(plan: Plan, pattern: str, number: int) -> int:
@@ -224,28 +228,26 @@ def machine_warnings(machine: Machine) -> list[str]:
 
 
 def _known(store: PointStore[SizePoint], size: int, patterns: Sequence[str]) -> SizePoint:
-    known = store.points.get(size) or store.open.get(size)
-    return known or SizePoint(size, dict.fromkeys(patterns, ()))
+    return store.get(size) or SizePoint(size, dict.fromkeys(patterns, ()))
 
 
-def _first_pass(plan: Plan, sampler: Sampler, begin: float) -> dict[tuple[str, int], float]:
+def _first_pass(plan: Plan, sampler: Sampler, budget: Budget) -> dict[tuple[str, int], float]:
     """Seconds that one round of each takes, ascending sizes: buffers, pages and clocks are warm afterwards."""
     once_s: dict[tuple[str, int], float] = {}
     sampler(plan.patterns[0], plan.sizes[0], rounds=1, batches=WARM_UP)
-    ready_s = time.monotonic() - begin  # the processes are up
+    ready_s = budget.spent_s  # the processes are up
     for index, size in enumerate(plan.sizes):
         for pattern in plan.patterns_at(size):
             message_s = sampler(pattern, size, rounds=1, batches=1)
             if message_s < SAMPLE_S / 10:
                 message_s = min(message_s, sampler(pattern, size, rounds=1, batches=9))
             once_s[pattern, size] = _round_s(pattern, message_s)
-        spent_s = time.monotonic() - begin
-        if plan.firm and spent_s > plan.budget_s and index >= min(5, len(plan.sizes) - 1):
+        if plan.firm and not budget.holds() and index >= min(5, len(plan.sizes) - 1):
             per_byte_s = max(1e-9, once_s[plan.patterns[0], size] / size if size >= 2**20 else 0.0)
             rest = plan.sizes[index + 1 :]
-            each_s = (spent_s - ready_s) / (index + 1)
+            each_s = (budget.spent_s - ready_s) / (index + 1)
             pass_s = len(plan.sizes) * each_s + 2 * len(plan.patterns) * per_byte_s * sum(rest)
-            raise _too_small(plan, ready_s + (1 + MARGIN * LEAST_SAMPLES) * pass_s)
+            raise _too_small(plan, budget, ready_s + (1 + MARGIN * LEAST_SAMPLES) * pass_s)
     return once_s
 
 
@@ -267,16 +269,14 @@ def _round_s(pattern: str, message_s: float) -> float:
 
 
 def _check_budget(
-    plan: Plan, points: Mapping[int, SizePoint], once_s: Mapping[tuple[str, int], float], *, spent_s: float
+    plan: Plan, points: Mapping[int, SizePoint], once_s: Mapping[tuple[str, int], float], budget: Budget
 ) -> None:
     missing = {key: max(0, LEAST_SAMPLES - points[key[1]].count(key[0])) for key in once_s}
-    needed_s = spent_s + MARGIN * sum(missing[key] * _cost_s(seconds) for key, seconds in once_s.items())
-    if plan.firm and needed_s > plan.budget_s:
-        raise _too_small(plan, needed_s)
+    rest_s = MARGIN * sum(missing[key] * _cost_s(seconds) for key, seconds in once_s.items())
+    if plan.firm and not budget.holds(rest_s):
+        raise _too_small(plan, budget, budget.spent_s + rest_s)
 
 
-def _too_small(plan: Plan, needed_s: float) -> ScenarioError:
-    return ScenarioError(
-        f"--budget: {units.show_duration(plan.budget_s)} found, about {ceil(needed_s)}s needed for {LEAST_SAMPLES} "
-        f"samples of {len(plan.sizes)} sizes up to {units.show_size(plan.sizes[-1])}, less with a smaller --max-bytes"
-    )
+def _too_small(plan: Plan, budget: Budget, needed_s: float) -> ScenarioError:
+    purpose = f"{LEAST_SAMPLES} samples of {len(plan.sizes)} sizes up to {units.show_size(plan.sizes[-1])}"
+    return budget.refusal(needed_s, purpose, "; a smaller --max-bytes needs less")

@@ -1,28 +1,35 @@
-"""Ping-pong between two hosts over TCP: one listens for a session, the other connects and measures."""
+"""Ping-pong between two hosts over TCP: one listens for a session, the other connects and measures.
+
+Both have to prove first that they know one token.
+"""
 
 import contextlib
 import errno
+import hashlib
+import hmac
 import json
 import os
+import re
 import resource
 import selectors
 import socket
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
 from simulator.base.errors import CalibrationError
-from simulator.calibration.bench.children import Children
-from simulator.calibration.pingpong import wire
-from simulator.calibration.pingpong.channels import SILENCE_S
-from simulator.calibration.pingpong.pairs import ENDPOINT, Pairs
-from simulator.calibration.pingpong.wire import PeerError
+from simulator.calibration.bench.group import EndedError, Group, NoAnswerError
+from simulator.calibration.pingpong import ends
+from simulator.calibration.pingpong.ends import OTHER, SILENCE_S, PeerError
+from simulator.calibration.pingpong.pairs import Pairs
 
-SERVE = "simulator.calibration.pingpong.serve"
+PROTOCOL = 1
+TOKEN_BYTES = 16
 ANSWER_S = 5.0
 """How long a host may take to answer when a session begins."""
 WAIT_S = 600.0
@@ -31,6 +38,9 @@ MAX_GUESTS = 256
 """Connections that have not proved to know the token yet; of more the oldest goes, since ours take an instant."""
 CROWDED_S = 0.05
 """How long to wait where the system has no room for another connection."""
+
+Handshake = Generator[dict[str, Any], dict[str, Any], None]
+"""Yields what to send and is given what came in return; it ends once the other side has proved to know the token."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def parse_address(text: str, *, field: str, least_port: int = 1) -> Address:
     bare = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
     number = int(port) if port.isascii() and port.isdigit() else -1
     if not bare or not least_port <= number <= 65535 or (":" in host and not host.startswith("[")):
-        raise PeerError(f"{field}: {text!r} found, HOST:PORT such as node2:4711 or [::1]:4711 allowed")
+        raise PeerError(f"{field} is {text!r}; give HOST:PORT, such as node2:4711 or [::1]:4711")
     return Address(bare, number)
 
 
@@ -91,7 +101,7 @@ def listen(
     cpus
         Processors for the far ends, in turn; as many connections as this at once at most.
     on_ready
-        Called with the address and the session's token, which is made anew.
+        Called with the address and the session's token, which is a new one.
     wait_s
         Longest wait for the session to begin.
 
@@ -100,25 +110,43 @@ def listen(
     PeerError
         If it cannot listen there, or nobody with the token comes in time.
     """
-    token = wire.new_token()
-    served: list[subprocess.Popen[bytes]] = []
-    with _server(address) as server, Door(server, token) as door:
+    token, active, count, failed = new_token(), list[int](), 0, 0
+    with _server(address) as server, Door(server, token) as door, Group("ping-pong", []) as group:
         on_ready(Address(address.host, server.getsockname()[1]), token)
         deadline = time.monotonic() + wait_s
-        try:
-            while not served or any(child.poll() is None for child in served):
-                for connection in door.admit(wait_s=0.2 if served else min(1.0, wait_s)):
-                    with connection:
-                        if len(served) < len(cpus):
-                            served.append(_start(connection, cpus[len(served)]))
-                if not served and time.monotonic() > deadline:
-                    raise PeerError(f"--listen: nobody with the token came within {wait_s:g} s")
-            failed = sum(child.returncode != 0 for child in served)
-        finally:
-            for child in served:
-                child.kill()
-                child.wait()
-    return {"connections": len(served), "failed": failed, "refused": door.refused}
+        while not count or active:
+            for connection in door.admit(wait_s=0.2 if count else min(1.0, wait_s)):
+                with connection:
+                    if count < len(cpus):
+                        active.append(_serve(group, connection, cpus[count]))
+                        count += 1
+            if not count and time.monotonic() > deadline:
+                raise PeerError(f"--listen: nobody with the token came within {wait_s:g} s")
+            served = {number: _served(group, number) for number in active}
+            active = [number for number, well in served.items() if well is None]
+            failed += sum(well is False for well in served.values())
+    return {"connections": count, "failed": failed, "refused": door.refused}
+
+
+def _serve(group: Group, connection: socket.socket, cpu: int) -> int:
+    """Have one more process of a group be the far end of a connection."""
+    limit_silence(connection, SILENCE_S)
+    end = connection.fileno()
+    number = group.start((cpu, "{}"), [end])
+    group.tell(number, {"do": "serve", "number": end, "limit_s": ends.COMMAND_S})
+    return number
+
+
+def _served(group: Group, number: int) -> bool | None:
+    """Whether a far end did all that was asked of it, what it did not being written; None while it is at work."""
+    try:
+        group.answers([number], limit_s=0.0)
+    except NoAnswerError:
+        return None
+    except EndedError as error:
+        sys.stderr.write(f"--listen: {error.reason}\n")
+        return False
+    return True
 
 
 @dataclass
@@ -126,7 +154,7 @@ class _Guest:
     """Somebody who came and has not proved yet to know the token."""
 
     connection: socket.socket
-    steps: wire.Handshake
+    steps: Handshake
     deadline: float
     data: bytes = b""
 
@@ -148,12 +176,12 @@ class _Guest:
             except BlockingIOError:
                 return False
             self.data += byte
-            if not byte or len(self.data) >= wire.MAX_LINE_BYTES:
+            if not byte or len(self.data) >= ends.MAX_LINE_BYTES:
                 raise PeerError("the other host: no line")
             if byte == b"\n":
                 line, self.data = self.data, b""
                 try:
-                    self._say(self.steps.send(wire.parse_line(line)))
+                    self._say(self.steps.send(ends.parse_line(line)))
                 except StopIteration:
                     return True
 
@@ -229,12 +257,12 @@ class Door:
                 for guest in [*self._guests.values()][:1]:
                     self._refuse(guest)
             return  # or it went before we came to it
-        guest = _Guest(connection, wire.handshake(self._token, listens=True), time.monotonic() + ANSWER_S)
+        guest = _Guest(connection, handshake(self._token, listens=True), time.monotonic() + ANSWER_S)
         self._guests[connection] = guest
         self._selector.register(connection, selectors.EVENT_READ)
         try:
             connection.settimeout(0.0)
-            wire.tune(connection)
+            tune(connection)
             guest.greet()
         except (PeerError, OSError):
             self._refuse(guest)
@@ -271,10 +299,10 @@ def connected_pairs(address: Address, token: str, *, cpus: Sequence[int]) -> Ite
         for cpu in cpus:
             connection = stack.enter_context(_connect(address, token))
             number = connection.fileno()
-            rows.append((str(cpu), json.dumps({0: (number, number)})))
+            rows.append((cpu, json.dumps({0: (number, number)})))
             inherited.append([number])
-        children = stack.enter_context(Children(ENDPOINT, rows, inherited=inherited))
-        yield Pairs(children, [[(number, 0, True)] for number in range(len(cpus))], steer=True)
+        group = stack.enter_context(Group("ping-pong", rows, inherited=inherited))
+        yield Pairs(group, [[(number, 0, True)] for number in range(len(cpus))], steer=True)
 
 
 @contextmanager
@@ -294,7 +322,7 @@ def listener_over_ssh(host: str, command: Sequence[str]) -> Iterator[tuple[int, 
         If ssh is not there, does not get in, or the listener says nothing in time.
     """
     if host.startswith("-"):
-        raise PeerError(f"--hosts: {host!r} found, a host name allowed")
+        raise PeerError(f"--hosts: {host!r} is no name of a host")
     remote = [*command, "calibrate", "network", "--between", "tcp", "--listen", "0.0.0.0:0", "--json"]
     options = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={ANSWER_S:.0f}", "-T"]
     try:
@@ -305,7 +333,7 @@ def listener_over_ssh(host: str, command: Sequence[str]) -> Iterator[tuple[int, 
             stderr=subprocess.PIPE,
         )
     except OSError as error:
-        raise PeerError(f"--hosts: ssh: {_reason(error)}, ssh or --listen and --connect allowed") from error
+        raise PeerError(f"--hosts: ssh: {_reason(error)}; install ssh, or use --listen and --connect") from error
     try:
         yield _announced(host, child)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -323,8 +351,8 @@ def _announced(host: str, child: "subprocess.Popen[bytes]") -> tuple[int, str]:
     assert child.stdout is not None  # noqa: S101 - asked for
     assert child.stderr is not None  # noqa: S101 - asked for
     try:
-        said = wire.receive_line(child.stdout.fileno(), deadline=time.monotonic() + 6 * ANSWER_S) or {}
-        return wire.told(said, "port", most=65535), wire.hexadecimal(said, "token", wire.TOKEN_BYTES)
+        said = ends.receive_line(child.stdout.fileno(), deadline=time.monotonic() + 6 * ANSWER_S) or {}
+        return ends.whole_number(said, "port", most=65535), hexadecimal(said, "token", TOKEN_BYTES)
     except (TimeoutError, CalibrationError, PeerError):
         child.kill()
         child.wait()
@@ -343,9 +371,9 @@ def _connect(address: Address, token: str) -> socket.socket:
     except (OSError, UnicodeError) as error:  # a name that is none
         raise PeerError(f"--connect: {address.text} does not answer ({_reason(error)})") from error
     connection.settimeout(None)
-    wire.tune(connection)
+    tune(connection)
     try:
-        wire.prove(connection, token, timeout_s=ANSWER_S, listens=False)
+        prove(connection, token, timeout_s=ANSWER_S, listens=False)
     except PeerError as error:
         connection.close()
         named = [line.replace("the other host", f"--connect: {address.text}", 1) for line in error.lines]
@@ -353,16 +381,98 @@ def _connect(address: Address, token: str) -> socket.socket:
     return connection
 
 
-def _start(connection: socket.socket, cpu: int) -> "subprocess.Popen[bytes]":
-    wire.limit_silence(connection, SILENCE_S)
-    number = connection.fileno()
-    words = [sys.executable, "-m", SERVE, str(os.getpid()), str(cpu), str(number)]
-    return subprocess.Popen(
-        words, pass_fds=[number], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )  # what goes wrong it says itself, in a line
-
-
 def _reason(error: OSError | UnicodeError) -> str:
     if isinstance(error, TimeoutError):
         return f"nothing within {ANSWER_S:g} s"
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+# How each side proves that it knows the token.
+
+
+def new_token() -> str:
+    """A secret for one session."""
+    return os.urandom(TOKEN_BYTES).hex()
+
+
+def handshake(token: str, *, listens: bool) -> Handshake:
+    """What one side says so that both know that the other has the token, without sending it.
+
+    Each answers the other's random challenge by its HMAC with SHA-256; the roles go into it, so that no side can be
+    made to answer its own challenge.
+
+    Raises
+    ------
+    PeerError
+        If the other side says anything else, or does not know the token.
+    """
+    own = os.urandom(TOKEN_BYTES).hex()
+    roles = ("listens", "connects") if listens else ("connects", "listens")
+    hello = yield {"apportion": PROTOCOL, "challenge": own}
+    if hello.get("apportion") != PROTOCOL:
+        raise PeerError(f"the other host: another version; {OTHER}")
+    challenge = hexadecimal(hello, "challenge", TOKEN_BYTES)
+    answer = yield {"proof": _proof(token, roles[0], challenge, own)}
+    proof = hexadecimal(answer, "proof", hashlib.sha256().digest_size)
+    if not hmac.compare_digest(proof, _proof(token, roles[1], own, challenge)):
+        raise PeerError("--token: it is not the one that the other host printed")
+
+
+def hexadecimal(message: dict[str, Any], name: str, size: int) -> str:
+    """So many bytes that the other host sent in hexadecimal digits, as ours are written.
+
+    Raises
+    ------
+    PeerError
+        If it sent anything else.
+    """
+    value = message.get(name)
+    if not isinstance(value, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * size}}}", value):
+        raise PeerError(f"the other host: {name}: no {2 * size} hexadecimal digits; {OTHER}")
+    return value
+
+
+def prove(connection: socket.socket, token: str, *, timeout_s: float, listens: bool) -> None:
+    """Carry a handshake out and wait for it.
+
+    Raises
+    ------
+    PeerError
+        As `handshake`, and if the other side is silent for so long or ends.
+    """
+    number = connection.fileno()
+    limit_silence(connection, timeout_s)
+    deadline = time.monotonic() + timeout_s
+    steps = handshake(token, listens=listens)
+    try:
+        ends.send_line(number, next(steps))
+        while True:
+            message = ends.receive_line(number, deadline=deadline)
+            if message is None:
+                raise PeerError(
+                    "the other host: it closed the connection before tokens were compared; it must still listen"
+                )
+            ends.send_line(number, steps.send(message))
+    except StopIteration:
+        limit_silence(connection, 0.0)
+    except (TimeoutError, BlockingIOError, ConnectionError) as error:
+        raise PeerError(f"the other host: no answer within {timeout_s:g} s") from error
+
+
+def tune(connection: socket.socket) -> None:
+    """Small messages are not held back, and a host that is gone is noticed."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def limit_silence(connection: socket.socket, seconds: float) -> None:
+    """Longest silence within the kernel; the socket stays a blocking one. 0 for no limit."""
+    whole = int(seconds)
+    value = struct.pack("@ll", whole, int((seconds - whole) * 1e6))  # the system's `struct timeval`
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        connection.setsockopt(socket.SOL_SOCKET, option, value)
+
+
+def _proof(token: str, role: str, challenge: str, own: str) -> str:
+    text = f"apportion ping-pong {PROTOCOL} {role} {challenge} {own}".encode()
+    return hmac.new(token.encode(errors="replace"), text, hashlib.sha256).hexdigest()

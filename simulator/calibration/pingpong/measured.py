@@ -1,6 +1,6 @@
 """Message times of one medium as measured: one way, both ways at once, and several pairs at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +11,23 @@ import numpy as np
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
+from simulator.base.provenance import provenance
+from simulator.calibration.bench.campaign import Progress, no_progress
+from simulator.calibration.history.learnt import keep_calibration, learnt_drift
 from simulator.calibration.pingpong.campaign import (
     Plan,
     SizePoint,
     machine_warnings,
+    measure_sizes,
     medians_s,
     message_sizes,
     open_store,
-    run_campaign,
 )
-from simulator.calibration.pingpong.channels import MAX_BYTES as MAX_BYTES_EVER
-from simulator.calibration.pingpong.cost import measure_cost
+from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
-from simulator.calibration.pingpong.mpi import mpi_pairs
-from simulator.calibration.pingpong.pairs import Pairs, local_pairs
+from simulator.calibration.pingpong.pairs import Pairs, local_pairs, measure_cost
+from simulator.models.network import fit_network, make_points
+from simulator.models.network.file import CalibratedNetwork
 from simulator.models.network.message_cost import MessageCost
 
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
@@ -63,14 +66,14 @@ class LinkPlan:
 
     def __post_init__(self) -> None:
         if self.between not in MEDIA:
-            raise ScenarioError(f"--between: {self.between!r} found, {', '.join(MEDIA)} allowed")
+            raise ScenarioError(f"--between is {self.between!r}; name one of {', '.join(MEDIA)}")
         media = MEDIA[self.between]
         if self.medium is not None and self.medium not in media:
-            about = f"{', '.join(media)} allowed with --between {self.between}"
-            raise ScenarioError(f"--medium: {self.medium!r} found, {about}")
+            known = f"{' or '.join(media)} with --between {self.between}"
+            raise ScenarioError(f"--medium is {self.medium!r}; name {known}")
         if not LEAST_MAX_BYTES <= self.max_bytes <= MAX_BYTES_EVER:
-            allowed = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)} allowed"
-            raise ScenarioError(f"--max-bytes: {self.max_bytes} B found, {allowed}")
+            bounds = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)}"
+            raise ScenarioError(f"--max-bytes is {self.max_bytes} B; give {bounds}")
 
     @property
     def chosen_medium(self) -> str:
@@ -120,9 +123,7 @@ class LinkMeasurement:
         }
 
 
-def measure_link_times(
-    plan: LinkPlan, *, store: Path | None, on_progress: Callable[[str, float], None] = lambda _stage, _share: None
-) -> LinkMeasurement:
+def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
     """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds.
 
     Parameters
@@ -154,7 +155,7 @@ def measure_link_times(
         len(taken) for held in (kept.points, kept.open) for point in held.values() for taken in point.samples_s.values()
     )
     with _pairs(plan, cpus) as (pairs, more):
-        points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
+        points = tuple(measure_sizes(campaign, pairs.sample_s, kept, on_progress=on_progress))
         on_progress("CPU of messages", 1.0)
         cost = None if plan.between == "mpi" else _cost(plan, pairs, cpus)
     warnings = (
@@ -167,7 +168,7 @@ def measure_link_times(
 
 
 def _cost(plan: LinkPlan, pairs: Pairs, cpus: Sequence[tuple[int, int]]) -> MessageCost:
-    """Of the first pair; computations run beside both ends where both are here."""
+    """Of the first pair; computations compete with both ends where both are here."""
     here = cpus[0] if plan.address is None else ()
     found = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=here)
     # Between hosts one copy is made here, the other there.
@@ -185,15 +186,12 @@ def pair_places(machine: Machine) -> list[tuple[int, int]]:
 @contextmanager
 def _pairs(plan: LinkPlan, cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, dict[str, Any]]]:
     """The pairs of a plan, and what is known only once they are there."""
-    if plan.between == "mpi":
-        with mpi_pairs(cpus) as (ranks, library):
-            yield ranks, {"library": library}
-    elif plan.address is not None:
+    if plan.address is not None:
         with connected_pairs(plan.address, plan.token, cpus=[pair[0] for pair in cpus]) as pairs:
             yield pairs, {}
     else:
         with local_pairs(plan.chosen_medium, cpus) as pairs:
-            yield pairs, {}
+            yield pairs, {"library": pairs.library} if plan.between == "mpi" else {}
 
 
 def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
@@ -201,9 +199,7 @@ def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
         cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
         return [(cpu, cpu) for cpu in (cpus * 2)[:2]]
     if machine.pe_count < 2:
-        raise ScenarioError(
-            "this machine: 1 PE found, 2 needed for messages between PEs; --hosts measures between hosts"
-        )
+        raise ScenarioError("this machine has 1 PE, and messages between PEs need 2; --hosts measures between hosts")
     return pair_places(machine)
 
 
@@ -263,3 +259,24 @@ def link_lines(measured: LinkMeasurement) -> list[str]:
             f"{_ratio(row.get('exchange_ratio')):>14}{_ratio(row.get('slowdown')):>10}"
         )
     return [*lines, "both at once, pairs: times over one way"]
+
+
+def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetwork:
+    """Fit every form to the median one-way times and choose one; what else was measured goes with it.
+
+    The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
+
+    Raises
+    ------
+    ScenarioError
+        If there are too few sizes.
+    """
+    size, hops, time_s = zip(*measured.rows(), strict=True)
+    subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}
+    points = make_points(size, hops, time_s)
+    fit = fit_network(points, drift=learnt_drift(subject).sd)
+    some = points.size_bytes > 0
+    keep_calibration(subject, points.size_bytes[some], points.time_s[some])
+    return CalibratedNetwork(
+        fit, provenance(seed=seed, machine=this_machine()), measured.warnings, measured.to_dict(), measured.cost
+    )

@@ -1,20 +1,28 @@
-"""Drives pairs of real processes on this machine over one medium, one process of a pair on each of two PEs."""
+"""Drives real processes that exchange messages: pairs over any medium, chains of relays, and what messages cost."""
 
 import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
-from simulator.base.errors import CalibrationError
-from simulator.calibration.bench.children import Children
+import numpy as np
 
-ENDPOINT: Final = "simulator.calibration.pingpong.endpoint"
+from simulator.base.errors import CalibrationError, ScenarioError, reason
+from simulator.base.machine import require_linux, this_machine
+from simulator.calibration.bench.competitor import Competitor
+from simulator.calibration.bench.group import Group, mpi_fault
+from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, measure_sizes, open_store
+from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S
+from simulator.models.load import LoadTrace
+from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
+
 LEAD_S = 0.01
-"""How long before pairs begin at once their start is told, so that all are ready."""
-SAMPLE_LIMIT_S = 60.0
+"""How long before pairs begin at once their start is said, so that all are ready."""
 MAX_STRANGERS = 100
 """Connections of other processes to a socket of loopback before ours."""
 
@@ -22,37 +30,33 @@ Ends = tuple[int, int]
 """File descriptors that a process writes to and reads from."""
 
 
-class Driver(Protocol):
-    """Processes that carry out samples."""
-
-    def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float) -> dict[int, dict[str, Any]]:
-        """Hand each process its command at once and wait for all answers."""
-
-
 class Pairs:
     """Pairs of processes, and the message times between them.
 
     Parameters
     ----------
-    driver
+    group
         Where commands go.
     sides
         Per pair the processes that we drive: number, number of its peer, whether it sends first.
     steer
-        Whether a process tells its peer what comes, since nobody here drives that one.
+        Whether a process says to its peer what comes, since nobody here drives that one.
+    library
+        The name of the MPI library, if it is one.
     """
 
     def __init__(
-        self, driver: Driver, sides: Sequence[Sequence[tuple[int, int, bool]]], *, steer: bool = False
+        self,
+        group: Group,
+        sides: Sequence[Sequence[tuple[int, int, bool]]],
+        *,
+        steer: bool = False,
+        library: str = "",
     ) -> None:
-        self._driver = driver
+        self.library = library
+        self._group = group
         self._sides = sides
         self._steer = steer
-
-    @property
-    def count(self) -> int:
-        """How many pairs there are."""
-        return len(self._sides)
 
     def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
         """Seconds per message.
@@ -65,15 +69,8 @@ class Pairs:
         size_bytes, rounds, batches
             Of each message; how many ping-pongs or exchanges are timed in one go; how many such batches give a median.
         """
-        command = {"do": "sample", "size_bytes": size_bytes, "rounds": rounds, "batches": batches}
-        command |= {"both": pattern == "exchange", "steer": self._steer}
         active = self._sides if pattern == "pairs" else self._sides[:1]
-        if len(active) > 1:
-            command["start"] = time.monotonic() + LEAD_S
-        commands = {
-            number: command | {"peer": peer, "first": first} for sides in active for number, peer, first in sides
-        }
-        answers = self._driver.ask(commands, limit_s=SAMPLE_LIMIT_S)
+        answers = self._sample(active, size_bytes, rounds=rounds, batches=batches, both=pattern == "exchange")
         firsts = [number for sides in active for number, _, first in sides if first]
         mean_s = sum(float(answers[number]["wall_s"]) for number in firsts) / len(firsts) / rounds
         return mean_s if pattern == "exchange" else mean_s / 2
@@ -83,43 +80,57 @@ class Pairs:
 
         In a ping-pong each end sends one message and receives one; the ends that we drive count.
         """
-        command = {"do": "sample", "size_bytes": size_bytes, "rounds": rounds, "batches": 1}
-        command |= {"both": False, "steer": self._steer}
-        commands = {number: command | {"peer": peer, "first": first} for number, peer, first in self._sides[0]}
-        answers = self._driver.ask(commands, limit_s=SAMPLE_LIMIT_S)
+        answers = self._sample(self._sides[:1], size_bytes, rounds=rounds, batches=1, both=False)
         return sum(float(answer["cpu_s"]) for answer in answers.values()) / (2 * rounds * len(answers))
+
+    def _sample(
+        self,
+        active: Sequence[Sequence[tuple[int, int, bool]]],
+        size_bytes: int,
+        **how: int,
+    ) -> dict[int, dict[str, Any]]:
+        command = {"do": "sample", "size_bytes": size_bytes, "steer": self._steer, **how}
+        if len(active) > 1:
+            command["start"] = time.monotonic() + LEAD_S
+        commands = {
+            number: command | {"peer": peer, "first": first} for sides in active for number, peer, first in sides
+        }
+        return self._group.ask(commands, limit_s=SAMPLE_LIMIT_S)
 
 
 @contextmanager
 def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:
-    """Pairs on this machine over `pipe`, `unix` or `tcp`, each on two of the processors."""
-    with start_endpoints([cpu for pair in cpus for cpu in pair], medium, joined=_twos(len(cpus))) as children:
-        yield Pairs(children, [[(one, other, True), (other, one, False)] for one, other in _twos(len(cpus))])
-
-
-def _twos(count: int) -> list[tuple[int, int]]:
-    return [(2 * pair, 2 * pair + 1) for pair in range(count)]
-
-
-def start_endpoints(cpus: Sequence[int], medium: str, *, joined: Sequence[tuple[int, int]]) -> Children:
-    """A process pinned to each processor, with channels between those that are joined.
+    """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors.
 
     Raises
     ------
+    ScenarioError
+        If MPI is not installed.
     CalibrationError
-        If a process or a connection cannot be had.
+        If a process or a connection cannot be had, or MPI ranks do not start as one program.
     """
+    places, joined = [cpu for pair in cpus for cpu in pair], [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
+    with start_ends(places, medium, joined=joined) as group:
+        yield Pairs(group, [[(one, other, True), (other, one, False)] for one, other in joined], library=group.library)
+
+
+def start_ends(cpus: Sequence[int], medium: str, *, joined: Sequence[tuple[int, int]]) -> Group:
+    """A process pinned to each processor, with channels between those that are joined; see `local_pairs`."""
+    if medium == "mpi":
+        if fault := mpi_fault():
+            raise ScenarioError(f"--between mpi: {fault}")
+        return Group("ping-pong", [(cpu, "mpi") for cpu in cpus], mpi=True)
     channels: list[dict[int, Ends]] = [{} for _ in cpus]
     made: list[Ends] = []
     try:
         for one, other in joined:
             channels[one][other], channels[other][one] = both = CONNECT[medium]()
             made += both
-        rows = [(str(cpu), json.dumps(own)) for cpu, own in zip(cpus, channels, strict=True)]
+        rows = [(cpu, json.dumps(own)) for cpu, own in zip(cpus, channels, strict=True)]
         inherited = [sorted({number for ends in own.values() for number in ends}) for own in channels]
-        return Children(ENDPOINT, rows, inherited=inherited)
+        return Group("ping-pong", rows, inherited=inherited)
     except OSError as error:
-        raise CalibrationError(f"{medium}: {(error.strerror or str(error)).lower()}") from error
+        raise CalibrationError(f"{medium}: {reason(error)}") from error
     finally:  # the processes keep their own: an end that is gone is noticed at the other
         for number in {number for ends in made for number in ends}:
             os.close(number)
@@ -156,3 +167,123 @@ def tcp_ends() -> tuple[Ends, Ends]:
 
 CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends, "unix": unix_ends, "tcp": tcp_ends}
 """Medium -> what makes both ends."""
+
+
+# Chains of processes in a row, joined by Unix sockets: each passes packets on to the next.
+
+
+@dataclass(frozen=True)
+class ChainMeasurement:
+    """Message times by size and hops, and what to know before they are trusted."""
+
+    packet_bytes: int
+    cpus: tuple[int, ...]
+    points: tuple[SizePoint, ...]
+    warnings: tuple[str, ...]
+
+    def rows(self) -> list[tuple[int, int, float]]:
+        """Bytes, hops, median one-way seconds."""
+        return [
+            (point.size_bytes, int(hops), point.median_s(hops)) for point in self.points for hops in point.samples_s
+        ]
+
+
+def measure_chain(
+    sizes: Sequence[int],
+    hops: Sequence[int],
+    *,
+    packet_bytes: int,
+    budget_s: float,
+    seed: int,
+    store: Path | None = None,
+    on_progress: Callable[[str, float], None] = lambda _stage, _share: None,
+) -> ChainMeasurement:
+    """Measure message times over chains of real processes on the PEs of this machine.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small, or there is one PE only.
+    CalibrationError
+        Elsewhere than on Linux, and if a process ends early.
+    """
+    require_linux()
+    machine = this_machine()
+    cpus = tuple(core.cpu for core in machine.cores[: machine.pe_count])
+    if len(cpus) < 2:
+        raise ScenarioError("this machine has 1 PE, and messages between PEs need 2")
+    plan = Plan(sorted(sizes), [str(count) for count in hops], budget_s, seed)
+    subject = {"what": "chain", "packet_bytes": packet_bytes, "cpus": list(cpus)}
+    kept = open_store(store, plan, subject=subject, machine=machine)
+    places = [cpus[number % len(cpus)] for number in range(max(hops) + 1)]
+    with start_ends(places, "unix", joined=[(number, number + 1) for number in range(max(hops))]) as group:
+
+        def sample_s(pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
+            """Half a round trip over as many hops as the pattern says."""
+            shared = {"size_bytes": size_bytes, "rounds": rounds, "batches": batches}
+            last, ends = int(pattern), shared | {"do": "sample", "both": False}
+            commands = {0: ends | {"peer": 1, "first": True}, last: ends | {"peer": last - 1, "first": False}}
+            relays = shared | {"do": "relay", "packet_bytes": packet_bytes}
+            commands |= {number: relays | {"peers": [number - 1, number + 1]} for number in range(1, last)}
+            return float(group.ask(commands, limit_s=SAMPLE_LIMIT_S)[0]["wall_s"]) / rounds / 2
+
+        points = tuple(measure_sizes(plan, sample_s, kept, on_progress=on_progress))
+    warnings = machine_warnings(machine)
+    if max(hops) >= len(cpus):
+        warnings.append(
+            f"{max(hops) + 1} processes share {len(cpus)} PEs: no more than {len(cpus)} packets are passed on at once"
+        )
+    return ChainMeasurement(packet_bytes, cpus, points, tuple(warnings))
+
+
+# What a message costs in CPU at its ends: ping-pongs by the accounting of the system, alone and against computations.
+
+
+_COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
+"""Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
+_WANTED_S = 0.02
+"""About how long the ping-pongs of a sample take alone."""
+_BESIDE_ROUNDS = 10
+"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
+_COST_SAMPLES = 3
+_MOST_ROUNDS = 2000
+_BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
+"""One competitor, always."""
+
+
+def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[int]) -> MessageCost:
+    """CPU seconds of messages of the first pair, by size.
+
+    Parameters
+    ----------
+    cpus
+        Processors of both ends, on each of which a computation runs for the second measurement; none for no such.
+
+    Raises
+    ------
+    CalibrationError
+        If a process ends early.
+    """
+    sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
+    alone = _fitted(pairs, sizes, rounds=None)
+    beside = None
+    if cpus:
+        with ExitStack() as stack:
+            for cpu in dict.fromkeys(cpus):
+                stack.enter_context(stack.enter_context(Competitor(cpu, _BUSY)).replay(0.0))
+            beside = _fitted(pairs, sizes, rounds=_BESIDE_ROUNDS)
+    return MessageCost(alone, beside, memory_bytes_per_byte(medium))
+
+
+def _fitted(pairs: Pairs, sizes: Sequence[int], *, rounds: int | None) -> CpuCost:
+    seconds = []
+    for size in sizes:
+        count = rounds or _rounds(pairs, size)
+        pairs.cpu_s(size, rounds=1)  # pages and buffers are there afterwards
+        seconds.append(float(np.median([pairs.cpu_s(size, rounds=count) for _ in range(_COST_SAMPLES)])))
+    return fit_cpu_cost(sizes, np.maximum(seconds, 1e-9))
+
+
+def _rounds(pairs: Pairs, size: int) -> int:
+    once_s = 2 * pairs.sample_s("one_way", size, rounds=1, batches=5)
+    return min(_MOST_ROUNDS, max(2, round(_WANTED_S / once_s)))

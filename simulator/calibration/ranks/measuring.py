@@ -1,31 +1,32 @@
-"""The measuring loop: kernels on all PEs side by side, in random order, until the medians are known well enough."""
+"""Kernels on all PEs side by side, sizes in random order, until the medians are known well enough; and their bands."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulator.calibration.bands import BuiltBand, PointMeasured, apart
-from simulator.calibration.bench.disturbance import clean_samples, is_disturbed, may_be_off
+from simulator.calibration.bands import BuiltBand, apart
+from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
+from simulator.calibration.bench.measurement import (
+    LEAST_SAMPLE_S,
+    MOST_SAMPLES,
+    PRECISION,
+    Measurement,
+    half_interval_of_median,
+    is_disturbed,
+    one_of,
+)
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import KERNELS
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.models.doubt import COMMON, DRIFT
-from simulator.models.speed import Cut, SpeedBand, cut_from_samples
+from simulator.models.speed import SpeedBand
 
-LEAST_SAMPLE_S = 0.02
-"""A sample repeats its kernel until it lasts this long, far above the clock's grain."""
-LEAST_SAMPLES = 6
-"""Fewest samples whose extremes hold the median with 95 % confidence."""
-MOST_SAMPLES = 30
+LEAST_PASSES = 3
+"""Samples that each point gets whatever the budget."""
 SURELY_ONE = 5 * LEAST_SAMPLE_S
 """A first run that takes so long says that one run makes a sample; another one is not spent on finding out."""
-PRECISION = 0.03
-"""A median is known well enough when the half width of its 95 % interval is at most this share of it."""
 
 
 @dataclass(frozen=True)
@@ -45,94 +46,6 @@ class Point:
     def volume(self) -> float:
         """Floating point operations."""
         return KERNELS[self.kernel].volume(self.n, self.rows)
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """All samples of one point on one PE, each the mean of its inner repetitions."""
-
-    pe: str
-    point: Point
-    samples: tuple[Usage, ...]
-
-    @property
-    def cpu_s(self) -> NDArray[np.float64]:
-        """CPU seconds of one run of the kernel, per sample."""
-        return np.array([sample.cpu_s for sample in self.samples])
-
-    @property
-    def wall_s(self) -> NDArray[np.float64]:
-        """Wall seconds of one run of the kernel, per sample."""
-        return np.array([sample.wall_s for sample in self.samples])
-
-    @property
-    def clean(self) -> tuple[Usage, ...]:
-        """The samples that no other program disturbed; all of them where too few are: then `may_be_off` is above 0."""
-        return clean_samples(self.samples)
-
-    @property
-    def disturbed(self) -> int:
-        """How many samples other programs disturbed."""
-        return sum(is_disturbed(sample) for sample in self.samples)
-
-    @property
-    def may_be_off(self) -> float:
-        """By which share the true speed may lie above what is told, since other programs ran meanwhile."""
-        return may_be_off(self.samples)
-
-    @property
-    def half_interval(self) -> float:
-        """Half width of the 95 % interval of the median CPU time of the clean samples, as a share of it."""
-        return half_interval_of_median(np.array([sample.cpu_s for sample in self.clean]))
-
-    @property
-    def stable(self) -> bool:
-        """Whether the median is known as well as was asked for."""
-        return self.half_interval <= PRECISION
-
-    def cut(self) -> Cut:
-        """The speeds seen at this point, by the CPU seconds of the clean samples.
-
-        A load that a scenario has is simulated beside it, so its lower end must hold no load that was met by chance.
-        """
-        speeds = self.point.volume / np.array([sample.cpu_s for sample in self.clean])
-        return cut_from_samples(self.point.size, speeds, speeds)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        cut, half = self.cut(), self.half_interval
-        return {
-            "n": self.point.n,
-            "rows": self.point.rows,
-            "size_elements": self.point.size,
-            "volume": self.point.volume,
-            "repetitions": len(self.samples),
-            "cpu_s": self.cpu_s.tolist(),
-            "wall_s": self.wall_s.tolist(),
-            "involuntary_switches": [sample.involuntary_switches for sample in self.samples],
-            "disturbed": self.disturbed,
-            "may_be_off_percent": 100 * self.may_be_off,
-            "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
-            "interval_percent": 100 * half if np.isfinite(half) else None,
-            "stable": self.stable,
-        }
-
-
-def half_interval_of_median(samples: NDArray[np.float64]) -> float:
-    """Half width of the distribution-free 95 % interval of the median, as a share of it; infinite below six samples.
-
-    The interval lies between order statistics whose ranks the binomial distribution gives.
-    """
-    from scipy.special import bdtr
-
-    count = samples.size
-    if count < LEAST_SAMPLES:
-        return float("inf")
-    ranks = np.arange(count // 2)
-    outside = 2 * bdtr(ranks, count, 0.5)  # chance that the median lies outside ranks k .. count-1-k
-    rank = int(ranks[outside <= 0.05].max())
-    ordered = np.sort(samples)
-    return float((ordered[count - 1 - rank] - ordered[rank]) / 2 / np.median(samples))
 
 
 def measure_speeds(
@@ -159,7 +72,7 @@ def measure_speeds(
     on_progress
         Called after every pass with all measurements so far and the share of the budget or of the points done.
     """
-    start = time.monotonic()
+    budget = Budget(budget_s)
     samples: dict[Point, list[list[Usage]]] = {}
     inner: dict[Point, int] = {}
     for point in sorted(points, key=lambda point: (point.n, -point.rows)):  # panels of one order share their arrays
@@ -169,16 +82,22 @@ def measure_speeds(
         inner[point] = max(1, ceil(LEAST_SAMPLE_S / once))
         samples[point] = [[] for _ in names]
     measured: list[Measurement] = []
-    while open_points := [point for point in points if not _done(samples[point])]:
-        for index in generator.permutation(len(open_points)):
-            point = open_points[index]
-            for row, usage in zip(samples[point], _sample(ranks, point, inner[point]), strict=True):
-                row.append(usage)
-        measured = _measurements(names, samples)
-        elapsed = time.monotonic() - start
-        on_progress(measured, max(elapsed / budget_s, 1 - len(open_points) / len(points)))
-        if elapsed > budget_s and all(len(rows[0]) >= 3 for rows in samples.values()):
-            break
+
+    def passes() -> Iterator[tuple[int, list[Point]]]:
+        for number in budget.passes(least=LEAST_PASSES, most=MOST_SAMPLES + 1):
+            still_open = [point for point in points if not _done(samples[point])]
+            if not still_open:
+                return
+            yield number, shuffled(still_open, generator)
+            measured[:] = _measurements(names, samples)
+            on_progress(measured.copy(), max(budget.share, 1 - len(still_open) / len(points)))
+
+    def sample(point: Point, _number: int) -> None:
+        usages = ranks.measure(point.kernel, point.n, point.rows, inner=inner[point])
+        for row, usage in zip(samples[point], usages, strict=True):
+            row.append(one_of(usage, inner[point]))
+
+    run_campaign(passes(), sample)
     ranks.forget()
     return measured
 
@@ -207,8 +126,8 @@ def measured_bands(
     """
     found: dict[tuple[str, str], list[Measurement]] = {}
     for one in measured:
-        if (columns or {}).get(one.point.kernel, one.point.n) == one.point.n:
-            found.setdefault((one.pe, one.point.kernel), []).append(one)
+        if (columns or {}).get(one.kernel, one.n) == one.n:
+            found.setdefault((one.pe, one.kernel), []).append(one)
     several = len({pe for pe, _ in found}) > 1
     return {
         (pe, kernel): _stated(
@@ -223,30 +142,18 @@ def measured_bands(
 
 def _stated(own: Sequence[Measurement], drift: float, learnt: float, *, source: str) -> SpeedBand:
     """The band through the cuts of one PE; a source where others of its machine were measured too."""
-    ordered = sorted(own, key=lambda one: one.point.size)
-    cuts, samples = [one.cut() for one in ordered], [one.clean for one in ordered]
-    points = [
-        PointMeasured(
-            one.point.size,
-            one.point.volume,
-            tuple(usage.cpu_s for usage in clean),
-            tuple(usage.cpu_s for usage in clean),
-            float(one.wall_s.sum()),
-        )
-        for one, clean in zip(ordered, samples, strict=True)
-    ]
-    built = BuiltBand("measured", SpeedBand.through(cuts), tuple(points), tuple(cuts), 0.0, "")
+    ordered = sorted(own, key=lambda one: one.size)
+    cuts = [one.cut() for one in ordered]
+    points = tuple(
+        Measurement.of_times(one.size, one.volume, one.cpu_s, one.cpu_s, sum(sample.wall_s for sample in one.samples))
+        for one in ordered
+    )
+    built = BuiltBand("measured", SpeedBand.through(cuts), points, tuple(cuts), 0.0, "")
     band = apart(built, drift=drift, learnt=learnt).band
     if not source or band.doubt is None:
         return band
     shared = COMMON * (1 - band.doubt.sources.get("sampling", 0.0))
     return replace(band, doubt=replace(band.doubt, common=shared), source=source)
-
-
-def _sample(ranks: Ranks, point: Point, inner: int) -> list[Usage]:
-    """One sample per PE, scaled to one run of the kernel."""
-    usages = ranks.measure(point.kernel, point.n, point.rows, inner=inner)
-    return [Usage(u.cpu_s / inner, u.wall_s / inner, u.voluntary_switches, u.involuntary_switches) for u in usages]
 
 
 def _done(rows: list[list[Usage]]) -> bool:
@@ -262,7 +169,7 @@ def _known(row: list[Usage]) -> list[Usage]:
 
 def _measurements(names: Sequence[str], samples: dict[Point, list[list[Usage]]]) -> list[Measurement]:
     return [
-        Measurement(name, point, tuple(row))
+        Measurement(point.size, point.volume, tuple(row), n=point.n, kernel=point.kernel, rows=point.rows, pe=name)
         for point, rows in samples.items()
         for name, row in zip(names, rows, strict=True)
         if row

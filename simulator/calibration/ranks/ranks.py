@@ -1,26 +1,37 @@
-"""Drives real ranks, pinned to PEs: kernels side by side, ping-pong, and parallel programs."""
+"""Drives real ranks, pinned to PEs: kernels side by side, message times, parallel programs, and command lines."""
 
 import json
+import shlex
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from types import TracebackType
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from simulator.base.errors import CalibrationError, reason
-from simulator.calibration.bench.children import LIMIT_S, Children
-from simulator.calibration.bench.disturbance import DISTURBED
+from simulator.calibration.bench.group import LIMIT_S, Group
+from simulator.calibration.bench.launcher import failure
+from simulator.calibration.bench.measurement import DISTURBED
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
+from simulator.models.doubt import Doubt, doubt_of_errors
+from simulator.models.load import Floats
+from simulator.models.network import LinkModel, fit_link
 
-_RANK = "simulator.calibration.ranks.rank"
 WAKE_UP_S = 1e-4
 """Seconds that a process may wait for its processor without anybody else computing there."""
 LEAD_S = 0.02
-"""How long before all ranks start together their start is told, so that each is ready."""
+"""How long before all ranks start together their start is said, so that each is ready."""
+_START_S = 60.0
+"""How long starting a command may take besides its run."""
+SIZES_BYTES = tuple(4**power for power in range(5, 14))
+"""Of messages: 1 KiB to 64 MiB."""
+OUTER = 0.1
+"""Share of the times of a size, on either side, that its mean is without."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +78,8 @@ class Ranks:
                 pair = socket.socketpair()
                 made += pair
                 own[one][other], own[other][one] = (end.fileno() for end in pair)
-            arguments = [(str(cpu), json.dumps(peers), str(pool)) for cpu, peers in zip(self.cpus, own, strict=True)]
-            inherited = [[*peers.values(), pool] for peers in own]
-            self._children = Children(_RANK, arguments, inherited=inherited)
+            rows = [(cpu, json.dumps(peers), pool) for cpu, peers in zip(self.cpus, own, strict=True)]
+            self._group = Group("rank", rows, inherited=[[*peers.values(), pool] for peers in own])
         except OSError as error:
             raise CalibrationError(f"{len(own)} ranks cannot be started: {reason(error)}") from error
         finally:
@@ -79,28 +89,26 @@ class Ranks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._children.end()
+    def __exit__(self, *_: object) -> None:
+        self._group.end()
 
     def prepare(self, kernel: str, n: int, rows: int) -> list[float]:
         """Make the operands of a kernel ready on every rank and run it there once; the wall seconds of those runs.
 
         Panels of one order share their arrays if the one with most rows is made ready first.
         """
-        answers = self._all({"do": "prepare", "kernel": kernel, "n": n, "rows": rows})
-        return [float(answer["wall_s"]) for answer in answers.values()]
+        answers = self._group.ask_all({"do": "prepare", "name": kernel, "n": n, "rows": rows})
+        return [float(answer["wall_s"]) for answer in answers]
 
     def measure(self, kernel: str, n: int, rows: int, *, inner: int, ranks: Sequence[int] | None = None) -> list[Usage]:
         """Run a prepared kernel `inner` times in a row, on all ranks at once (or on some), and say what it cost."""
-        command = {"do": "measure", "kernel": kernel, "n": n, "rows": rows, "inner": inner}
-        return [Usage(**answer) for answer in self._all(command, ranks=ranks).values()]
+        command = {"do": "measure", "name": kernel, "n": n, "rows": rows, "inner": inner}
+        return [Usage(**answer) for answer in self._group.ask_all(command, numbers=ranks)]
 
     def forget(self) -> None:
         """Free the operands of all kernels and programs."""
         self._prepared.clear()
-        self._all({"do": "forget"})
+        self._group.ask_all({"do": "forget"})
 
     def ping(self, size_bytes: int, *, peer: int) -> float:
         """Seconds for a payload from rank 0 to a peer, half of there and back.
@@ -108,11 +116,11 @@ class Ranks:
         What rank 0 waited for its processor counts to no message, as far as it is more than a wake-up: no load of ours
         is there. What the peer waited counts, for a load may be meant to be there.
         """
-        command = {"do": "ping", "size_bytes": size_bytes}
+        command = {"do": "ping", "size_bytes": size_bytes, "rounds": 1, "batches": 1, "both": False}
         commands = {0: command | {"peer": peer, "first": True}, peer: command | {"peer": 0, "first": False}}
-        told = self._children.ask(commands)[0]
-        waited_s = told["waited_s"] if told["waited_s"] > max(WAKE_UP_S, DISTURBED * told["wall_s"]) else 0.0
-        return max(float(told["wall_s"]) - waited_s, WAKE_UP_S / 100) / 2
+        answer = self._group.ask(commands)[0]
+        waited_s = answer["waited_s"] if answer["waited_s"] > max(WAKE_UP_S, DISTURBED * answer["wall_s"]) else 0.0
+        return max(float(answer["wall_s"]) - waited_s, WAKE_UP_S / 100) / 2
 
     def prepare_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> None:
         """Give every rank of a program its part; those prepared before stay ready.
@@ -124,8 +132,8 @@ class Ranks:
             self.forget()
         self._alike = alike
         number = self._prepared.setdefault(_key(program), len(self._prepared))
-        command = {"do": "prepare-program", "program": program.to_dict(), "number": number}
-        self._children.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
+        command = {"do": "prepare program", "program": asdict(program), "number": number}
+        self._group.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
 
     def run_program(
         self,
@@ -151,32 +159,132 @@ class Ranks:
             ranks are of no use.
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
-        self._all(command | {"do": "ready"}, ranks=taking_part, limit_s=limit_s)
+        self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
         with beside():
             begin = {"start": time.perf_counter() + LEAD_S}  # one clock serves all processes
-            told_all = self._all(command | {"do": "run-program"} | begin, ranks=taking_part, limit_s=limit_s)
-        answers = told_all.values()
-        told = [answer["told"] for answer in answers]
-        if wrong := PROGRAMS[program.name].agree(program, told):
+            run = command | {"do": "run program"} | begin
+            answers = self._group.ask_all(run, numbers=taking_part, limit_s=limit_s)
+        reports = [answer["report"] for answer in answers]
+        if wrong := PROGRAMS[program.name].agree(program, reports):
             raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
-        pulls = sum(one.get("pulls", 0) for one in told)
+        pulls = sum(one.get("pulls", 0) for one in reports)
         return RealRun(
             max(answer["end"] for answer in answers) - min(answer["start"] for answer in answers),
             tuple(Usage(**answer["compute"]) for answer in answers),
-            sum(one["pull_s"] for one in told) / pulls if pulls else None,
+            sum(one["pull_s"] for one in reports) / pulls if pulls else None,
         )
-
-    def _all(
-        self, command: Mapping[str, Any], *, ranks: Sequence[int] | None = None, limit_s: float = LIMIT_S
-    ) -> dict[int, dict[str, Any]]:
-        asked = range(len(self.cpus)) if ranks is None else ranks
-        return self._children.ask(dict.fromkeys(asked, command), limit_s=limit_s)
 
 
 def _key(program: RealProgram) -> str:
-    return json.dumps(program.to_dict(), sort_keys=True)
+    return json.dumps(asdict(program), sort_keys=True)
 
 
 def _joined(count: int) -> list[tuple[int, int]]:
     """The ranks that a channel joins: the first with all others, and each other with the next one."""
     return [(0, rank) for rank in range(1, count)] + [(rank, rank + 1) for rank in range(1, count - 1)]
+
+
+class CommandRanks:
+    """Launchers, one per rank and pinned to its PE; a context manager that ends them and all that they started.
+
+    Parameters
+    ----------
+    cpus
+        The logical processor of each rank; several ranks may share one, and a run may move them.
+    """
+
+    def __init__(self, cpus: Sequence[int]) -> None:
+        self.cpus = tuple(cpus)
+        self._group = Group("command", [(cpu,) for cpu in cpus])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._group.end()
+
+    def run(
+        self, words: Sequence[Sequence[str]], *, limit_s: float, places: Sequence[Sequence[int]] | None = None
+    ) -> RealRun:
+        """Start the words of the first ranks at once and wait for all.
+
+        The makespan is the longest time from a rank's start to its end, so that our own start-up does not count.
+
+        Parameters
+        ----------
+        words
+            Of each rank that has something to do.
+        limit_s
+            What takes longer is stopped.
+        places
+            The logical processors that each may use; where it was last by default.
+
+        Raises
+        ------
+        CalibrationError
+            If a command cannot start, fails, or takes longer than the limit, with its rank.
+        """
+        commands = {
+            rank: {"do": "run", "words": list(own), "limit_s": limit_s}
+            | ({"cpus": list(places[rank])} if places else {})
+            for rank, own in enumerate(words)
+        }
+        answers = self._group.ask(commands, limit_s=_START_S + limit_s)
+        for rank, answer in answers.items():
+            if said := failure(answer, limit_s=limit_s):
+                raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
+        usages = [Usage(**answers[rank]["usage"]) for rank in range(len(words))]
+        return RealRun(max(usage.wall_s for usage in usages), tuple(usages))
+
+
+def measure_link(
+    ranks: Ranks,
+    *,
+    rounds: int,
+    generator: np.random.Generator,
+    peers: Sequence[int] | None = None,
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> LinkModel:
+    """Message times from rank 0 to others: the mean over `rounds` and peers per size without its outer tenths.
+
+    Whatever load is on counts: who copies a payload needs the PE. A load that comes and goes makes times of two kinds,
+    of which the median knows one; the sum of many messages follows the mean.
+
+    Parameters
+    ----------
+    ranks, rounds, generator, peers
+        Each round visits all sizes in a new random order, with each peer.
+    around
+        What is on during a round, such as a load from another place of its trace each time.
+    """
+    if peers is None:
+        peers = range(1, len(ranks.cpus))
+    times: dict[int, list[float]] = {size: [] for size in SIZES_BYTES}
+    for size in reversed(SIZES_BYTES):
+        for peer in peers:
+            ranks.ping(size, peer=peer)  # warms buffers and pages
+    for _ in range(rounds):
+        with around():
+            for size in generator.permutation(SIZES_BYTES).tolist():
+                times[size] += [ranks.ping(size, peer=peer) for peer in peers]
+    link = fit_link(SIZES_BYTES, [_inner_mean(times[size]) for size in SIZES_BYTES])
+    return replace(link, doubt=_doubt(link, [np.array(times[size]) for size in SIZES_BYTES]), source="link")
+
+
+def _doubt(link: LinkModel, times_s: Sequence[Floats]) -> Doubt:
+    """What is not known of the knots' times: the errors of their means, and half of what each is off its neighbours.
+
+    Between knots a line is half as long as the one that leaves a knot out.
+    """
+    scatter = [float(np.sqrt(np.pi / 2) * np.mean(np.abs(np.log(row / np.median(row))))) for row in times_s]
+    errors = [sd / np.sqrt(row.size) for sd, row in zip(scatter, times_s, strict=True)]
+    x, y = np.log(link.sizes_bytes), np.log(link.times_s)
+    share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+    off = y[1:-1] - (y[:-2] + share * (y[2:] - y[:-2]))
+    return doubt_of_errors(link.sizes_bytes[1:-1], off / 2, sampling=float(np.sqrt(np.mean(np.square(errors)))))
+
+
+def _inner_mean(times_s: Sequence[float]) -> float:
+    ordered = np.sort(np.array(times_s))
+    cut = round(OUTER * ordered.size)
+    return float(np.mean(ordered[cut : ordered.size - cut]))

@@ -16,18 +16,22 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, some_names
 from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
 from simulator.base.randomness import stream
-from simulator.calibration.bands.source import PointMeasured
-from simulator.calibration.bench.disturbance import may_be_off
-from simulator.calibration.bench.point_store import PointStore
+from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
+from simulator.calibration.bench.journal import PointStore
+from simulator.calibration.bench.measurement import PRECISION, Measurement
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import panel_kernel
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
-from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.ranks.measuring import PRECISION
-from simulator.calibration.speed.runners import LateRunner, Runner, open_runner
-from simulator.calibration.speed.sampling import Effort, RealPoint, sample_point, visit
-from simulator.calibration.speed.subjects import KernelSubject, Subject, command_subject, largest_taken
-from simulator.calibration.speed.upper_end import Ends, Room, find_ends
+from simulator.calibration.kernels.table import panel_kernel, sized_kernel
+from simulator.calibration.speed.sampling import Effort, Ends, Room, find_ends, sample_point, visit
+from simulator.calibration.speed.subjects import (
+    KernelSubject,
+    LateRunner,
+    Runner,
+    Subject,
+    command_subject,
+    largest_taken,
+    open_runner,
+)
 
 MEMORY_SHARE = 0.5
 """Share of the memory available now that a kernel may take."""
@@ -97,7 +101,7 @@ class RealSource:
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
         self._started_s = 0.0
         self._child = LateRunner(self._open)
-        self._used: dict[int, RealPoint] = {}
+        self._used: dict[int, Measurement] = {}
         self._store = self._store_at(store, machine)
         try:
             self.ends = self._find_ends(machine)
@@ -202,7 +206,7 @@ class RealSource:
         return self.ends.cost_s + self._started_s
 
     @property
-    def points(self) -> tuple[RealPoint, ...]:
+    def points(self) -> tuple[Measurement, ...]:
         """Every point asked for so far, by ascending n, with all its samples."""
         return tuple(self._used[n] for n in sorted(self._used))
 
@@ -226,7 +230,7 @@ class RealSource:
         )
 
     @property
-    def kept(self) -> Mapping[int, RealPoint]:
+    def kept(self) -> Mapping[int, Measurement]:
         """Every finished point of the store, by n."""
         return {point.n: point for point in self._store.points.values()}
 
@@ -251,7 +255,7 @@ class RealSource:
         doubts = (line for point in self.points if (line := self._doubt(point)))
         return (*self._store.warnings, *doubts, *self._busy(), *self._idle())
 
-    def measure(self, size: float) -> PointMeasured:
+    def measure(self, size: float) -> Measurement:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
 
         Parameters
@@ -267,12 +271,12 @@ class RealSource:
             If a run fails.
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
-            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+            raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         n = self.n_of(size)
         if n not in self._store.points:
             self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
         self._used[n] = self._store.points[n]
-        return self._used[n].measured()
+        return self._used[n]
 
     def measure_call(self) -> float:
         """CPU seconds of the smallest run there is: what a call costs that has next to nothing to do.
@@ -284,9 +288,9 @@ class RealSource:
         """
         if 1 not in self._store.points:
             self._store.keep(sample_point(self._child.running(), self._subject, n=1, effort=self._effort))
-        return self._store.points[1].measured().ideal_s
+        return self._store.points[1].ideal_s
 
-    def fresh_runs(self, size: float) -> Iterator[tuple[PointMeasured, Usage]]:
+    def fresh_runs(self, size: float) -> Iterator[tuple[Measurement, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
 
         Yields
@@ -312,20 +316,24 @@ class RealSource:
         """Measure sizes known in advance in passes of one sample each, every pass in a new random order."""
         wanted = {self.n_of(size) for size in sizes}
         generator = stream(self._seed, self._subject.label, "passes")
-        while still_open := sorted(wanted - self._store.points.keys()):
-            for index in generator.permutation(len(still_open)):
-                self.visit(self._subject.size(still_open[index]))
-            self._store.sync()
 
-    def visit(self, size: float) -> RealPoint:
+        def passes() -> Iterator[tuple[int, list[int]]]:
+            while still_open := sorted(wanted - self._store.points.keys()):
+                yield 0, shuffled(still_open, generator)
+
+        run_campaign(passes(), lambda n, _number: self.visit(self._subject.size(n)), journal=self._store.journal)
+
+    def visit(self, size: float) -> Measurement:
         """Take one more sample at a problem size and keep it; a finished point is handed out as it is."""
         n = self.n_of(size)
         if n not in self._store.points:
             known = self._store.open.get(n)
-            self._store.keep(visit(self._child.running(), self._subject, n=n, effort=self._effort, known=known))
-        return self._store.points.get(n) or self._store.open[n]
+            point = visit(self._child.running(), self._subject, n=n, effort=self._effort, known=known)
+            self._store.keep(point)
+            return point
+        return self._store.points[n]
 
-    def revisit(self, budget_s: float) -> tuple[PointMeasured, ...]:
+    def revisit(self, budget_s: float) -> tuple[Measurement, ...]:
         """Visit the points used once more each, in passes of random order, as long as a budget lasts.
 
         A machine has quick and slow phases of seconds to minutes, which samples in a row cannot show. Visits that the
@@ -341,33 +349,34 @@ class RealSource:
         CalibrationError
             If a run fails.
         """
-        generator, begin = stream(self._seed, self._subject.label, "visits"), time.monotonic()
-        for done in range(1, MOST_VISITS):
-            waiting = sorted(n for n, point in self._used.items() if len(point.visits) <= done)
-            for index in generator.permutation(len(waiting)):
-                n = waiting[index]
-                before = self._used[n]
-                foretold = (VISIT_SAMPLES + 1) * before.inner * before.samples[-1].wall_s
-                if time.monotonic() - begin + foretold <= budget_s:
-                    self._used[n] = self._visited(before)
-            self._store.sync()
-        return tuple(point.measured() for point in self._used.values())
+        generator, budget = stream(self._seed, self._subject.label, "visits"), Budget(budget_s)
 
-    def _visited(self, point: RealPoint) -> RealPoint:
-        """A finished point after one more visit, kept."""
-        runner, reused = self._child.running(), point.n in self._store.before
+        def passes() -> Iterator[tuple[int, Iterator[int]]]:
+            for done in range(1, MOST_VISITS):
+                waiting = sorted(n for n, point in self._used.items() if len(point.visits) <= done)
+                yield done, (n for n in shuffled(waiting, generator) if budget.holds(self._visit_s(n)))
+
+        run_campaign(passes(), self._visit_again, journal=self._store.journal)
+        return tuple(self._used.values())
+
+    def _visit_s(self, n: int) -> float:
+        """Seconds that one more visit of a point is expected to take."""
+        point = self._used[n]
+        return (VISIT_SAMPLES + 1) * point.inner * point.samples[-1].wall_s
+
+    def _visit_again(self, n: int, _number: int) -> None:
+        """One more visit of a finished point, kept."""
+        point, runner, reused = self._used[n], self._child.running(), n in self._store.before
         for number in range(VISIT_SAMPLES):
-            point = visit(runner, self._subject, n=point.n, effort=self._effort, known=point, prepared=number > 0)
-        point = replace(point, ended_by=point.ended_by or "visits")
-        self._store.keep(point)
+            point = visit(runner, self._subject, n=n, effort=self._effort, known=point, prepared=number > 0)
+        self._used[n] = replace(point, ended_by=point.ended_by or "visits")
+        self._store.keep(self._used[n])
         if reused:
-            self._store.before.add(point.n)
-        return point
+            self._store.before.add(n)
 
-    def known(self, size: float) -> RealPoint | None:
+    def known(self, size: float) -> Measurement | None:
         """What the store holds of a problem size, finished or not; nothing is run."""
-        n = self.n_of(size)
-        return self._store.points.get(n) or self._store.open.get(n)
+        return self._store.get(self.n_of(size))
 
     def n_of(self, size: float) -> int:
         """The parameter, between the ends, whose problem size is nearest."""
@@ -410,8 +419,8 @@ class RealSource:
         self._started_s += time.monotonic() - begin
         return runner
 
-    def _store_at(self, path: Path | None, machine: Machine) -> PointStore[RealPoint]:
-        store = PointStore(path, read=RealPoint.from_dict, subject=self.subject, machine=machine)
+    def _store_at(self, path: Path | None, machine: Machine) -> PointStore[Measurement]:
+        store = PointStore(path, read=Measurement.from_row, subject=self.subject, machine=machine)
         for point in [point for point in store.points.values() if self._hasty(point)]:
             store.forget(point.n)
         return store
@@ -423,8 +432,8 @@ class RealSource:
         smallest_n = _smallest_n(self._subject, machine)
         if self._room.max_size is not None and self._room.max_size <= self._subject.size(smallest_n):
             raise ScenarioError(
-                f"--max-size: {self._room.max_size:g} found, above the smallest size, "
-                f"{self._subject.size(smallest_n):g} elements, allowed"
+                f"--max-size is {self._room.max_size:g}; give more than the smallest size, "
+                f"{self._subject.size(smallest_n):g} elements"
             )
         found = find_ends(
             self._child.running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort
@@ -432,13 +441,13 @@ class RealSource:
         self._store.keep_ends(settings, found.to_dict())
         return found
 
-    def _hasty(self, point: RealPoint) -> bool:
+    def _hasty(self, point: Measurement) -> bool:
         """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
         return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
 
     def _busy(self) -> tuple[str, ...]:
         """A line if other programs disturbed so many samples of a point that none could be left out."""
-        off = {point.n: found for point in self.points if (found := may_be_off(point.samples))}
+        off = {point.n: found for point in self.points if (found := point.may_be_off)}
         if not off:
             return ()
         where = f"{len(off)} of {len(self.points)} points, n = {some_names([str(n) for n in off])}"
@@ -449,20 +458,20 @@ class RealSource:
         """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
         if len(self.points) < 2:
             return ()
-        least, most = self.points[0].measured(), self.points[-1].measured()
+        least, most = self.points[0], self.points[-1]
         if most.volume < MUCH_MORE * least.volume or most.ideal_s > HARDLY_LONGER * least.ideal_s:
             return ()
         times = " and ".join(f"{point.ideal_s:.3g} s at size {point.size:g}" for point in (least, most))
         found = f"{self._subject.label}: CPU time of {times}: it hardly grows"
         return (f"{found}; either its start is all that was measured, or it does not compute its volume",)
 
-    def _doubt(self, point: RealPoint) -> str | None:
+    def _doubt(self, point: Measurement) -> str | None:
         half, count = point.half_interval, len(point.samples)
         if half <= self._effort.precision:
             return None
         where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
         if math.isinf(half):
-            return f"{where}: {count} samples within the time cap, at least 6 needed; raise the time cap per point"
+            return f"{where}: {count} samples within the time cap, and at least 6 tell; raise the time cap per point"
         switches = sum(sample.involuntary_switches for sample in point.samples)
         remedy = "raise the time cap per point" if point.ended_by == "time cap" else "measure again when it is quiet"
         return (
@@ -483,7 +492,7 @@ def _smallest_n(subject: Subject, machine: Machine) -> int:
 def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, memory_share: float) -> None:
     """Refuse options out of range."""
     allowed = [number for core in machine.cores for number in (core.cpu, *core.siblings)]
-    faults = [] if cpu in allowed else [f"cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"]
+    faults = [] if cpu in allowed else [f"cpu is {cpu}; name one of {', '.join(map(str, allowed))}"]
     numbers: list[tuple[str, Any, float]] = [
         ("time cap", effort.time_cap_s, math.inf),
         ("precision", effort.precision, 1.0),
@@ -493,6 +502,6 @@ def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, m
     for name, value, most in numbers:
         if not 0 < value <= most or math.isinf(value):
             limit = "" if math.isinf(most) else f" and at most {most:g}"
-            faults.append(f"{name}: {value:g} found, a number above 0{limit} allowed")
+            faults.append(f"{name} is {value:g}; give a number above 0{limit}")
     if faults:
         raise ScenarioError(faults)

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 import psutil
 
-from simulator.base.errors import CalibrationError
-from simulator.calibration.bands.source import Floats, PointMeasured
-from simulator.calibration.bench.disturbance import all_disturbed, clean_samples
-from simulator.calibration.bench.usage import Usage
-from simulator.calibration.ranks.measuring import (
+from simulator.base import units
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.calibration.bands.source import Floats
+from simulator.calibration.bench.measurement import (
     LEAST_SAMPLE_S,
     LEAST_SAMPLES,
     MOST_SAMPLES,
     PRECISION,
-    half_interval_of_median,
+    Measurement,
+    one_of,
 )
-from simulator.calibration.speed.runners import Runner
-from simulator.calibration.speed.subjects import Subject
+from simulator.calibration.bench.usage import Usage
+from simulator.calibration.kernels.sized import LARGEST_N, largest_within
+from simulator.calibration.speed.subjects import Runner, Subject, largest_taken
 
 _MOST_INNER = 10**6
 _KEPT_WARM_UP = 1 / 3
@@ -62,75 +63,7 @@ class Effort:
         return _KEPT_WARM_UP * self.time_cap_s if self.kept_warm_up_s is None else self.kept_warm_up_s
 
 
-@dataclass(frozen=True)
-class RealPoint:
-    """All that is known of one point."""
-
-    n: int
-    size: float
-    volume: float
-    inner: int
-    """Runs per sample."""
-    samples: tuple[Usage, ...]
-    """Each the mean of its inner runs in CPU and wall seconds; switches are those of the whole sample."""
-    cost_s: float
-    """Wall seconds that the point took in all."""
-    ended_by: str
-    """`precision`, `long run`, `most samples` or `time cap`; empty while more samples are to come."""
-    warm_up_kept: bool
-    started: str
-    """Date and time in UTC."""
-    load_average: float
-    """Mean runnable processes over the last minute, at the start."""
-    visits: tuple[int, ...] = ()
-    """How many samples each visit took in a row; empty in files of before: all were taken in one."""
-
-    @property
-    def key(self) -> int:
-        """Its n, which no two points of a subject share."""
-        return self.n
-
-    @property
-    def finished(self) -> bool:
-        """Whether no more samples are to come."""
-        return bool(self.ended_by)
-
-    @property
-    def half_interval(self) -> float:
-        """Half width of the 95 % interval of the median CPU time of the undisturbed samples; infinite below six."""
-        return half_interval_of_median(np.array([sample.cpu_s for sample in clean_samples(self.samples)]))
-
-    def measured(self) -> PointMeasured:
-        """What builders of bands need of it: its undisturbed samples.
-
-        Where other programs disturbed too many, CPU seconds stand for wall seconds: a band's lower end must not hold a
-        load that was there by chance.
-        """
-        samples = clean_samples(self.samples)
-        clean = {id(sample) for sample in samples}
-        of_visit = np.repeat(np.arange(len(self.visits) or 1), self.visits or (len(self.samples),))
-        kept = [place for sample, place in zip(self.samples, of_visit.tolist(), strict=True) if id(sample) in clean]
-        visits = tuple(count for count in np.bincount(kept).tolist() if count)
-        cpu_s = tuple(sample.cpu_s for sample in samples)
-        wall_s = cpu_s if all_disturbed(self.samples) else tuple(sample.wall_s for sample in samples)
-        return PointMeasured(self.size, self.volume, cpu_s, wall_s, self.cost_s, visits)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the interval is there for the reader only."""
-        half = self.half_interval
-        return asdict(self) | {"interval_percent": 100 * half if math.isfinite(half) else None}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> "RealPoint":
-        """The inverse of `to_dict`."""
-        fields = {name: value for name, value in document.items() if name != "interval_percent"}
-        samples, visits = tuple(Usage(**sample) for sample in fields["samples"]), tuple(fields.get("visits", ()))
-        if visits and sum(visits) != len(samples):
-            raise ValueError(f"visits of {sum(visits)} samples, {len(samples)} are there")
-        return cls(**fields | {"samples": samples, "visits": visits})
-
-
-def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> RealPoint:
+def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
     """Measure one point, all its samples in a row.
 
     Raises
@@ -150,9 +83,9 @@ def visit(
     *,
     n: int,
     effort: Effort,
-    known: RealPoint | None = None,
+    known: Measurement | None = None,
     prepared: bool = False,
-) -> RealPoint:
+) -> Measurement:
     """One more sample of a point; in passes over many sizes, drift and bursts of load fall on all of them alike.
 
     Parameters
@@ -176,16 +109,15 @@ def visit(
             if known.inner > 1:  # short runs feel cold caches; a long one warms up by itself
                 runner.sample(1)
         sample = one_of(runner.sample(known.inner), known.inner)
-        visits = known.visits or (len(known.samples),)
-        visits = (*visits[:-1], visits[-1] + 1) if prepared else (*visits, 1)
+        visits = (*known.visits[:-1], known.visits[-1] + 1) if prepared else (*known.visits, 1)
         point = replace(known, samples=(*known.samples, sample), visits=visits)
     if point.samples[-1].cpu_s <= 0:
-        raise CalibrationError(f"{subject.label}: n = {n}: no CPU time seen, runs of a microsecond or more needed")
+        raise CalibrationError(f"{subject.label}: n = {n}: no CPU time was seen; measure runs of a microsecond or more")
     point = replace(point, cost_s=(known.cost_s if known else 0.0) + time.monotonic() - begin)
     return replace(point, ended_by=_ended_by(point, effort))
 
 
-def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> RealPoint:
+def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     load = psutil.getloadavg()[0]
     runner.prepare(n)
@@ -193,10 +125,20 @@ def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) ->
     kept = warm.wall_s > effort.long_run_s
     inner, used = (1, warm) if kept else inner_runs(runner, warm.wall_s, effort.least_sample_s)
     sample = one_of(used or runner.sample(inner), inner)
-    return RealPoint(n, subject.size(n), subject.volume(n), inner, (sample,), 0.0, "", kept, started, load, (1,))
+    return Measurement(
+        subject.size(n),
+        subject.volume(n),
+        (sample,),
+        visits=(1,),
+        n=n,
+        inner=inner,
+        warm_up_kept=kept,
+        started=started,
+        load_average=load,
+    )
 
 
-def _ended_by(point: RealPoint, effort: Effort) -> str:
+def _ended_by(point: Measurement, effort: Effort) -> str:
     """Why no further sample of a point is taken; empty while one is."""
     if point.half_interval <= effort.precision:
         return "precision"
@@ -222,6 +164,126 @@ def inner_runs(runner: Runner, once_s: float, least_s: float) -> tuple[int, Usag
         inner = min(_MOST_INNER, math.ceil(inner * min(100.0, 1.1 * least_s / max(used.wall_s, 1e-9))))
 
 
-def one_of(usage: Usage, inner: int) -> Usage:
-    """Seconds of one run of several in a row."""
-    return Usage(usage.cpu_s / inner, usage.wall_s / inner, usage.voluntary_switches, usage.involuntary_switches)
+# The largest problem size b: what can be allocated, what the user allows, or what fits the time for one point.
+
+
+_PROBED_SHARE = 0.1
+"""The time is predicted from a run that takes at least this share of the cap."""
+_GROWTH = 0.5
+"""A time that grows by less than this share of what the volume grows by is still that of a program's start."""
+_LARGEST_STEP = 30.0
+"""By how much the volume grows at most from one probe to the next."""
+_MOST_PROBES = 100
+"""After so many probes the last one speaks for itself: n can only creep up where the volume leaps with each n."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What bounds problem sizes."""
+
+    max_size: float | None
+    """`--max-size` in elements."""
+    memory_bytes: int
+    """What may be taken: `memory_share` of the memory available when it was looked at."""
+    memory_share: float
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The smallest and the largest size, and what bounds the largest."""
+
+    smallest_n: int
+    largest_n: int
+    largest_is_memory_limit: bool
+    largest_reason: str
+    cost_s: float
+    """Wall seconds that finding them took."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def find_ends(runner: Runner, subject: Subject, *, smallest_n: int, room: Room, effort: Effort) -> Ends:
+    """Find the largest size, memory by allocation alone, time by short runs at growing sizes.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not above the smallest.
+    CalibrationError
+        If a run fails.
+    """
+    begin = time.monotonic()
+    largest, reason, by_memory = _allowed(subject, room)
+    most = _allocatable(runner, subject, largest=largest, room=room)
+    if most < largest:
+        largest, by_memory = most, True
+        share = f"{100 * room.memory_share:g} % of the memory available"
+        reason = f"memory: the largest that can be allocated within {units.show_size(room.memory_bytes)}, {share}"
+    if largest > smallest_n:
+        fits = _within_time(runner, subject, smallest_n=smallest_n, largest=largest, effort=effort)
+        if fits < largest:
+            largest, by_memory = fits, False
+            reason = f"time cap: the largest whose predicted run fits {effort.time_cap_s:g} s"
+    if largest <= smallest_n or subject.size(largest) <= subject.size(smallest_n):
+        raise ScenarioError(
+            f"{subject.label}: the largest size is {subject.size(max(1, largest)):g} ({reason}); "
+            f"it must be above the smallest, {subject.size(smallest_n):g}"
+        )
+    return Ends(smallest_n, largest, by_memory, reason, time.monotonic() - begin)
+
+
+def _allowed(subject: Subject, room: Room) -> tuple[int, str, bool]:
+    """The largest n that the user allows, or that is ever looked at."""
+    if room.max_size is None:
+        return LARGEST_N, f"parameter: n is never beyond {LARGEST_N}", False
+    n = largest_within(subject.size, room.max_size)
+    return largest_taken(subject, n), f"--max-size {room.max_size:g}", False
+
+
+def _allocatable(runner: Runner, subject: Subject, *, largest: int, room: Room) -> int:
+    """The largest n, up to `largest`, whose operands are granted within the room; nothing is touched."""
+    if not subject.stored_bytes or largest < 1:
+        return largest
+
+    def refused(n: int) -> float:
+        needed = subject.bytes_of(n)
+        return float(needed > room.memory_bytes or not runner.can_allocate(needed))
+
+    if not refused(largest):
+        return largest
+    return largest_taken(subject, min(largest, largest_within(refused, 0.5)))
+
+
+def _within_time(runner: Runner, subject: Subject, *, smallest_n: int, largest: int, effort: Effort) -> int:
+    """The largest n, up to `largest`, whose single run is predicted to fit the time cap."""
+    cap_s, n = effort.time_cap_s, smallest_n
+    before_s, before = 0.0, 0.0
+    probes = 0
+    while True:
+        once_s = _once(runner, n, effort)
+        volume = subject.volume(n)
+        grows = before_s > 0 and once_s / before_s >= _GROWTH * volume / before
+        told = once_s >= _PROBED_SHARE * cap_s and (grows or once_s >= cap_s / 2)
+        probes += 1
+        if told or n >= largest or probes >= _MOST_PROBES:
+            break
+        before_s, before = once_s, volume
+        step = min(_LARGEST_STEP, max(2.0, 1.5 * _PROBED_SHARE * cap_s / once_s))
+        following = min(largest, largest_within(subject.volume, step * volume))
+        n = max(n + 1, largest_taken(subject, following)) if following < largest else largest
+    if n >= largest and once_s <= cap_s:
+        return largest
+    return largest_taken(subject, min(largest, largest_within(subject.volume, volume * cap_s / once_s)))
+
+
+def _once(runner: Runner, n: int, effort: Effort) -> float:
+    """Wall seconds of one run after a warm-up; a warm-up that is long already speaks for itself."""
+    runner.prepare(n)
+    warm_s = runner.sample(1).wall_s
+    if warm_s >= _PROBED_SHARE * effort.time_cap_s:
+        return warm_s
+    inner, used = inner_runs(runner, warm_s, min(effort.least_sample_s, _PROBED_SHARE * effort.time_cap_s))
+    found = one_of(used or runner.sample(inner), inner).wall_s
+    return found if math.isfinite(found) and found > 0 else warm_s

@@ -1,46 +1,55 @@
-"""One kernel on one PE, a real process pinned to it: `python -m simulator.calibration.speed.solo PARENT CPU KERNEL`.
+"""The jobs of a process that runs kernels on one PE, one at a time; several may be prepared."""
 
-It reads one JSON command per line on standard input and answers each with one JSON line on standard output.
-"""
-
-import json
-import os
-import sys
 import time
+from collections.abc import Generator
 from typing import Any
 
-from simulator.calibration.bench import lifeline, memory
+from simulator.calibration.bench.pin import allocate, limit_memory
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.kernels.panels import named_kernel
-from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.calibration.bench.worker import Jobs, command_waits
+from simulator.calibration.kernels.sized import Prepared
+from simulator.calibration.kernels.table import named_kernel
 
 
 class Solo:
-    """Keeps the operands of the size that is being measured."""
+    """Keeps operands, by the numbers that the driver gives them."""
 
-    def __init__(self, kernel: SizedKernel) -> None:
+    def __init__(self, kernel: str) -> None:
         self._kernel = kernel
-        self._prepared: Prepared | None = None
+        self._prepared: dict[int, Prepared] = {}
+        self._used: dict[str, Any] = {}
 
-    def obey(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one command of the driver."""
-        match command["do"]:
-            case "limit":
-                self._kernel.prepare(self._kernel.n_of(64)).run()  # libraries load and loops are compiled before it
-                memory.limit(command["bytes"])
-                return {}
-            case "allocate":
-                return {"granted": memory.can_allocate(command["bytes"])}
-            case "prepare":
-                self._prepared = None
-                self._prepared = self._kernel.prepare(command["n"])
-                return {}
-            case "sample" if self._prepared is not None:
-                return sample(self._prepared, command["inner"]).to_dict()
-            case "release":
-                self._prepared = None
-                return {}
-        raise ValueError(command["do"])
+    def limit(self, count_bytes: int) -> dict[str, Any]:
+        """Limit our memory once the kernel's libraries are loaded and its loops are compiled."""
+        kernel = named_kernel(self._kernel)
+        kernel.prepare(kernel.n_of(64)).run()
+        return limit_memory(count_bytes)
+
+    def prepare(self, n: int, *, kernel: str = "", key: int = 0, warm: bool = False) -> dict[str, Any]:
+        """Make operands in the place of those of before, and run once if asked to."""
+        self._prepared.pop(key, None)  # before the new ones need its memory
+        self._prepared[key] = named_kernel(kernel or self._kernel).prepare(n)
+        if warm:
+            self._prepared[key].run()
+        return {}
+
+    def sample(self, inner: int, *, key: int = 0) -> dict[str, Any]:
+        """What so many runs in a row cost."""
+        return sample(self._prepared[key], inner).to_dict()
+
+    def begin(self, key: int) -> Generator[dict[str, Any]]:
+        """Run over and over until the next command, so that we are there from begin to end of what is measured."""
+        yield {}
+        prepared, before = self._prepared[key], Usage.now()
+        while not command_waits():
+            if prepared.reset is not None:
+                prepared.reset()
+            prepared.run()
+        self._used = (Usage.now() - before).to_dict()
+
+    def stop(self) -> dict[str, Any]:
+        """What the runs cost since `begin`."""
+        return self._used
 
 
 def sample(prepared: Prepared, inner: int) -> Usage:
@@ -62,19 +71,14 @@ def sample(prepared: Prepared, inner: int) -> Usage:
     return Usage(cpu_s, wall_s, used.voluntary_switches, used.involuntary_switches)
 
 
-def main() -> None:
-    """Serve the driver until it closes standard input."""
-    parent, cpu, name = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    lifeline.die_with_parent(parent)
-    os.sched_setaffinity(0, {cpu})
-    from threadpoolctl import threadpool_limits
-
-    solo = Solo(named_kernel(name))
-    with threadpool_limits(limits=1):
-        for line in sys.stdin:
-            sys.stdout.write(json.dumps(solo.obey(json.loads(line))) + "\n")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+def jobs(kernel: str = "") -> Jobs:
+    """The jobs of one kernel, or of any that commands name."""
+    solo = Solo(kernel)
+    return {
+        "limit": solo.limit,
+        "allocate": allocate,
+        "prepare": solo.prepare,
+        "sample": solo.sample,
+        "begin": solo.begin,
+        "stop": solo.stop,
+    }

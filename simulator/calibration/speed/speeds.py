@@ -13,18 +13,20 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, apart, build
-from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
+from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, Source, apart, build
+from simulator.calibration.bands.source import read_replay
+from simulator.calibration.bench.measurement import Measurement
+from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift
 from simulator.calibration.kernels.table import SIZED_KERNELS
-from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
+from simulator.calibration.ranks.measuring import Point, measure_speeds, measured_bands
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.calibration.speed.real_source import RealSource
-from simulator.calibration.speed.replayed import read_replay
 from simulator.models.doubt import DRIFT
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
     import pandas as pd
+from simulator.models.speed import cut_from_samples
 
 TABLE_WIDTH = 0.05
 """Half width of the cuts of a recorded table, which has one time per size."""
@@ -59,13 +61,13 @@ class Measurements:
                 {
                     "pe": one.pe,
                     "kernel": self.kernel,
-                    "n": one.point.n,
-                    "size_elements": one.point.size,
-                    "volume": one.point.volume,
+                    "n": one.n,
+                    "size_elements": one.size,
+                    "volume": one.volume,
                     "sample": number,
                     "cpu_s": usage.cpu_s,
                     "wall_s": usage.wall_s,
-                    "speed": one.point.volume / usage.cpu_s,
+                    "speed": one.volume / usage.cpu_s,
                 }
                 for one in self.points
                 for number, usage in enumerate(one.samples)
@@ -75,10 +77,10 @@ class Measurements:
     def _repr_html_(self) -> str:
         cuts = [(one, one.cut()) for one in self.points]
         rows = [
-            {"PE": one.pe, "elements": one.point.size, "low": c.low, "mid": c.mid, "high": c.high, "stable": one.stable}
+            {"PE": one.pe, "elements": one.size, "low": c.low, "mid": c.mid, "high": c.high, "stable": one.stable}
             for one, c in cuts
         ]
-        ends = [(f"{one.pe}, {one.point.size}", c.low, c.mid, c.high) for one, c in cuts]
+        ends = [(f"{one.pe}, {one.size}", c.low, c.mid, c.high) for one, c in cuts]
         chart = notebook.ranges(ends, unit="volume per second")
         return notebook.page(f"Speed of {self.kernel}", notebook.table(rows), chart)
 
@@ -119,8 +121,8 @@ def measure(
     cpus = here if cpus is None else list(cpus)
     unknown = [cpu for cpu in cpus if cpu not in here]
     if unknown or not cpus or not orders or min(orders) < 1:
-        found = f"cpus {cpus}, orders {list(orders)}"
-        raise ScenarioError(f"measure: {found} found, cpus of {here} and orders of at least 1 allowed")
+        wrong = f"cpus are {cpus} and orders {list(orders)}"
+        raise ScenarioError(f"measure: {wrong}; name some of the cpus {here} and orders of 1 or more")
     wanted = [Point(kernel, n, n) for n in sorted(set(orders))]
     with Ranks(cpus) as ranks:
         measured = measure_speeds(
@@ -238,19 +240,10 @@ def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
     """The band through the cuts of one PE, as they were measured."""
     names = list(dict.fromkeys(one.pe for one in measured.points))
     if (pe is None and len(names) > 1) or (pe is not None and pe not in names):
-        raise ScenarioError(f"pe: {pe!r} found, one of {', '.join(names)} allowed")
-    own = sorted((one for one in measured.points if pe in (None, one.pe)), key=lambda one: one.point.size)
+        raise ScenarioError(f"pe is {pe!r}; name one of {', '.join(names)}")
+    own = sorted((one for one in measured.points if pe in (None, one.pe)), key=lambda one: one.size)
     cuts = tuple(one.cut() for one in own)
-    points = [
-        PointMeasured(
-            one.point.size,
-            one.point.volume,
-            tuple(one.cpu_s.tolist()),
-            tuple(one.wall_s.tolist()),
-            float(one.wall_s.sum()),
-        )
-        for one in own
-    ]
+    points = [replace(one, cost_s=float(sum(sample.wall_s for sample in one.samples))) for one in own]
     return BuiltBand(
         "measured",
         SpeedBand.through(list(cuts)),
@@ -259,7 +252,7 @@ def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
         sum(point.cost_s for point in points),
         f"b = {cuts[-1].size:g} elements: the largest size that was asked for",
         assumptions=("straight lines between cuts",),
-        doubts=tuple(f"size {one.point.size}: the median is not known to 3 %" for one in own if not one.stable),
+        doubts=tuple(f"size {one.size}: the median is not known to 3 %" for one in own if not one.stable),
         provenance=provenance(machine=this_machine()),
         subject={"kernel": measured.kernel},
     )
@@ -276,3 +269,56 @@ def _with_provenance(built: BuiltBand, source: Source, inputs: Sequence[Path]) -
     made = provenance(inputs=hashes, machine=None if real is None else real.machine)
     made |= {"points_reused": getattr(source, "reused", 0)}
     return replace(built, provenance=made, subject=dict(getattr(source, "subject", {})))
+
+
+# A kernel measured at sizes of equal ratio, on both sides of every edge of the memory levels.
+
+
+def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -> None:
+    """Measure a kernel at sizes of equal ratio, from one that fits the first-level cache to the largest; a speed model.
+
+    Sizes are measured in passes of random order; `apportion calibrate speed` builds better bands of fewer points, but
+    does not look on both sides of every edge.
+
+    Parameters
+    ----------
+    path
+        Where the speed model goes.
+    count
+        How many sizes.
+
+    Raises
+    ------
+    CalibrationError
+        If a run fails.
+    """
+    sizes = np.geomspace(source.smallest, source.largest, count)
+    source.measure_together([float(size) for size in sizes])
+    points = {point.size: point for point in (source.measure(float(size)) for size in sizes)}
+    cuts = [
+        cut_from_samples(size, point.volume / np.array(point.cpu_s), point.volume / np.array(point.wall_s))
+        for size, point in sorted(points.items())
+    ]
+    document = {
+        "format": 1,
+        "kind": "speed",
+        "kernel": kernel,
+        "method": f"{count} sizes of equal ratio",
+        "model": SpeedBand.through(cuts).to_dict(),
+        "call_s": source.measure_call(),
+        "points": [
+            {
+                "size_elements": cut.size,
+                "volume": points[cut.size].volume,
+                "cpu_s": points[cut.size].ideal_s,
+                "cost_s": points[cut.size].cost_s,
+                "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
+            }
+            for cut in cuts
+        ],
+        "experimental_s": sum(point.cost_s for point in points.values()),
+        "largest_reason": source.largest_reason,
+        "warnings": list(source.warnings),
+        "provenance": provenance(machine=this_machine()),
+    }
+    files.write_json(path, document)

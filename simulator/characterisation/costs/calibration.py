@@ -2,107 +2,76 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simulator.base import files
 from simulator.base import machine as machines
-from simulator.base.errors import CalibrationError
+from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs import micro_floats, micro_ints, micro_memory
-from simulator.characterisation.costs.memory_term import (
+from simulator.characterisation.costs.micro import Program
+from simulator.characterisation.costs.timing import RunStore, Timed, Times, fingerprint, time_in_turns
+from simulator.characterisation.costs.vectors import (
+    FLOP_RATE_OF,
+    KERNEL,
+    MICRO,
+    STREAM,
     SWEEP_BYTES,
+    Counts,
     MemoryTimesByWorkingSet,
+    Observation,
+    bytes_of,
+    hardware_model,
     read_words,
     times_of_streams,
 )
-from simulator.characterisation.costs.micro import Micro
-from simulator.characterisation.costs.observations import KERNEL, MICRO, STREAM, Counts, Observation, bytes_of
-from simulator.characterisation.costs.run_store import RunStore, fingerprint
-from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
-from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
-from simulator.characterisation.derive.arguments import of_sizes
-from simulator.characterisation.derive.derivation import Derived, derive_seg
-from simulator.characterisation.kernels.table import STUDY_KERNELS
+from simulator.characterisation.derive.arguments import Arguments, Values, of_sizes
+from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
+from simulator.characterisation.kernels import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
-from simulator.models.resource import HardwareModel
-from simulator.programs.graphs.evaluate import total_ruv, used_methods
-from simulator.programs.graphs.nodes import Seg
+from simulator.models.resource import HardwareModel, load_resource_model
+from simulator.programs.graphs.evaluate import used_methods
 
-# All micro-benchmarks: of fractions, of whole numbers and tests, of loads and stores.
-
-
-SUITE: tuple[Micro, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
-"""None of them is a kernel of the study, and none of their parts was chosen by what those need."""
+SUITE: tuple[Program, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
+"""Micro-benchmarks of fractions, of whole numbers and tests, of loads and stores. None is a kernel of the study, and
+none of their parts was chosen by what those need."""
 
 
-# How often a function of ours uses each operation, by every method: its graph evaluated at sizes.
-
-
-PROFILE_LIMIT_S = 20.0
-"""Longest that one profiled run may take."""
-
-
-def derive_sized(
-    function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]], *, n: int, points: Sequence[int]
-) -> Derived:
-    """The graph of a function of ours whose arguments one n gives, counted at some n."""
-    return derive_seg(function, of_sizes(make, n, points=points), limit_s=PROFILE_LIMIT_S, here=True)
-
-
-def counts_at(seg: Seg, values: Mapping[str, float]) -> Counts:
+def counts_at(derived: Derived, values: Values) -> Counts:
     """Total amounts of every operation at one set of values, by each method that the graph has."""
-    found = {}
-    for method in used_methods(seg):
-        totals = total_ruv(seg, method, values)
-        found[method] = {
-            name: float(amount) for name, amount in zip(totals.operations, totals.amounts, strict=True) if amount
-        }
-    return found
+    return {
+        method: {name: amount for name, amount in ruvs_at(derived, method, values).items() if amount}
+        for method in used_methods(derived.seg)
+    }
 
 
 OnProgress = Callable[[str, float], None]
 COUNTING_SHARE = 0.7
 """Of the budget, at most, goes into compiling and counting; what is counted is kept."""
 LEAST_S = 30e-9
-"""Runs that take less cannot be told from their call and teach nothing."""
+"""Runs that take less cannot be distinguished from their call and teach nothing."""
 _KEEP_EVERY_S = 5.0
-
-
-@dataclass(frozen=True)
-class Program:
-    """A function at one size: what is counted and timed."""
-
-    label: str
-    program: str
-    role: str
-    n: int
-    function: Callable[..., Any]
-    make: Callable[[], tuple[Any, ...]]
-    overwrites: bool = False
 
 
 def programs() -> list[Program]:
     """Streams for memory; micro-benchmarks, those of R first; among them the kernels at their training sizes."""
-    found = [
-        Program(f"read {size} bytes", "read", STREAM, size // WORD_BYTES, read_words, _words(size))
-        for size in SWEEP_BYTES
-    ]
+    streams = [size // WORD_BYTES for size in SWEEP_BYTES]
+    found = [Program("read", read_words, partial(_words, words), role=STREAM, n=words) for words in streams]
     micros = sorted(SUITE, key=lambda micro: micro.name not in FLOP_RATE_OF)
     kernels = list(STUDY_KERNELS.values())
     part = -(-len(micros) // len(kernels))
     for number, kernel in enumerate(kernels):  # mixed, so that a budget that ends early leaves out some of both
+        found += micros[number * part : (number + 1) * part]
         found += [
-            Program(m.name, m.name, MICRO, 1, m.function, m.arguments, m.overwrites)
-            for m in micros[number * part : (number + 1) * part]
+            Program(kernel.name, kernel.function, partial(kernel.arguments, n), kernel.overwrites, KERNEL, n)
+            for n in kernel.training_sizes
         ]
-        for n in kernel.training_sizes:
-            make = _made(kernel.arguments, n)
-            label = f"{kernel.name} {n}"
-            found.append(Program(label, kernel.name, KERNEL, n, kernel.function, make, kernel.overwrites))
     return found
 
 
@@ -140,9 +109,9 @@ def calibrate_resource(
         left_s = max(1.0, budget_s - (time.monotonic() - begin))
         times = _time(counted, kept, budget_s=left_s, seed=seed, on_progress=on_progress)
     finally:
-        kept.close()
+        kept.journal.close()
     seen = observations(counted, kept.counts, times)
-    warnings = [*kept.warnings, *_warnings(wanted, counted, times, machine)]
+    warnings = [*kept.journal.warnings, *_warnings(wanted, counted, times, machine)]
     facts = provenance(seed=seed, machine=machine) | {
         "control_s": times.control_s,
         "control_spread": times.control_spread,
@@ -163,12 +132,12 @@ def observations(counted: Sequence[Program], counts: Mapping[str, Counts], times
             continue
         found.append(
             Observation(
-                one.program,
+                one.name,
                 one.role,
                 one.n,
                 float(medians[place]),
                 half if np.isfinite(half) else None,
-                bytes_of(one.make()),
+                bytes_of(one.arguments()),
                 counts.get(one.label, {}),
             )
         )
@@ -185,15 +154,16 @@ def _count(wanted: Sequence[Program], kept: RunStore, *, limit_s: float, on_prog
             break
         if one.label in kept.counts:
             continue  # a kernel's other size brought it
-        on_progress(f"counting {one.program}", 0.6 * done / total)
-        if one.role == MICRO:
-            derived = derive_sized(one.function, lambda _n, one=one: one.make(), n=1, points=(1,))  # type: ignore[misc]
-            kept.keep_counts({one.label: counts_at(derived.seg, {"n": 1})})
+        on_progress(f"counting {one.name}", 0.6 * done / total)
+        kernel = STUDY_KERNELS.get(one.name)
+        if kernel is None:
+            alone = Arguments({"n": 1}, lambda _values, one=one: one.arguments(), ({"n": 1},))  # type: ignore[misc]
+            derived = derive_seg(one.function, alone, here=True)
+            kept.keep_counts({one.label: counts_at(derived, {"n": 1})})
         else:
-            kernel = STUDY_KERNELS[one.program]
             sizes = kernel.training_sizes
-            derived = derive_sized(kernel.function, kernel.arguments, n=sizes[-1], points=sizes)
-            kept.keep_counts({f"{kernel.name} {n}": counts_at(derived.seg, {"n": n}) for n in sizes})
+            derived = derive_seg(kernel.function, of_sizes(kernel.arguments, sizes[-1], points=sizes), here=True)
+            kept.keep_counts({f"{kernel.name} {n}": counts_at(derived, {"n": n}) for n in sizes})
 
 
 def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: int, on_progress: OnProgress) -> Times:
@@ -203,12 +173,12 @@ def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: 
     earlier = kept.times if kept.times is not None and kept.times.labels == labels else None
     timed = []
     for done, one in enumerate(counted):
-        on_progress(f"compiling {one.program}", 0.6 + 0.2 * done / len(counted))
-        timed.append(Timed(one.label, compiled(one.function), one.make(), one.overwrites))
-        timed[-1].function(*one.make())
+        on_progress(f"compiling {one.name}", 0.6 + 0.2 * done / len(counted))
+        timed.append(Timed(one.label, compiled(one.function), one.arguments(), one.overwrites))
+        timed[-1].function(*one.arguments())
     last = time.monotonic()
 
-    def told(found: Times, share: float) -> None:
+    def keep(found: Times, share: float) -> None:
         nonlocal last
         on_progress("timing in turns", 0.8 + 0.2 * share)
         if time.monotonic() - last > _KEEP_EVERY_S:
@@ -216,21 +186,9 @@ def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: 
             kept.keep_times(found.after(earlier))
 
     left_s = max(1.0, budget_s - (time.monotonic() - begin))
-    found = time_in_turns(timed, budget_s=left_s, generator=stream(seed, "costs"), on_round=told).after(earlier)
+    found = time_in_turns(timed, budget_s=left_s, generator=stream(seed, "costs"), on_round=keep).after(earlier)
     kept.keep_times(found)
     return found
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function compiled by Numba as it is, once in a process."""
-    if function not in _COMPILED:
-        import numba
-
-        _COMPILED[function] = numba.njit(function)
-    return _COMPILED[function]
-
-
-_COMPILED: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def _warnings(
@@ -250,14 +208,55 @@ def _warnings(
         found.append(f"the control varied by +-{times.control_spread:.0%}: others were running, costs hold that")
     if machine.load_average[0] > 0.5:
         found.append(
-            f"load {machine.load_average[0]:.1f} when it began, an idle machine is needed for costs to be trusted"
+            f"load {machine.load_average[0]:.1f} when it began: calibrate on an idle machine for costs to be trusted"
         )
     return found
 
 
-def _words(size_bytes: int) -> Callable[[], tuple[Any, ...]]:
-    return lambda: (np.arange(size_bytes // WORD_BYTES),)
+def _words(words: int) -> tuple[Any, ...]:
+    return (np.arange(words),)
 
 
-def _made(arguments: Callable[[int], tuple[Any, ...]], n: int) -> Callable[[], tuple[Any, ...]]:
-    return lambda: arguments(n)
+# Where this machine's model is kept if nobody names a file: in the user's cache, by machine and compiler.
+
+
+def kept_here() -> Path:
+    """Path of the model of this machine, its compiler and these sources; it may not be there yet.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no folder that only this user can write.
+    """
+    return _folder() / f"{fingerprint(machines.this_machine(), fitted=True)}.json"
+
+
+def runs_beside(path: Path | None) -> Path:
+    """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from.
+
+    Raises
+    ------
+    ScenarioError
+        As `kept_here`.
+    """
+    if path is not None:
+        return path.with_suffix(".runs.json")
+    return _folder() / f"{fingerprint(machines.this_machine())}.runs.json"
+
+
+def _folder() -> Path:
+    found = files.user_cache()
+    if found is None:
+        raise ScenarioError(
+            "resource model: there is no folder that only you can write to keep it in; set XDG_CACHE_HOME to one, "
+            "or write the model to a file by `apportion calibrate resource -o FILE`"
+        )
+    return found / "resource"
+
+
+def known_here() -> HardwareModel | None:
+    """The model kept for this machine, None if there is none yet."""
+    if files.user_cache() is None:
+        return None
+    path = kept_here()
+    return load_resource_model(path) if path.exists() else None

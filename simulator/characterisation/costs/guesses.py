@@ -85,7 +85,7 @@ VECTOR_NUMBERS = 4.0
 WIDTH = 4.0
 """Instructions that a processor is thought to begin in one cycle."""
 CLOCK_HZ = 3e9
-"""Where the system does not tell."""
+"""Where the system does not say."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,11 @@ def design_vector(clock_hz: float | None) -> CostVector:
     Parameters
     ----------
     clock_hz
-        None where the system does not tell it.
+        None where the system does not say.
     """
     clock = CLOCK_HZ if clock_hz is None else clock_hz
-    told = "as the system tells" if clock_hz is not None else "a guess, the system does not tell"
+    source = "as the system says" if clock_hz is not None else "a guess, the system does not say"
     costs = {name: Cost(one.likely / clock, one.low / clock, one.high / clock) for name, one in DESIGN.items()}
-    notes = [f"guesses at {clock / 1e9:.2f} GHz ({told})"]
+    notes = [f"guesses at {clock / 1e9:.2f} GHz ({source})"]
     notes += [f"{name}: {one.low:g} to {one.high:g} cycles ({one.why})" for name, one in DESIGN.items()]
     return CostVector("dbc", costs, notes=tuple(notes))

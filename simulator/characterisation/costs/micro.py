@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.characterisation.costs.vectors import MICRO, STREAM
+from simulator.models.memory.levels import WORD_BYTES
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Grid = NDArray[np.float64]
@@ -26,14 +29,25 @@ SIDE = 40
 
 
 @dataclass(frozen=True)
-class Micro:
-    """A micro-benchmark."""
+class Program:
+    """A function at one size: what is counted and timed."""
 
     name: str
+    """Sizes of one program share it."""
     function: Callable[..., Any]
     arguments: Callable[[], tuple[Any, ...]]
     overwrites: bool = False
     """Whether a run spoils its arguments for the next one."""
+    role: str = MICRO
+    n: int = 1
+    """Size; words for a stream."""
+
+    @property
+    def label(self) -> str:
+        """Name and size."""
+        if self.role == STREAM:
+            return f"read {WORD_BYTES * self.n} bytes"
+        return self.name if self.role == MICRO else f"{self.name} {self.n}"
 
 
 def floats(step: int = 7) -> Floats:
@@ -49,3 +63,13 @@ def ints(step: int = 7) -> Ints:
 def grid(step: int = 7) -> Grid:
     """A grid of numbers between 1/2 and 3/2."""
     return floats(step)[np.arange(SIDE * SIDE) % VECTOR].reshape(SIDE, SIDE)
+
+
+def room() -> Floats:
+    """A vector for results."""
+    return np.zeros(VECTOR)
+
+
+def int_room() -> Ints:
+    """A vector for whole numbers."""
+    return np.zeros(VECTOR, dtype=np.int64)

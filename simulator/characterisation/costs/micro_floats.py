@@ -2,9 +2,7 @@
 
 from math import exp, log, sin, sqrt
 
-import numpy as np
-
-from simulator.characterisation.costs.micro import STEPS, VECTOR, Floats, Micro, floats
+from simulator.characterisation.costs.micro import STEPS, Floats, Program, floats, room
 
 
 def _add_chained(n: int, x: float, y: float) -> float:
@@ -226,42 +224,38 @@ def _two() -> tuple[float, float]:
     return 0.9999, 1.00009
 
 
-def _room() -> Floats:
-    return np.zeros(VECTOR)
-
-
 MICROS = (
-    Micro("float add, chained", _add_chained, lambda: (STEPS, *_two())),
-    Micro("float multiply, chained", _multiply_chained, lambda: (STEPS, *_two())),
-    Micro("float multiply and add, chained", _horner_chained, lambda: (STEPS, 0.5, 0.25)),
-    Micro("float multiply and add, two chains", _two_chains, lambda: (STEPS, 0.5, 0.25)),
-    Micro("float add, apart", _add_apart, lambda: (floats(), floats(3), _room(), 1.5)),
-    Micro("float multiply, apart", _multiply_apart, lambda: (floats(), floats(3), _room(), 1.5)),
-    Micro("float polynomial, apart", _polynomial_apart, lambda: (floats(), _room(), *_two())),
-    Micro("float divide, chained", _divide_chained, lambda: (STEPS, 1.0, 0.5)),
-    Micro("float divide, apart", _divide_apart, lambda: (floats(), floats(3), _room())),
-    Micro("float divide, summed", _divide_summed, lambda: (floats(), floats(3))),
-    Micro("float sqrt, chained", _sqrt_chained, lambda: (STEPS, 1.25)),
-    Micro("float sqrt, apart", _sqrt_apart, lambda: (floats(), _room())),
-    Micro("float exp, chained", _exp_chained, lambda: (STEPS, 0.5)),
-    Micro("float exp, apart", _exp_apart, lambda: (floats(), _room())),
-    Micro("float log, apart", _log_apart, lambda: (floats(), _room())),
-    Micro("float sin, chained", _sin_chained, lambda: (STEPS, 0.5)),
-    Micro("float sin, apart", _sin_apart, lambda: (floats(), _room())),
-    Micro("float power, apart", _power_apart, lambda: (floats(), _room(), 1.37)),
-    Micro("float negate, apart", _negate_apart, lambda: (floats(), _room())),
-    Micro("float negate, chained", _negate_chained, lambda: (STEPS, 0.5)),
-    Micro("float modulo, chained", _modulo_chained, lambda: (STEPS, 1.3, 0.7)),
-    Micro("float modulo, apart", _modulo_apart, lambda: (floats(), _room(), 0.7)),
-    Micro("float choose, chained", _choose_chained, lambda: (floats(),)),
-    Micro("float choose, apart", _choose_apart, lambda: (floats(), floats(3), _room())),
-    Micro("float compare, apart", _compare_apart, lambda: (floats(), 1.0)),
-    Micro("float largest, its place", _largest, lambda: (floats(),)),
-    Micro("float sum", _sum, lambda: (floats(),)),
-    Micro("float dot product", _dot, lambda: (floats(), floats(3))),
-    Micro("float scaled vector added", _scale_add, lambda: (floats(), floats(3), 1e-9)),
-    Micro("convert, summed", _convert_summed, lambda: (STEPS, 0.5)),
-    Micro("convert, apart", _convert_apart, lambda: (_room(), 0.5)),
-    Micro("float assign, chained", _assign_chained, lambda: (STEPS, 0.5)),
-    Micro("float distance, apart", _distance, lambda: (floats(), floats(3), _room())),
+    Program("float add, chained", _add_chained, lambda: (STEPS, *_two())),
+    Program("float multiply, chained", _multiply_chained, lambda: (STEPS, *_two())),
+    Program("float multiply and add, chained", _horner_chained, lambda: (STEPS, 0.5, 0.25)),
+    Program("float multiply and add, two chains", _two_chains, lambda: (STEPS, 0.5, 0.25)),
+    Program("float add, apart", _add_apart, lambda: (floats(), floats(3), room(), 1.5)),
+    Program("float multiply, apart", _multiply_apart, lambda: (floats(), floats(3), room(), 1.5)),
+    Program("float polynomial, apart", _polynomial_apart, lambda: (floats(), room(), *_two())),
+    Program("float divide, chained", _divide_chained, lambda: (STEPS, 1.0, 0.5)),
+    Program("float divide, apart", _divide_apart, lambda: (floats(), floats(3), room())),
+    Program("float divide, summed", _divide_summed, lambda: (floats(), floats(3))),
+    Program("float sqrt, chained", _sqrt_chained, lambda: (STEPS, 1.25)),
+    Program("float sqrt, apart", _sqrt_apart, lambda: (floats(), room())),
+    Program("float exp, chained", _exp_chained, lambda: (STEPS, 0.5)),
+    Program("float exp, apart", _exp_apart, lambda: (floats(), room())),
+    Program("float log, apart", _log_apart, lambda: (floats(), room())),
+    Program("float sin, chained", _sin_chained, lambda: (STEPS, 0.5)),
+    Program("float sin, apart", _sin_apart, lambda: (floats(), room())),
+    Program("float power, apart", _power_apart, lambda: (floats(), room(), 1.37)),
+    Program("float negate, apart", _negate_apart, lambda: (floats(), room())),
+    Program("float negate, chained", _negate_chained, lambda: (STEPS, 0.5)),
+    Program("float modulo, chained", _modulo_chained, lambda: (STEPS, 1.3, 0.7)),
+    Program("float modulo, apart", _modulo_apart, lambda: (floats(), room(), 0.7)),
+    Program("float choose, chained", _choose_chained, lambda: (floats(),)),
+    Program("float choose, apart", _choose_apart, lambda: (floats(), floats(3), room())),
+    Program("float compare, apart", _compare_apart, lambda: (floats(), 1.0)),
+    Program("float largest, its place", _largest, lambda: (floats(),)),
+    Program("float sum", _sum, lambda: (floats(),)),
+    Program("float dot product", _dot, lambda: (floats(), floats(3))),
+    Program("float scaled vector added", _scale_add, lambda: (floats(), floats(3), 1e-9)),
+    Program("convert, summed", _convert_summed, lambda: (STEPS, 0.5)),
+    Program("convert, apart", _convert_apart, lambda: (room(), 0.5)),
+    Program("float assign, chained", _assign_chained, lambda: (STEPS, 0.5)),
+    Program("float distance, apart", _distance, lambda: (floats(), floats(3), room())),
 )

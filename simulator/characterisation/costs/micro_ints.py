@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simulator.characterisation.costs.micro import STEPS, VECTOR, Floats, Ints, Micro, ints
+from simulator.characterisation.costs.micro import STEPS, VECTOR, Floats, Ints, Program, int_room, ints
 
 
 def _add_chained(n: int, x: int, y: int) -> int:
@@ -257,40 +257,36 @@ def _rounded(a: Floats, c: Ints, x: float) -> None:
         c[k] = int(a[k] * x)
 
 
-def _room() -> Ints:
-    return np.zeros(VECTOR, dtype=np.int64)
-
-
 MICROS = (
-    Micro("int add and bit, chained", _add_chained, lambda: (STEPS, 12345, 999)),
-    Micro("int multiply, chained", _multiply_chained, lambda: (STEPS, 48271)),
-    Micro("int add, apart", _add_apart, lambda: (ints(), ints(3), _room(), 5)),
-    Micro("int multiply, apart", _multiply_apart, lambda: (ints(), ints(3), _room())),
-    Micro("int divide, chained", _divide_chained, lambda: (STEPS, 13, 1000)),
-    Micro("int divide, apart", _divide_apart, lambda: (ints(), _room(), 13)),
-    Micro("int congruence, chained", _congruence, lambda: (STEPS, 48271, 2147483647)),
-    Micro("int modulo, apart", _modulo_apart, lambda: (ints(), _room(), 13)),
-    Micro("int shifts, chained", _shifts_chained, lambda: (STEPS, 12345)),
-    Micro("int bits, apart", _bits_apart, lambda: (ints(), _room())),
-    Micro("int sum", _sum, lambda: (ints(),)),
-    Micro("int sum mixed with bits", _mixed_sum, lambda: (ints(),)),
-    Micro("int compare, apart", _compare_apart, lambda: (ints(), 500)),
-    Micro("branch, foreseen", _branch_foreseen, lambda: (STEPS, 48271)),
-    Micro("branch, hard to foresee", _branch_unforeseen, lambda: (ints(401), _room(), 500)),
-    Micro("int choose, chained", _choose_chained, lambda: (ints(),)),
-    Micro("int choose, apart", _choose_apart, lambda: (ints(), ints(3), _room())),
-    Micro("int power, apart", _power_apart, lambda: (ints(), _room(), 5)),
-    Micro("int negate, chained", _negate_chained, lambda: (STEPS, 48271)),
-    Micro("logic", _logic, lambda: (ints(), ints(3), 500)),
-    Micro("int assign, chained", _assign_chained, lambda: (STEPS, 12345)),
-    Micro("fibonacci", _fibonacci, lambda: (STEPS,)),
-    Micro("short loops", _short_loops, lambda: (STEPS // 5, 5)),
-    Micro("while, chained", _while_chained, lambda: (STEPS, 12345)),
-    Micro("collatz", _collatz, lambda: (300,)),
-    Micro("divisors", _divisors, lambda: (500, 20)),
-    Micro("some left out", _left_out, lambda: (ints(401), 700)),
-    Micro("greatest common divisors", _greatest_divisors, lambda: (ints(), ints(3))),
-    Micro("lower bounds by bisection", _lower_bounds, lambda: (np.sort(ints()), ints(3))),
-    Micro("pi by counting", _pi_counted, lambda: (STEPS // 5, 12345)),
-    Micro("float to int", _rounded, lambda: (np.linspace(0.5, 1.5, VECTOR), _room(), 1000.0)),
+    Program("int add and bit, chained", _add_chained, lambda: (STEPS, 12345, 999)),
+    Program("int multiply, chained", _multiply_chained, lambda: (STEPS, 48271)),
+    Program("int add, apart", _add_apart, lambda: (ints(), ints(3), int_room(), 5)),
+    Program("int multiply, apart", _multiply_apart, lambda: (ints(), ints(3), int_room())),
+    Program("int divide, chained", _divide_chained, lambda: (STEPS, 13, 1000)),
+    Program("int divide, apart", _divide_apart, lambda: (ints(), int_room(), 13)),
+    Program("int congruence, chained", _congruence, lambda: (STEPS, 48271, 2147483647)),
+    Program("int modulo, apart", _modulo_apart, lambda: (ints(), int_room(), 13)),
+    Program("int shifts, chained", _shifts_chained, lambda: (STEPS, 12345)),
+    Program("int bits, apart", _bits_apart, lambda: (ints(), int_room())),
+    Program("int sum", _sum, lambda: (ints(),)),
+    Program("int sum mixed with bits", _mixed_sum, lambda: (ints(),)),
+    Program("int compare, apart", _compare_apart, lambda: (ints(), 500)),
+    Program("branch, foreseen", _branch_foreseen, lambda: (STEPS, 48271)),
+    Program("branch, hard to foresee", _branch_unforeseen, lambda: (ints(401), int_room(), 500)),
+    Program("int choose, chained", _choose_chained, lambda: (ints(),)),
+    Program("int choose, apart", _choose_apart, lambda: (ints(), ints(3), int_room())),
+    Program("int power, apart", _power_apart, lambda: (ints(), int_room(), 5)),
+    Program("int negate, chained", _negate_chained, lambda: (STEPS, 48271)),
+    Program("logic", _logic, lambda: (ints(), ints(3), 500)),
+    Program("int assign, chained", _assign_chained, lambda: (STEPS, 12345)),
+    Program("fibonacci", _fibonacci, lambda: (STEPS,)),
+    Program("short loops", _short_loops, lambda: (STEPS // 5, 5)),
+    Program("while, chained", _while_chained, lambda: (STEPS, 12345)),
+    Program("collatz", _collatz, lambda: (300,)),
+    Program("divisors", _divisors, lambda: (500, 20)),
+    Program("some left out", _left_out, lambda: (ints(401), 700)),
+    Program("greatest common divisors", _greatest_divisors, lambda: (ints(), ints(3))),
+    Program("lower bounds by bisection", _lower_bounds, lambda: (np.sort(ints()), ints(3))),
+    Program("pi by counting", _pi_counted, lambda: (STEPS // 5, 12345)),
+    Program("float to int", _rounded, lambda: (np.linspace(0.5, 1.5, VECTOR), int_room(), 1000.0)),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simulator.characterisation.costs.micro import SIDE, VECTOR, Floats, Grid, Ints, Micro, floats, grid, ints
+from simulator.characterisation.costs.micro import SIDE, VECTOR, Floats, Grid, Ints, Program, floats, grid, ints, room
 
 
 def _copy(a: Floats, c: Floats) -> None:
@@ -180,10 +180,6 @@ def _smallest_first(a: Ints, c: Ints) -> None:
             right += 1
 
 
-def _room() -> Floats:
-    return np.zeros(VECTOR)
-
-
 def _cube() -> Floats:
     return floats().reshape(10, 10, 10)
 
@@ -197,34 +193,34 @@ def _int_grid() -> Ints:
 
 
 MICROS = (
-    Micro("copy", _copy, lambda: (floats(), _room())),
-    Micro("fill", _fill, lambda: (_room(), 1.5)),
-    Micro("fill ints", _fill_ints, lambda: (ints(),)),
-    Micro("gather, summed", _gather, lambda: (floats(), _shuffled())),
-    Micro("gather, apart", _gather_apart, lambda: (floats(), _shuffled(), _room())),
-    Micro("histogram", _histogram, lambda: (ints(401), np.zeros(64, dtype=np.int64))),
-    Micro("prefix sums", _prefix, lambda: (floats(), _room())),
-    Micro("chase", _chase, lambda: ((np.arange(VECTOR) + 387) % VECTOR,)),
-    Micro("reversed", _reversed, lambda: (floats(), _room())),
-    Micro("stride", _stride, lambda: (floats(), 4)),
-    Micro("grid, apart", _grid_apart, lambda: (grid(), grid(3), 1.5)),
-    Micro("grid by columns", _grid_columns, lambda: (grid(),)),
-    Micro("grid transposed", _grid_transposed, lambda: (grid(), grid(3))),
-    Micro("grid times vector", _grid_times_vector, lambda: (grid(), floats(), _room())),
-    Micro("grid plus rank one", _grid_rank_one, lambda: (grid(), 1e-9 * floats(), floats(3))),
-    Micro("grid of means", _grid_means, lambda: (grid(), grid(3))),
-    Micro("cube summed", _cube_sum, lambda: (_cube(),)),
-    Micro("cube, apart", _cube_apart, lambda: (_cube(), _cube(), 1.5)),
-    Micro("cube of ints", _cube_ints, lambda: (ints().reshape(10, 10, 10), ints().reshape(10, 10, 10))),
-    Micro("grid of ints", _grid_ints, lambda: (_int_grid(), _int_grid(), 12345)),
-    Micro("insertion sort", _insertion_sort, lambda: (ints(401)[:200].copy(),), overwrites=True),
-    Micro("bubble sort, some rounds", _bubble, lambda: (floats(401)[:300].copy(), 20), overwrites=True),
-    Micro(
+    Program("copy", _copy, lambda: (floats(), room())),
+    Program("fill", _fill, lambda: (room(), 1.5)),
+    Program("fill ints", _fill_ints, lambda: (ints(),)),
+    Program("gather, summed", _gather, lambda: (floats(), _shuffled())),
+    Program("gather, apart", _gather_apart, lambda: (floats(), _shuffled(), room())),
+    Program("histogram", _histogram, lambda: (ints(401), np.zeros(64, dtype=np.int64))),
+    Program("prefix sums", _prefix, lambda: (floats(), room())),
+    Program("chase", _chase, lambda: ((np.arange(VECTOR) + 387) % VECTOR,)),
+    Program("reversed", _reversed, lambda: (floats(), room())),
+    Program("stride", _stride, lambda: (floats(), 4)),
+    Program("grid, apart", _grid_apart, lambda: (grid(), grid(3), 1.5)),
+    Program("grid by columns", _grid_columns, lambda: (grid(),)),
+    Program("grid transposed", _grid_transposed, lambda: (grid(), grid(3))),
+    Program("grid times vector", _grid_times_vector, lambda: (grid(), floats(), room())),
+    Program("grid plus rank one", _grid_rank_one, lambda: (grid(), 1e-9 * floats(), floats(3))),
+    Program("grid of means", _grid_means, lambda: (grid(), grid(3))),
+    Program("cube summed", _cube_sum, lambda: (_cube(),)),
+    Program("cube, apart", _cube_apart, lambda: (_cube(), _cube(), 1.5)),
+    Program("cube of ints", _cube_ints, lambda: (ints().reshape(10, 10, 10), ints().reshape(10, 10, 10))),
+    Program("grid of ints", _grid_ints, lambda: (_int_grid(), _int_grid(), 12345)),
+    Program("insertion sort", _insertion_sort, lambda: (ints(401)[:200].copy(),), overwrites=True),
+    Program("bubble sort, some rounds", _bubble, lambda: (floats(401)[:300].copy(), 20), overwrites=True),
+    Program(
         "triangular solve",
         _triangular_solve,
         lambda: (grid() + 40 * np.eye(SIDE), floats()[:SIDE].copy()),
         overwrites=True,
     ),
-    Micro("complex product", _complex_multiply, lambda: (floats(), floats(3), floats(5), floats(9)), overwrites=True),
-    Micro("merge of two", _smallest_first, lambda: (ints(401), ints(3))),
+    Program("complex product", _complex_multiply, lambda: (floats(), floats(3), floats(5), floats(9)), overwrites=True),
+    Program("merge of two", _smallest_first, lambda: (ints(401), ints(3))),
 )

@@ -6,16 +6,24 @@ that one was against the control's median: what slows the whole PE down (its clo
 The call from Python is taken off, as an empty function with the same arguments costs it.
 """
 
+import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.ranks.measuring import half_interval_of_median
+from simulator.base import files
+from simulator.base.machine import Machine
+from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
+from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain, read_entries, renew
+from simulator.calibration.bench.measurement import half_interval_of_median
+from simulator.characterisation.costs.vectors import Counts
 
 Floats = NDArray[np.float64]
 
@@ -146,26 +154,33 @@ def time_in_turns(
     on_round
         Told after each round what was found so far, and which share of the budget or of the rounds is done.
     """
-    begin = time.monotonic()
+    budget = Budget(budget_s)
     control = _control()
     control(_CONTROL_STEPS)
     samplers = [_Sampler(timed) for timed in functions]
     labels = tuple(timed.label for timed in functions)
-    raw: list[Floats] = []
-    controls: list[Floats] = []
-    while True:
-        row, seen = np.zeros(len(samplers)), np.zeros(len(samplers))
-        for place in generator.permutation(len(samplers)):
-            seen[place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
-            row[place] = samplers[place].sample()
-        raw.append(row)
-        controls.append(seen)
-        times = Times(labels, np.array(raw).T, np.array(controls).T)
-        spent = time.monotonic() - begin
-        on_round(times, min(1.0, max(spent / budget_s, len(raw) / MOST_ROUNDS)))
-        known = len(raw) >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2
-        if known or len(raw) >= MOST_ROUNDS or (spent > budget_s and len(raw) >= LEAST_ROUNDS):
-            return times
+    raw, controls = np.zeros((2, MOST_ROUNDS, len(samplers)))
+    rounds = 0
+
+    def passes() -> Iterator[tuple[int, list[int]]]:
+        nonlocal rounds
+        for number in budget.passes(least=LEAST_ROUNDS, most=MOST_ROUNDS):
+            yield number, shuffled(range(len(samplers)), generator)
+            rounds = number + 1
+            times = so_far()
+            on_round(times, min(1.0, max(budget.share, rounds / MOST_ROUNDS)))
+            if rounds >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2:
+                return
+
+    def sample(place: int, number: int) -> None:
+        controls[number, place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
+        raw[number, place] = samplers[place].sample()
+
+    def so_far() -> Times:
+        return Times(labels, raw[:rounds].T.copy(), controls[:rounds].T.copy())
+
+    run_campaign(passes(), sample)
+    return so_far()
 
 
 def _cpu_s(function: Callable[..., Any], arguments: tuple[Any, ...], inner: int) -> float:
@@ -228,3 +243,95 @@ def _chain(steps: int) -> float:
     for k in range(steps):
         total += 1.0 / 3.0 if k & 1 else 0.25
     return total
+
+
+# What a calibration has counted and timed so far, on disk: interrupted or short of time, the next one goes on.
+
+
+FORMAT = 2
+_FORMAT_1 = b'{\n "format": 1,\n "kind": "cost runs"'
+KIND = "cost runs"
+_RUN = (
+    "characterisation/costs/micro*.py",
+    "characterisation/costs/timing.py",
+    "characterisation/derive/**/*.py",
+    "characterisation/kernels.py",
+    "calibration/kernels/*.py",
+)
+"""What decides counts and times; below `simulator/`."""
+_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource.py")
+"""What decides the model that is made of them."""
+_COMPILERS = ("numba", "llvmlite")
+
+
+def fingerprint(machine: Machine, *, fitted: bool = False) -> str:
+    """Hash of the machine, of the compiler and of all that is run and counted; or of the fits as well."""
+    found = hashlib.sha256()
+    described = plain(machine.to_dict())
+    found.update(repr([described.get(name) for name in IDENTITY]).encode())
+    found.update("\n".join(version(name) for name in _COMPILERS).encode())
+    house = Path(__file__).parents[2]
+    for pattern in _FITTED if fitted else _RUN:
+        for path in sorted(house.glob(pattern)):
+            found.update(path.name.encode() + b"\0" + files.read_bytes(path))
+    return found.hexdigest()[:32]
+
+
+class RunStore:
+    """Counts by program and size, and times of all programs; without a path they are kept in memory only.
+
+    Parameters
+    ----------
+    path
+        File of a line for each piece, read if it holds runs of the same fingerprint, else begun again; see `Journal`.
+    key
+        See `fingerprint`.
+
+    Raises
+    ------
+    ScenarioError
+        If the file holds something else than runs.
+    """
+
+    def __init__(self, path: Path | None, *, key: str) -> None:
+        self.counts: dict[str, Counts] = {}
+        """Label -> counts; empty for what could not be counted."""
+        self.times: Times | None = None
+        renew(path, _FORMAT_1, _lines_of_format_1)
+        if path is not None:
+            head = next(read_entries(path), {})
+            if head.get("kind") == KIND and head.get("key") != key:
+                files.remove(path)
+        what, belongs = "runs for costs", {"key": key}
+        self.journal = Journal(path, kind=KIND, version=FORMAT, what=what, take=self._take, belongs=belongs)
+
+    def keep_counts(self, counts: Mapping[str, Counts]) -> None:
+        """Remember what was counted, by label."""
+        self.counts |= counts
+        self.journal.keep({"counts": dict(counts)})
+
+    def keep_times(self, times: Times) -> None:
+        """Remember the times of all rounds so far; only the rounds since the last call are written."""
+        known = 0 if self.times is None or self.times.labels != times.labels else self.times.raw_s.shape[1]
+        self.times = times
+        if times.raw_s.shape[1] > known:
+            self.journal.keep(
+                {"times": Times(times.labels, times.raw_s[:, known:], times.controls_s[:, known:]).to_dict()}
+            )
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        if "counts" in entry:
+            self.counts |= dict(entry["counts"])
+        else:
+            found = Times.from_dict(entry["times"])
+            if not len(found.labels) == len(found.raw_s) == len(found.controls_s):
+                raise ValueError("a row for each label belongs here")
+            self.times = found.after(self.times if self.times and self.times.labels == found.labels else None)
+
+
+def _lines_of_format_1(document: Entry) -> Iterator[Entry]:
+    """It was one JSON document."""
+    yield {"format": FORMAT, "kind": KIND, "key": document.get("key")}
+    yield {"counts": document["counts"]}
+    if document.get("times"):
+        yield {"times": document["times"]}

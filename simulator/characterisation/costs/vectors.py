@@ -1,18 +1,132 @@
-"""From observed runs to the hardware model: cost vectors by every method."""
+"""From observed runs to the hardware model: runs, what memory takes beyond the nearest cache, and cost vectors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.base.errors import CalibrationError
 from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, INTERMEDIATE, design_vector, guess_cycles
-from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
-from simulator.characterisation.costs.observations import KERNEL, MICRO, Observation, counted, operations
 from simulator.models.cost_fit import CostFit, fit_costs
-from simulator.models.resource import Cost, CostVector, HardwareModel, Method
-from simulator.models.resource.costs import FLOP_WEIGHTS
+from simulator.models.memory.levels import WORD_BYTES
+from simulator.models.memory.model import MemoryModel
+from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
+
+# Runs that costs are fitted to: what each used by every method, and how long it took.
+
+
+Floats = NDArray[np.float64]
+Counts = Mapping[Method, Mapping[str, float]]
+"""Method -> operation -> how often one run uses it."""
+
+MICRO, KERNEL, STREAM = "micro", "kernel", "stream"
+"""Roles: a micro-benchmark; a kernel of the study at a training size; words read in order, for the memory term."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One function at one size."""
+
+    program: str
+    """Name of the micro-benchmark or kernel; runs of one program are left out of a fit together."""
+    role: str
+    n: int
+    """Size; words for a stream."""
+    time_s: float
+    """Median CPU seconds of one run."""
+    half_interval: float | None
+    """Half width of the 95 % interval of the median, as a share; None below six samples."""
+    working_set_bytes: float
+    """Arrays that it is given."""
+    counts: Counts
+
+
+def operations(observations: Sequence[Observation], method: Method) -> tuple[str, ...]:
+    """Every operation that a run uses, by one method, in order of first use."""
+    return tuple(dict.fromkeys(name for seen in observations for name in seen.counts.get(method, {})))
+
+
+def counted(observations: Sequence[Observation], method: Method, names: Sequence[str]) -> Floats:
+    """How often each run used each operation; (runs, operations)."""
+    return np.array([[seen.counts[method].get(name, 0.0) for name in names] for seen in observations])
+
+
+def bytes_of(arguments: Sequence[Any]) -> float:
+    """Bytes of the arrays among a function's arguments."""
+    return float(sum(value.nbytes for value in arguments if isinstance(value, np.ndarray)))
+
+
+# Memory beyond the nearest cache, by working set: from a memory model, or from a quick sweep.
+
+Words = NDArray[np.int64]
+
+STRETCH = 64
+"""Words read in order from one place, of a memory model: L."""
+SWEEP_BYTES = tuple(2**k for k in range(14, 27, 2))
+"""Working sets of the quick sweep, 16 KiB to 64 MiB."""
+_GATHERED = ("load", "store")
+
+
+@dataclass(frozen=True)
+class MemoryTimesByWorkingSet:
+    """Seconds of a word by the working set."""
+
+    source: str
+    working_sets_bytes: tuple[float, ...]
+    """Ascending."""
+    word_s: tuple[float, ...]
+
+    def beyond_nearest(self) -> NDArray[np.float64]:
+        """Seconds of a word beyond one in the nearest cache, never falling; (working sets,)."""
+        times = np.array(self.word_s)
+        return np.maximum.accumulate(times - times[0])
+
+    def wait_s(self, counts: Mapping[str, float], working_set_bytes: float) -> float:
+        """Seconds that a run waits for memory if nothing overlaps."""
+        words = sum(words_of(name) * count for name, count in counts.items())
+        at = np.log(max(working_set_bytes, 1.0))
+        return float(words * np.interp(at, np.log(self.working_sets_bytes), self.beyond_nearest()))
+
+    def term(self, operations: Sequence[str], *, factor: float) -> MemoryTerm:
+        """The term of a cost vector; the factor is the share of the wait that nothing overlaps."""
+        accesses = {name: words_of(name) for name in operations if words_of(name)}
+        waits = tuple(float(wait) for wait in factor * self.beyond_nearest())
+        return MemoryTerm(accesses, tuple(self.working_sets_bytes), waits)
+
+
+def words_of(operation: str) -> float:
+    """Words of 8 bytes that an instruction of a class reads or writes."""
+    what, _, bits = operation.partition("_")
+    if what not in _GATHERED:
+        return 0.0
+    return float(bits) / (8 * WORD_BYTES) if bits.isdigit() else 1.0
+
+
+def times_of_model(model: MemoryModel, source: str) -> MemoryTimesByWorkingSet:
+    """By a fitted memory model: starts drawn evenly, stretches of 64 words."""
+    words = np.array(SWEEP_BYTES) / WORD_BYTES
+    times = model.time_per_word_s(words, 1.0, float(STRETCH))
+    return MemoryTimesByWorkingSet(source, tuple(map(float, SWEEP_BYTES)), tuple(map(float, times)))
+
+
+def times_of_streams(observations: Sequence[Observation]) -> MemoryTimesByWorkingSet:
+    """By the quick sweep."""
+    streams = sorted((seen for seen in observations if seen.role == STREAM), key=lambda seen: seen.working_set_bytes)
+    sets = tuple(seen.working_set_bytes for seen in streams)
+    return MemoryTimesByWorkingSet("words read in order, quick sweep", sets, tuple(s.time_s / s.n for s in streams))
+
+
+def read_words(words: Words) -> int:
+    """Words added in vectors, for Numba to compile: nothing but memory keeps it from four words per cycle."""
+    total = 0
+    for k in range(words.size):
+        total ^= words[k]
+    return total
+
+
+# Cost vectors.
 
 GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
 TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
@@ -52,7 +166,7 @@ def fitted_vector(
     leave_out
         A program whose runs teach nothing.
     own
-        A program whose runs weigh as much as all other kernels together: the one that is to be foretold.
+        A program whose runs weigh as much as all other kernels together: the one that is to be predicted.
     shrinkage
         Strength that is known already; None to choose it.
 
@@ -99,10 +213,10 @@ def refitted(
     rests_on, program = hardware.provenance, leave_out or own
     if method not in GUESSES or "runs" not in rests_on:
         return None
-    runs = [Observation.from_dict(run) for run in rests_on["runs"]]
+    runs = [Observation(**run) for run in rests_on["runs"]]
     if not any(run.program == program and run.role in TAUGHT_BY[method] for run in runs):
         return None
-    memory = MemoryTimesByWorkingSet.from_dict(rests_on["memory"]) if method == "icc" else None
+    memory = MemoryTimesByWorkingSet(**rests_on["memory"]) if method == "icc" else None
     shrinkage = OWN_SHRINKAGE if own else float(rests_on["fits"][method]["shrinkage"])
     return fitted_vector(runs, method, memory=memory, leave_out=leave_out, own=own, shrinkage=shrinkage).costs
 
@@ -131,7 +245,7 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
     rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):
         raise CalibrationError(
-            f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run, all needed"
+            f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run; run them all"
         )
     rate = float(np.exp(np.mean(np.log(rates))))
     note = f"R = {rate:.4g} flops per second: geometric mean of " + ", ".join(
@@ -172,9 +286,9 @@ def hardware_model(
     vectors["ct"] = CostVector.timed()
     rests_on = dict(provenance) | {
         "fits": quality,
-        "memory": memory.to_dict(),
+        "memory": asdict(memory),
         "clock_hz": clock_hz,
-        "runs": [seen.to_dict() for seen in observations],
+        "runs": [asdict(seen) for seen in observations],
     }
     return HardwareModel(name, vectors, rests_on, tuple(warnings))
 

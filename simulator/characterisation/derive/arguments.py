@@ -54,10 +54,10 @@ def parse_arguments(texts: Sequence[str], *, place: str = "arguments") -> dict[s
     for text in " ".join(texts).split():
         name, mark, value = text.partition("=")
         if not mark or not name.isidentifier():
-            raise ScenarioError(f"{place}: {text!r} found, NAME=NUMBER or NAME=TYPE[SIZE,...] allowed")
+            raise ScenarioError(f"{place}: {text!r} is no argument; write NAME=NUMBER or NAME=TYPE[SIZE,...]")
         read = value if _ARRAY.fullmatch(value) else _number(value)
         if read is None:
-            raise ScenarioError(f"{place}: {name}: {value!r} found, a number or TYPE[SIZE,...] allowed")
+            raise ScenarioError(f"{place}: {name} is {value!r}; give a number or TYPE[SIZE,...]")
         found[name] = read
     return found
 
@@ -72,12 +72,12 @@ def from_mapping(given: Mapping[str, float | str], order: Sequence[str], *, seed
     """
     missing = [name for name in order if name not in given]
     if missing:
-        raise ScenarioError(f"arguments: {', '.join(missing)} missing, NAME=NUMBER or NAME=TYPE[SIZE,...] allowed")
+        raise ScenarioError(f"arguments: {', '.join(missing)} missing; add NAME=NUMBER or NAME=TYPE[SIZE,...]")
     numbers = {name: value for name, value in given.items() if not isinstance(value, str)}
     arrays = {name: _described(name, value, tuple(numbers)) for name, value in given.items() if isinstance(value, str)}
     stray = [name for name in arrays if name not in order]
     if stray:
-        raise ScenarioError(f"arguments: {', '.join(stray)} found, {', '.join(order) or 'none'} allowed")
+        raise ScenarioError(f"arguments: {', '.join(stray)} given, but the function takes {', '.join(order) or 'none'}")
 
     def make(values: Values) -> tuple[Any, ...]:
         whole = {name: _like(number, values[name]) for name, number in numbers.items()}
@@ -114,21 +114,21 @@ class _Array:
         shape = tuple(self._length(one, values) for one in self.dimensions)
         elements = int(np.prod([float(length) for length in shape]))
         if elements > MAX_ELEMENTS:
-            raise ScenarioError(f"arguments: {self.name}: {elements} elements found, at most {MAX_ELEMENTS} allowed")
+            raise ScenarioError(f"arguments: {self.name} has {elements} elements; give at most {MAX_ELEMENTS}")
         return _filled(shape, np.dtype(self.type), self.fill, (seed, self.name))
 
     def _length(self, length: "int | formula.Formula", values: Values) -> int:
         found = length if isinstance(length, int) else round(float(length.evaluate(values)))
         if found < 1:
-            raise ScenarioError(f"arguments: {self.name}: length {found} found, 1 or more allowed")
+            raise ScenarioError(f"arguments: {self.name} has length {found}; give 1 or more")
         return found
 
 
 def _described(name: str, text: str, numbers: Sequence[str]) -> _Array:
     match = _ARRAY.fullmatch(text)
     if match is None or match["type"] not in TYPES or (match["fill"] or FILLS[0]) not in FILLS:
-        allowed = f"TYPE[SIZE,...]:FILL with TYPE {', '.join(TYPES)} and FILL {', '.join(FILLS)}"
-        raise ScenarioError(f"arguments: {name}: {text!r} found, {allowed} allowed")
+        form = f"TYPE[SIZE,...]:FILL with TYPE {', '.join(TYPES)} and FILL {', '.join(FILLS)}"
+        raise ScenarioError(f"arguments: {name} is {text!r}; give {form}")
     lengths: list[int | formula.Formula] = []
     for part in match["dimensions"].split(","):
         whole = units.to_whole(part.strip())

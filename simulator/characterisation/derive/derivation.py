@@ -1,7 +1,6 @@
 """Deriving a software execution graph from a Python function that Numba compiles: read, compile, profile, build."""
 
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,16 +8,14 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.derive import child, kinds, running
+from simulator.characterisation.derive import running
 from simulator.characterisation.derive.arguments import Arguments, Values, from_mapping
-from simulator.characterisation.derive.constructs import Counting
+from simulator.characterisation.derive.constructs import Counting, whole_array_operations
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
-from simulator.characterisation.derive.machine import callgrind
 from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
-from simulator.characterisation.derive.machine.code import Code, with_unforeseen
+from simulator.characterisation.derive.machine.code import with_unforeseen
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
-from simulator.characterisation.derive.symbolic import loop_counts, working_set
 from simulator.models.resource import Method
 from simulator.programs.graphs.evaluate import total_ruv
 from simulator.programs.graphs.nodes import Graph, Seg
@@ -27,12 +24,6 @@ PROFILE_LIMIT_S = 20.0
 """Longest that one profiled run may take."""
 METHODS: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")
 """Methods whose RUVs are derived."""
-NEEDS: Mapping[Method, str] = {
-    "poc": "source, one run to profile where counts are no formulas",
-    "hllc": "source, types that the compiler finds, one run to profile where counts are no formulas",
-    "intcc": "source, compiler (LLVM), runs to count blocks",
-    "icc": "source, compiler for this processor, runs to count blocks",
-}
 
 
 @dataclass(frozen=True)
@@ -42,10 +33,7 @@ class Derived:
     seg: Seg
     source: Source
     arguments: Arguments
-    profile: Profile
     warnings: tuple[str, ...]
-    needs: Mapping[Method, str]
-    """Method -> what it takes to get its RUVs."""
     missed: Mapping[Method, float]
     """Method -> share of the instructions whose counts no formula gave within 1 %, intermediate and machine code."""
 
@@ -79,17 +67,20 @@ def derive_seg(
     ScenarioError
         If the function cannot be found, analysed, compiled, or run within the limit.
     """
+    from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
+
     source = read_source(*locate(target, function))
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
     counted = count_blocks(source.kept, source.functions)
-    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=_machine_methods(methods), here=here)
+    wants: list[Method] = [method for method in methods if method in {"intcc", "icc"}]
+    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=wants, here=here)
     faults = _whole_arrays(source, answer)
     if faults:
         raise ScenarioError(faults)
-    symbolic = loop_counts(source.functions[source.entry], counted.functions[source.entry], arguments)
-    profile = Profile(arguments.points, answer.counts)
-    builder = Builder(profile, symbolic, Machine(), tuple(arguments.parameters), working_set(arguments))
+    guesses = symbolic.loop_counts(source.functions[source.entry], counted.functions[source.entry], arguments)
+    profile, held = Profile(arguments.points, answer.counts), symbolic.working_set(arguments)
+    builder = Builder(profile, guesses, Machine(), tuple(arguments.parameters), held)
     graphs = _graphs(source, counted, answer, builder)
     codes = {method: with_unforeseen(code) if method == "icc" else code for method, code in answer.code.items()}
     attributed = [(attribute(method, code, builder), code) for method, code in codes.items()]
@@ -97,77 +88,15 @@ def derive_seg(
         graphs = _graphs(source, counted, answer, replace(builder, machine=machine_parts(attributed), warnings=[]))
     warnings = [*source.warnings, *_versions(answer), *_unvaried(arguments), *builder.warnings, *answer.warnings]
     warnings += [line for attribution, _ in attributed for line in attribution.warnings]
-    found = [method for method in methods if method in {"poc", "hllc", *answer.code}]
-    needs = {method: NEEDS[method] for method in found}
     missed = {attribution.method: attribution.missed for attribution, _ in attributed}
-    return Derived(Seg(graphs), source, arguments, profile, tuple(dict.fromkeys(warnings)), needs, missed)
-
-
-@dataclass(frozen=True)
-class CountedRun:
-    """What one run really used."""
-
-    uses: Mapping[str, float]
-    """Operation -> how often."""
-    instructions: int
-    """Of intermediate or machine code, those that make no operation included."""
-
-
-def count_at(
-    derived: Derived, values: Values, *, methods: Sequence[Method] = METHODS, limit_s: float = PROFILE_LIMIT_S
-) -> dict[Method, CountedRun]:
-    """What one run at these values uses, by intermediate and machine code: counted, with no formula in between.
-
-    Raises
-    ------
-    ScenarioError
-        If the run does not end within the limit, or fails.
-    """
-    source = derived.source
-    arguments = replace(derived.arguments, points=(values,))
-    counted = count_blocks(source.kept, source.functions)
-    wants = [method for method in _machine_methods(methods) if method in derived.needs]
-    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=wants)
-    return {method: _counted_run(code) for method, code in answer.code.items()}
-
-
-def _counted_run(code: Code) -> CountedRun:
-    uses: Counter[str] = Counter()
-    for block, entries in zip(code.blocks, code.counts[0], strict=True):
-        uses.update({operation: entries * amount for operation, amount in block.uses.items()})
-    instructions = sum(block.instructions * entries for block, entries in zip(code.blocks, code.counts[0], strict=True))
-    return CountedRun({operation: float(amount) for operation, amount in uses.items() if amount}, instructions)
-
-
-def callgrind_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> callgrind.Executed:
-    """Instructions of one run at these values as callgrind counts them, without those of other libraries.
-
-    Raises
-    ------
-    ApportionError
-        If Valgrind is not installed, or the run fails.
-    """
-    callgrind.require_valgrind()
-    source = derived.source
-    counted = count_blocks(source.kept, source.functions)
-    arguments = replace(derived.arguments, points=(values,))
-    with running.answered(source, counted, arguments, limit_s=limit_s, wants=["icc"]) as (folder, answer):
-        if answer.warnings:
-            raise ScenarioError(list(answer.warnings))
-        return callgrind.instructions_in(folder)
+    return Derived(Seg(graphs), source, arguments, tuple(dict.fromkeys(warnings)), missed)
 
 
 def _graphs(source: Source, counted: Counted, answer: running.Answer, builder: Builder) -> tuple[Graph, ...]:
     return tuple(
-        builder.graph(
-            name, counted.functions[name], Counting(kinds.Kinds(answer.kinds[name], answer.results), source.functions)
-        )
+        builder.graph(name, counted.functions[name], Counting(answer.kinds[name], source.functions))
         for name in source.functions
     )
-
-
-def _machine_methods(methods: Sequence[Method]) -> list[Method]:
-    return [method for method in methods if method in {"intcc", "icc"}]
 
 
 def _unvaried(arguments: Arguments) -> list[str]:
@@ -201,12 +130,12 @@ def runnable(derived: Derived, values: Values | None = None) -> tuple[Callable[.
     """The compiled function, as it was analysed, and its arguments at values of the parameters (those asked for)."""
     arguments = derived.arguments.make(derived.arguments.parameters if values is None else values)
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
-        path = Path(name) / f"{child.PLAIN}.py"
+        path = Path(name) / f"{running.PLAIN}.py"
         files.write_text(path, derived.source.text)
-        module = child.load(path, beside=derived.source.path.resolve().parent)
-        child.compile_functions(module, list(derived.source.functions))
+        module = running.load(path, folder=derived.source.path.resolve().parent)
+        running.compile_functions(module, list(derived.source.functions))
         function = getattr(module, derived.source.entry)
-        function.compile(child.signature(arguments))
+        function.compile(running.signature(arguments))
     compiled: Callable[..., Any] = function
     return compiled, arguments
 
@@ -214,7 +143,7 @@ def runnable(derived: Derived, values: Values | None = None) -> tuple[Callable[.
 def _whole_arrays(source: Source, answer: running.Answer) -> list[str]:
     """A line for each operation on whole arrays, which types alone tell from one on numbers."""
     return [
-        f"{source.path}:{node.lineno}: operation on a whole array found, loops over its elements allowed"
+        f"{source.path}:{node.lineno}: operation on a whole array; write loops over its elements"
         for name, function in source.functions.items()
-        for node in kinds.whole_array_operations(function, kinds.Kinds(answer.kinds[name], answer.results))
+        for node in whole_array_operations(function, answer.kinds[name])
     ]

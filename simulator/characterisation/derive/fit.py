@@ -12,6 +12,7 @@ from simulator.base import formula, ties
 from simulator.base.errors import FormulaError
 from simulator.base.formula import Formula, Term
 from simulator.characterisation.derive.arguments import Values
+from simulator.models.choice import first_within
 
 TOLERANCE = 0.01
 """Largest relative miss over the profiled runs of a formula that fits."""
@@ -60,16 +61,20 @@ def fit(observed: Sequence[float], points: Sequence[Values], *, terms: int = 3) 
         return Fitted(show(float(y[0])), 0.0)
     key = tuple(tuple(point.items()) for point in points)
     single = [one for names in _candidates(points) if len(names) == 1 and (one := _fitted(names, y, key)) is not None]
-    if any(one.miss <= EXACT for one in single):
-        return next(one for one in single if one.miss <= EXACT)
+    if (exact := first_within(single, _miss, EXACT)) is not None:
+        return exact
     double = [
         one for names in _candidates(points) if 1 < len(names) <= terms and (one := _fitted(names, y, key)) is not None
     ]
     for found, tolerance in ((double, EXACT), (single, TOLERANCE), (double, TOLERANCE / 2)):
-        if any(one.miss <= tolerance for one in found):
-            return next(one for one in found if one.miss <= tolerance)
+        if (near := first_within(found, _miss, tolerance)) is not None:
+            return near
     flat = Fitted(show(float(y.mean())), float(np.max(np.abs(y - y.mean())) / np.max(np.abs(y))))
     return least([flat, *single, *double])
+
+
+def _miss(one: Fitted) -> float:
+    return one.miss
 
 
 def least(found: Sequence[Fitted]) -> Fitted:
@@ -106,7 +111,7 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
 
 
 def _fitted(names: tuple[str, ...], y: _Column, points: _Points) -> Fitted | None:
-    """Least squares of relative misses, None where a formula is not finite or the points do not tell."""
+    """Least squares of relative misses, None where a formula is not finite or the points do not determine one."""
     matrix = _matrix(names, points)
     if matrix is None:
         return None

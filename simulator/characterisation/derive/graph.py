@@ -157,15 +157,15 @@ class _Function:
         own = self._builder.machine.blocks.get(block.counter, {})
         self._builder.blocks.append(block.counter)
         if own and not (block.steps and isinstance(block.steps[0], Straight)):
-            parts.append(Processing(self._name(f"code_{name}"), self._uses({}, own)))
+            parts.append(Processing(self._name(f"code_{name}"), self._uses(machine=own)))
             own = {}
         for step in block.steps:
             parts += self._step(step, block, own)
             own = {}
         for inner in self._builder.machine.inner.get(block.counter, ()):
             own_name = self._name(inner.name or f"code_in_{name}")
-            body = Processing(self._name(f"code_of_{own_name}"), self._uses({}, inner.uses))
-            parts.append(Loop(own_name, fit.as_formula(inner.count), body, self._uses({}, {})))
+            body = Processing(self._name(f"code_of_{own_name}"), self._uses(machine=inner.uses))
+            parts.append(Loop(own_name, fit.as_formula(inner.count), body, self._uses()))
         return parts[0] if len(parts) == 1 else Steps(self._name(f"steps_{name}"), tuple(parts))
 
     def _step(self, step: Step, around: Block, own: Mapping[Method, Ruv]) -> list[Node]:
@@ -201,17 +201,15 @@ class _Function:
         body = self.block(name, step.body)
         before: list[Node] = []
         if step.tests is None:
-            before = (
-                [Processing(self._name(f"bounds_{node.lineno}"), self._uses(own, {})), *calls] if own or calls else []
-            )
+            before = [Processing(self._name(f"bounds_{node.lineno}"), self._uses(own)), *calls] if own or calls else []
         else:
             each += own
             last = [t - e for t, e in zip(builder.profile.of(step.tests), entered, strict=True)]
-            leaving = Processing(self._name(f"last_test_{node.lineno}"), self._uses(own, {}))
+            leaving = Processing(self._name(f"last_test_{node.lineno}"), self._uses(own))
             before = [self._share(f"leaving_{node.lineno}", last, around, leaving)]
             body = Steps(self._name(f"tested_{node.lineno}"), (*calls, body)) if calls else body
         pieces = self._pieces(step.pieces, around)
-        return [*before, *pieces, Loop(self._name(name), fit.as_formula(count), body, self._uses(each, {}))]
+        return [*before, *pieces, Loop(self._name(name), fit.as_formula(count), body, self._uses(each))]
 
     def _choice(self, step: Choice, around: Block) -> list[Node]:
         apart = {piece.expression for piece in step.pieces}
@@ -232,14 +230,25 @@ class _Function:
         *,
         otherwise: Node | None = None,
         uses: Mapping[str, float] | None = None,
-    ) -> Node:
+    ) -> Branch:
         """A branch whose first arm is taken as often as the counter says."""
         counts = self._builder.profile.of(counter)
         found = self._builder.mean(counts, around.counter, what=f"{name}: probability")
-        taken, left = _probabilities(found)
-        nothing = otherwise or Processing(self._name(f"nothing_{name}"), self._uses({}, {}))
+        return self._branch(name, found, then, otherwise=otherwise, uses=uses)
+
+    def _branch(
+        self,
+        name: str,
+        probability: str,
+        then: Node,
+        *,
+        otherwise: Node | None = None,
+        uses: Mapping[str, float] | None = None,
+    ) -> Branch:
+        taken, left = _probabilities(probability)
+        nothing = otherwise or Processing(self._name(f"nothing_{name}"), self._uses())
         arms = ((fit.as_formula(taken), then), (fit.as_formula(left), nothing))
-        return Branch(self._name(name), arms, self._uses(uses or {}, {}))
+        return Branch(self._name(name), arms, self._uses(uses))
 
     def _share(self, name: str, counts: Sequence[float], around: Block, node: Node) -> Node:
         """A node that is done in so many of the block's entries: as it is, in a branch, or in a loop."""
@@ -247,21 +256,15 @@ class _Function:
         if found == "1":
             return node
         if any(mean > 1 for _, mean in self._builder.profile.means(counts, around.counter)):
-            return Loop(self._name(name), fit.as_formula(found), node, self._uses({}, {}))
-        taken, left = _probabilities(found)
-        nothing = Processing(self._name(f"nothing_{name}"), self._uses({}, {}))
-        return Branch(
-            self._name(name), ((fit.as_formula(taken), node), (fit.as_formula(left), nothing)), self._uses({}, {})
-        )
+            return Loop(self._name(name), fit.as_formula(found), node, self._uses())
+        return self._branch(name, found, node)
 
     def _pieces(self, pieces: Sequence[Piece], around: Block) -> list[Node]:
         found: list[Node] = []
         for piece in pieces:
             line = piece.expression.lineno
             apart = {inner.expression for inner in piece.inner}
-            own = Processing(
-                self._name(f"part_{line}"), self._uses(self._counting.expression(piece.expression, apart), {})
-            )
+            own = Processing(self._name(f"part_{line}"), self._uses(self._counting.expression(piece.expression, apart)))
             calls = self._calls([piece.expression], apart)
             node = Steps(self._name(f"steps_part_{line}"), (own, *calls)) if calls else own
             found.append(self._share(f"if_part_{line}", self._builder.profile.of(piece.counter), around, node))
@@ -285,25 +288,24 @@ class _Function:
                 and node.func.id in self._counting.functions
             ):
                 name = self._name(f"call_{node.func.id}_{node.lineno}")
-                found.append(Call(name, node.func.id, parameters, self._uses({}, {})))
+                found.append(Call(name, node.func.id, parameters, self._uses()))
 
         for node in nodes:
             visit(node)
         return found
 
-    def _uses(self, counts: Mapping[str, float], machine: Mapping[Method, Ruv]) -> dict[Method, Ruv]:
+    def _uses(
+        self, counts: Mapping[str, float] | None = None, machine: Mapping[Method, Ruv] | None = None
+    ) -> dict[Method, Ruv]:
         """RUVs of every method, those without operations empty."""
-        found: dict[Method, Ruv] = {"poc": principal(counts), "hllc": _without_nothing(counts)}
-        return found | {method: dict(machine.get(method, {})) for method in self._builder.machine.methods}
+        constructs = {name: float(count) for name, count in sorted((counts or {}).items()) if count}
+        found: dict[Method, Ruv] = {"poc": principal(counts or {}), "hllc": constructs}
+        return found | {method: dict((machine or {}).get(method, {})) for method in self._builder.machine.methods}
 
     def _name(self, name: str) -> str:
         """A name that no other node of this function has."""
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
-
-
-def _without_nothing(counts: Mapping[str, float]) -> dict[str, float]:
-    return {construct: float(count) for construct, count in sorted(counts.items()) if count}
 
 
 def _holds(guess: str, points: Sequence[Values], observed: Sequence[float]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 
 MAX_SOURCE_BYTES = 2**20
 """Longest file that is analysed."""
@@ -50,12 +50,12 @@ def locate(target: Path | Callable[..., Any], function: str | None = None) -> tu
     """File and name of a function: given as such, or as a function object."""
     if isinstance(target, Path):
         if function is None:
-            raise ScenarioError(f"{target}: no function named, FILE.py:FUNCTION allowed")
+            raise ScenarioError(f"{target} names no function; write FILE.py:FUNCTION")
         return target, function
     plain = getattr(target, "py_func", target)
     path = inspect.getsourcefile(plain)
     if path is None:
-        raise ScenarioError(f"{plain.__name__}: no source file found, a function of a file allowed")
+        raise ScenarioError(f"{plain.__name__} has no source file; give a function of a file")
     return Path(path), plain.__name__
 
 
@@ -72,7 +72,7 @@ def read_source(path: Path, entry: str) -> Source:
         module = ast.parse(text, str(path))
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None) or 1
-        raise ScenarioError(f"{path}:{line}: {getattr(error, 'msg', error)}, Python allowed") from error
+        raise ScenarioError(f"{path}:{line}: this is not Python: {getattr(error, 'msg', error)}") from error
     homes = _homes(module)
     functions = _reached(path, entry, homes)
     faults = [fault for function in functions.values() for fault in _faults(path, function, homes)]
@@ -104,13 +104,13 @@ def _reached(path: Path, entry: str, homes: dict[str, ast.stmt]) -> dict[str, as
     """The entry and what it calls in its file, in order of first call."""
     if not isinstance(homes.get(entry), ast.FunctionDef):
         known = ", ".join(name for name, home in homes.items() if isinstance(home, ast.FunctionDef)) or "none"
-        raise ScenarioError(f"{path}: function {entry!r} not found, {known} allowed")
+        raise ScenarioError(f"{path} has no function {entry!r}, only {known}{meant(entry, homes)}")
     found: dict[str, ast.FunctionDef] = {}
 
     def visit(name: str, above: tuple[str, ...]) -> None:
         home = homes[name]
         if name in above:
-            raise ScenarioError(f"{path}:{home.lineno}: {name} calls itself, functions without recursion allowed")
+            raise ScenarioError(f"{path}:{home.lineno}: {name} calls itself; recursion cannot be analysed")
         if isinstance(home, ast.FunctionDef):
             found.setdefault(name, home)
             for called in _called(home):
@@ -131,7 +131,7 @@ def _faults(path: Path, function: ast.FunctionDef, homes: dict[str, ast.stmt]) -
     """A line for each thing that cannot be analysed."""
     arguments = function.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-        yield f"{path}:{function.lineno}: arguments of {function.name} found, plain ones without defaults allowed"
+        yield f"{path}:{function.lineno}: give {function.name} plain arguments without defaults"
     for statement in function.body:
         for node in ast.walk(statement):
             what = _fault(node, homes)
@@ -143,28 +143,28 @@ def _fault(node: ast.AST, homes: dict[str, ast.stmt]) -> str | None:  # noqa: PL
     """What is wrong with one node of the tree, None if nothing."""
     match node:
         case ast.For(orelse=[_, *_]) | ast.While(orelse=[_, *_]):
-            return "else of a loop found, loops without allowed"
+            return "a loop with else cannot be analysed"
         case ast.For(target=target) if not isinstance(target, ast.Name):
-            return "loop over several names found, one name allowed"
+            return "a loop sets several names; let it set one"
         case ast.For(iter=ast.Call(func=ast.Name(id=name))) if name != "range":
-            return f"loop over {name}() found, range() or a one-dimensional array allowed"
+            return f"a loop runs over {name}(); let it run over range() or a one-dimensional array"
         case ast.Call(keywords=[_, *_]):
-            return "call with named arguments found, positional ones allowed"
+            return "a call names its arguments; give them by position"
         case ast.Call(func=function):
             return _call_fault(function, homes)
         case ast.Attribute(value=ast.Name(id=name), attr=attribute):
             known = isinstance(homes.get(name), ast.Import | ast.ImportFrom) or attribute in _ATTRIBUTES
-            return None if known else f".{attribute} found, {', '.join(sorted(_ATTRIBUTES))} allowed"
+            return None if known else f".{attribute} cannot be analysed, only {', '.join(sorted(_ATTRIBUTES))}"
         case ast.Slice():
-            return "slice of an array found, single elements allowed"
+            return "a slice of an array cannot be analysed; loop over its elements"
         case ast.MatMult():
-            return "product of whole arrays (@) found, loops over elements allowed"
+            return "a product of whole arrays (@) cannot be analysed; loop over their elements"
         case ast.Constant(value=str() | bytes()):
             return None  # a docstring; Numba refuses other uses
     if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
-        return f"{_word(node)} statement found, assignments, for, while, if, break, continue and return allowed"
+        return f"{_word(node)} cannot be analysed, only assignments, for, while, if, break, continue and return"
     if isinstance(node, ast.expr) and not isinstance(node, _EXPRESSIONS):
-        return f"{_word(node)} found, arithmetic, comparisons, calls and elements of arrays allowed"
+        return f"{_word(node)} cannot be analysed, only arithmetic, comparisons, calls and elements of arrays"
     return None
 
 
@@ -176,12 +176,15 @@ def _call_fault(function: ast.expr, homes: dict[str, ast.stmt]) -> str | None:
                 return None
             if isinstance(home, ast.ImportFrom) and home.module in {"math", "numpy"} and name not in _WHOLE:
                 return None
-            return f"call of {name} found, functions of this file, of math and {', '.join(sorted(_BUILTINS))} allowed"
+            known = f"functions of this file, of math and {', '.join(sorted(_BUILTINS))}"
+            return f"a call of {name} cannot be analysed, only {known}"
         case ast.Attribute(value=ast.Name(id=name), attr=attribute):
             if isinstance(homes.get(name), ast.Import) and attribute not in _WHOLE:
                 return None
-            return f"call of {name}.{attribute} found, NumPy's calls on whole arrays cannot be analysed"
-    return "call of an expression found, a function by name allowed"
+            return (
+                f"a call of {name}.{attribute} works on whole arrays and cannot be analysed; loop over their elements"
+            )
+    return "a call of an expression cannot be analysed; call a function by its name"
 
 
 def _word(node: ast.AST) -> str:

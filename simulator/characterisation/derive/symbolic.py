@@ -1,169 +1,67 @@
 """Loop counts as formulas of the parameters, where bounds are polynomials of parameters and outer loops' counters."""
 
 import ast
+import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import comb, lcm
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import sympy
 
 from simulator.characterisation.derive.arguments import Arguments, Values
 from simulator.characterisation.derive.source import argument_names
 from simulator.characterisation.derive.steps import Block, Choice, Repeat, Rest, leaves
 
-# Polynomials of several names with exact coefficients: sums over ranges, exact division, their formulas.
+Polynomial: TypeAlias = Any
+"""Of sympy: expanded, with exact coefficients."""
 
 
-_Term: TypeAlias = tuple[tuple[str, int], ...]
-"""Names with their powers, by name; () is the constant."""
+def degree(polynomial: Polynomial) -> int:
+    """Largest sum of powers."""
+    return int(sympy.total_degree(polynomial))
 
 
-@dataclass(frozen=True)
-class Polynomial:
-    """A sum of products of powers."""
-
-    terms: Mapping[_Term, Fraction]
-
-    def __add__(self, other: "Polynomial") -> "Polynomial":
-        found = dict(self.terms)
-        for term, factor in other.terms.items():
-            found[term] = found.get(term, Fraction(0)) + factor
-        return Polynomial({term: factor for term, factor in found.items() if factor})
-
-    def __neg__(self) -> "Polynomial":
-        return Polynomial({term: -factor for term, factor in self.terms.items()})
-
-    def __sub__(self, other: "Polynomial") -> "Polynomial":
-        return self + -other
-
-    def __mul__(self, other: "Polynomial") -> "Polynomial":
-        found: dict[_Term, Fraction] = {}
-        for one, factor in self.terms.items():
-            for two, by in other.terms.items():
-                term = _product(one, two)
-                found[term] = found.get(term, Fraction(0)) + factor * by
-        return Polynomial({term: factor for term, factor in found.items() if factor})
-
-    @property
-    def names(self) -> set[str]:
-        """Names that occur."""
-        return {name for term in self.terms for name, _ in term}
-
-    @property
-    def degree(self) -> int:
-        """Largest sum of powers."""
-        return max((sum(power for _, power in term) for term in self.terms), default=0)
-
-    def put(self, name: str, value: "Polynomial") -> "Polynomial":
-        """The polynomial with another one in place of a name."""
-        found = NOTHING
-        for term, factor in self.terms.items():
-            piece = Polynomial({tuple(part for part in term if part[0] != name): factor})
-            for _ in range(dict(term).get(name, 0)):
-                piece *= value
-            found += piece
-        return found
-
-    def total(self, name: str, first: "Polynomial", end: "Polynomial") -> "Polynomial":
-        """Sum over `name` from `first` to before `end`, as Faulhaber's formulas give it."""
-        found = NOTHING
-        for term, factor in self.terms.items():
-            rest = Polynomial({tuple(part for part in term if part[0] != name): factor})
-            power = _power_sum(dict(term).get(name, 0))
-            found += rest * (power.put("", end) - power.put("", first))
-        return found
-
-    def divide(self, by: "Polynomial") -> "Polynomial | None":
-        """The exact quotient, None where there is a remainder."""
-        rest, quotient = self, NOTHING
-        names = sorted(self.names | by.names)
-
-        def order(term: _Term) -> tuple[int, ...]:
-            powers = dict(term)
-            return sum(powers.values()), *(powers.get(name, 0) for name in names)
-
-        lead = max(by.terms, key=order, default=None)
-        while rest.terms and lead is not None:
-            term = max(rest.terms, key=order)
-            power = _quotient(term, lead)
-            if power is None:
-                return None
-            step = Polynomial({power: rest.terms[term] / by.terms[lead]})
-            quotient, rest = quotient + step, rest - step * by
-        return quotient if lead is not None else None
-
-    def text(self) -> str:
-        """The formula language's text: the common denominator taken out."""
-        if not self.terms:
-            return "0"
-        scale = lcm(*(factor.denominator for factor in self.terms.values()))
-        pieces = [_shown(term, int(factor * scale)) for term, factor in sorted(self.terms.items(), key=_rank)]
-        whole = " ".join(pieces).removeprefix("+ ")
-        whole = f"-{whole[2:]}" if whole.startswith("- ") else whole
-        if scale == 1:
-            return whole
-        return f"({whole})/{scale}" if len(pieces) > 1 else f"{whole}/{scale}"
+def names_in(polynomial: Polynomial) -> set[str]:
+    """Names that occur."""
+    return {symbol.name for symbol in polynomial.free_symbols}
 
 
-NOTHING = Polynomial({})
-ONE = Polynomial({(): Fraction(1)})
+def sum_over(polynomial: Polynomial, name: str, first: Polynomial, end: Polynomial) -> Polynomial:
+    """Sum over a name from `first` to before `end`, as Faulhaber's formulas give it."""
+    symbol, total = sympy.Symbol(name), sympy.Integer(0)
+    for (power,), factor in sympy.Poly(polynomial, symbol).terms():
+        power_sum = sympy.bernoulli(power + 1, symbol) / (power + 1)
+        total += factor * (power_sum.subs(symbol, end) - power_sum.subs(symbol, first))
+    return sympy.expand(total)
 
 
-def constant(value: float | Fraction) -> Polynomial:
-    """A number."""
-    return Polynomial({(): Fraction(value)} if value else {})
+def divided(polynomial: Polynomial, by: Polynomial) -> Polynomial | None:
+    """The exact quotient, None where there is a remainder."""
+    if not polynomial.free_symbols | by.free_symbols:
+        return polynomial / by if by else None
+    quotient, remainder = sympy.div(polynomial, by)
+    return None if remainder else sympy.expand(quotient)
 
 
-def variable(name: str) -> Polynomial:
-    """A name."""
-    return Polynomial({((name, 1),): Fraction(1)})
+def text_of(polynomial: Polynomial) -> str:
+    """The formula language's text, high powers first: the common denominator taken out."""
+    names = sorted(names_in(polynomial))
+    scale, whole = sympy.Poly(polynomial, *map(sympy.Symbol, names or ["none"])).clear_denoms(convert=True)
+    terms = [([pair for pair in zip(names, powers, strict=False) if pair[1]], int(by)) for powers, by in whole.terms()]
+    terms.sort(key=lambda term: (-sum(power for _, power in term[0]), term[0]))
+    text = " ".join(_shown(powers, factor) for powers, factor in terms).removeprefix("+ ")
+    text = f"-{text[2:]}" if text.startswith("- ") else text
+    if scale == 1:
+        return text
+    return f"({text})/{scale}" if len(terms) > 1 else f"{text}/{scale}"
 
 
-def _product(one: _Term, two: _Term) -> _Term:
-    powers = dict(one)
-    for name, power in two:
-        powers[name] = powers.get(name, 0) + power
-    return tuple(sorted(powers.items()))
-
-
-def _quotient(term: _Term, by: _Term) -> _Term | None:
-    powers = dict(term)
-    for name, power in by:
-        powers[name] = powers.get(name, 0) - power
-    if min(powers.values(), default=0) < 0:
-        return None
-    return tuple(sorted((name, power) for name, power in powers.items() if power))
-
-
-def _power_sum(power: int) -> Polynomial:
-    """Sum of k^power for k from 0 to before the name "", by Bernoulli numbers."""
-    found = NOTHING
-    for place, number in enumerate(_bernoulli(power)):
-        exponent = power + 1 - place
-        found += Polynomial({(("", exponent),): Fraction(comb(power + 1, place)) * number / (power + 1)})
-    return found
-
-
-def _bernoulli(highest: int) -> list[Fraction]:
-    numbers = [Fraction(1)]
-    for m in range(1, highest + 1):
-        numbers.append(-sum((comb(m + 1, k) * numbers[k] for k in range(m)), Fraction(0)) / (m + 1))
-    return numbers
-
-
-def _shown(term: _Term, factor: int) -> str:
+def _shown(powers: Sequence[tuple[str, int]], factor: int) -> str:
     """`- 3*n**2*m` of one term with a whole factor."""
-    powers = [name if power == 1 else f"{name}**{power}" for name, power in term]
-    size = [str(abs(factor))] if abs(factor) != 1 or not powers else []
-    return f"{'-' if factor < 0 else '+'} {'*'.join([*size, *powers])}"
-
-
-def _rank(item: tuple[_Term, Fraction]) -> tuple[int, _Term]:
-    """High powers first."""
-    return -sum(power for _, power in item[0]), item[0]
+    parts = [name if power == 1 else f"{name}**{power}" for name, power in powers]
+    size = [str(abs(factor))] if abs(factor) != 1 or not parts else []
+    return f"{'-' if factor < 0 else '+'} {'*'.join([*size, *parts])}"
 
 
 MAX_TOTAL_DEGREE = 8
@@ -181,53 +79,43 @@ def loop_counts(function: ast.FunctionDef, block: Block, arguments: Arguments) -
     """
     reader = _Reader(function, _known_arguments(function, arguments))
     found: dict[int, str] = {}
-    _visit(block, ONE, (), reader, found)
+    _visit(block, sympy.Integer(1), (), reader, found)
     return found
 
 
 def recognised(values: Sequence[float], points: Sequence[Values]) -> Polynomial | None:
     """The polynomial of one parameter, of degree 1 or 2, that gives these values exactly; a constant if they agree."""
     if len(set(values)) == 1:
-        return constant(values[0])
+        return sympy.Rational(values[0])
     for name in points[0]:
-        at = [Fraction(point[name]) for point in points]
-        for power in (1, 2):
-            line = _line([x**power for x in at], [Fraction(value) for value in values])
-            if line is not None:
-                scaled = constant(1)
-                for _ in range(power):
-                    scaled *= variable(name)
-                return scaled * constant(line[0]) + constant(line[1])
+        at = [point[name] for point in points]
+        ends = [at.index(min(at)), at.index(max(at))]
+        for power in (1, 2) if at[ends[0]] != at[ends[1]] else ():
+            raised = [sympy.Rational(x) ** power for x in at]
+            line = sympy.interpolate([(raised[end], values[end]) for end in ends], _VARIABLE)
+            if all(line.subs(_VARIABLE, x) == value for x, value in zip(raised, values, strict=True)):
+                return line.subs(_VARIABLE, sympy.Symbol(name) ** power)
     names = [name for name in points[0] if any(point[name] != points[0][name] for point in points)]
     for one, two in ((one, two) for one in names for two in names if one < two):
         if all(value == point[one] * point[two] for value, point in zip(values, points, strict=True)):
-            return variable(one) * variable(two)
+            return sympy.Symbol(one) * sympy.Symbol(two)
     return None
+
+
+_VARIABLE = sympy.Dummy()
 
 
 def working_set(arguments: Arguments) -> str | None:
     """Bytes of all arrays that are arguments, a formula's text; None without arrays, or where no formula is found."""
     made = [arguments.make(point) for point in arguments.points]
-    total = constant(0)
+    total = sympy.Integer(0)
     for values in zip(*made, strict=True):
         if isinstance(values[0], np.ndarray):
             held = recognised([value.nbytes for value in values], arguments.points)
             if held is None:
                 return None
             total += held
-    return total.text() if total.terms else None
-
-
-def _line(x: Sequence[Fraction], y: Sequence[Fraction]) -> tuple[Fraction, Fraction] | None:
-    """Slope and intercept of the line through all points, None where there is none."""
-    ends = min(x), max(x)
-    if ends[0] == ends[1]:
-        return None
-    low, high = y[x.index(ends[0])], y[x.index(ends[1])]
-    slope = (high - low) / (ends[1] - ends[0])
-    intercept = low - slope * ends[0]
-    fits = all(slope * a + intercept == b for a, b in zip(x, y, strict=True))
-    return (slope, intercept) if fits else None
+    return text_of(total) if total else None
 
 
 def _known_arguments(function: ast.FunctionDef, arguments: Arguments) -> dict[str, Polynomial]:
@@ -269,14 +157,14 @@ class _Reader:
         """The polynomial of an expression, None where it is none."""
         match node:
             case ast.Constant(value=int(value)):
-                return constant(value)
+                return sympy.Integer(value)
             case ast.Name(id=name):
                 return self._name(name, loops)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self.read(operand, loops)
                 return None if inner is None else -inner
             case ast.BinOp(left=left, op=op, right=right):
-                return _combined(op, self.read(left, loops), self.read(right, loops))
+                return _combined(type(op), self.read(left, loops), self.read(right, loops))
             case ast.Attribute(value=ast.Name(), attr="size"):
                 return self._known.get(ast.unparse(node))
             case ast.Subscript(value=ast.Attribute(value=ast.Name(), attr="shape")):
@@ -287,7 +175,7 @@ class _Reader:
 
     def _name(self, name: str, loops: Sequence[str]) -> Polynomial | None:
         if name in loops:
-            return variable(_counter(name))
+            return sympy.Symbol(_counter(name))
         if name in self._known:
             return self._known[name]
         value = self._once.get(name)
@@ -314,17 +202,19 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
     return []
 
 
-def _combined(op: ast.operator, left: Polynomial | None, right: Polynomial | None) -> Polynomial | None:
-    if left is None or right is None:
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+def _combined(op: type[ast.operator], left: Polynomial | None, right: Polynomial | None) -> Polynomial | None:
+    if left is None or right is None or op not in _OPERATORS:
         return None
-    match op:
-        case ast.Add():
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.Mult():
-            return left * right if left.degree + right.degree <= MAX_TOTAL_DEGREE else None
-    return None
+    if op is ast.Mult and degree(left) + degree(right) > MAX_TOTAL_DEGREE:
+        return None
+    return sympy.expand(_OPERATORS[op](left, right))
 
 
 def _visit(
@@ -354,24 +244,24 @@ def _repeat(
         return None, loops
     first, end, stride = bounds
     count = end - first
-    own = {_counter(name) for name in names} & count.names
+    own = {_counter(name) for name in names} & names_in(count)
     if stride != 1:
         if not own:
-            found[step.body.counter] = f"ceil(({count.text()})/{stride})"
+            found[step.body.counter] = f"ceil(({text_of(count)})/{stride})"
         return None, loops
     inside = (*loops, (step.node.target.id, first, end))
     if not own:
-        found[step.body.counter] = count.text()
+        found[step.body.counter] = text_of(count)
     if total is None:
         return None, inside
-    entered = ONE
+    entered = sympy.Integer(1)
     for name, begin, before in reversed(inside):
-        entered = entered.total(_counter(name), begin, before)
-        if entered.degree > MAX_TOTAL_DEGREE:
+        entered = sum_over(entered, _counter(name), begin, before)
+        if degree(entered) > MAX_TOTAL_DEGREE:
             return None, inside
-    mean = entered.divide(total)
     if own:
-        found[step.body.counter] = f"({entered.text()})/({total.text()})" if mean is None else mean.text()
+        mean = divided(entered, total)
+        found[step.body.counter] = f"({text_of(entered)})/({text_of(total)})" if mean is None else text_of(mean)
     return entered, inside
 
 
@@ -379,16 +269,16 @@ def _bounds(node: ast.expr, reader: _Reader, loops: Sequence[str]) -> tuple[Poly
     """First value, the value before which the loop ends, and the step upwards."""
     if isinstance(node, ast.Name):
         length = reader.read(ast.Call(ast.Name("len", ast.Load()), [node], []), loops)
-        return None if length is None else (constant(0), length, 1)
+        return None if length is None else (sympy.Integer(0), length, 1)
     if not isinstance(node, ast.Call):
         return None
     parts = [reader.read(part, loops) for part in node.args]
     if len(parts) == 1:
-        parts.insert(0, constant(0))
-    begin, end, step = parts[0], parts[1], parts[2] if len(parts) > 2 else ONE
-    if begin is None or end is None or step is None or step.degree > 0 or not step.terms:
+        parts.insert(0, sympy.Integer(0))
+    begin, end, step = parts[0], parts[1], parts[2] if len(parts) > 2 else sympy.Integer(1)
+    if begin is None or end is None or step is None or not step.is_Integer or not step:
         return None
-    stride = int(step.terms[()])
+    stride = int(step)
     if stride > 0:
         return begin, end, stride
-    return end + ONE, begin + ONE, -stride
+    return end + 1, begin + 1, -stride

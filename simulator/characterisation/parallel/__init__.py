@@ -1,1 +1,1 @@
-"""Kernels of the study in parallel: their steps under a template, foretold by each method and run by real processes."""
+"""Kernels of the study in parallel: their steps under a template, predicted by each method and really run."""

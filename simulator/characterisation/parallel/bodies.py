@@ -1,6 +1,7 @@
-"""What one of one or two real processes does of a parallel kernel: the same steps and messages as its template."""
+"""The jobs of one of one or two real processes of a parallel kernel: the steps and messages of its template."""
 
 import itertools
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
+from simulator.calibration.kernels.matmul import loops
 from simulator.calibration.kernels.merge_sort import merge_sort
-from simulator.calibration.kernels.naive_matmul import loops
-from simulator.calibration.pingpong.channels import Channel
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.parallel.steps import keep_part
-from simulator.characterisation.parallel.table import numbers, shares
+from simulator.calibration.kernels.sized import compiled
+from simulator.calibration.pingpong.ends import Channel, StreamChannel
+from simulator.characterisation.parallel.table import keep_part, numbers, shares
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Body:
     right: Callable[[], bool]
     """Whether the last run's result is right."""
     reset: Callable[[], None] = lambda: None
-    """Makes spoiled data anew, before each run and not timed."""
+    """Makes spoiled data again, before each run and not timed."""
 
 
 Maker = Callable[[int, int, Channel | None], Body]
@@ -101,3 +102,30 @@ def _bytes(values: NDArray[Any]) -> memoryview:
 
 
 BODIES: dict[str, Maker] = {"integration": integration, "sort": sort, "matmul": matmul}
+
+
+class Process:
+    """One process, and the bodies that it made ready."""
+
+    def __init__(self, place: int, number: int) -> None:
+        self._place, self._other = place, StreamChannel(number, number)
+        self._bodies: dict[tuple[str, int, int], Body] = {}
+
+    def run(self, kernel: str, n: int, processes: int) -> dict[str, Any]:
+        """One run: both begin when both are ready; one clock serves all processes of a machine."""
+        other, key = self._other if processes > 1 else None, (kernel, n, processes)
+        if key not in self._bodies:
+            self._bodies[key] = BODIES[kernel](n, self._place, other)
+        body = self._bodies[key]
+        body.reset()
+        if other is not None:
+            other.exchange(memoryview(b"x"), memoryview(bytearray(1)), 1)
+        start = time.perf_counter()
+        body.run()
+        end = time.perf_counter()
+        return {"start": start, "end": end, "right": body.right()}
+
+
+def jobs(place: str, number: str) -> Jobs:
+    """The process at a place, with a socket to the other one."""
+    return {"run": Process(int(place), int(number)).run}

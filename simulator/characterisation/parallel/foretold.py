@@ -7,10 +7,9 @@ import numpy as np
 
 from simulator.base import formula
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.costs.observations import bytes_of
+from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs.timing import Timed, time_in_turns
-from simulator.characterisation.costs.vectors import refitted, with_guesses
+from simulator.characterisation.costs.vectors import bytes_of, refitted, with_guesses
 from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
 from simulator.characterisation.parallel.table import ParallelKernel, ParallelStep
@@ -123,7 +122,7 @@ def _seconds(step: ParallelStep, n: int, units: float, graph: Derived, costs: Co
     held = bytes_of(step.arguments(n, max(1, round(units))))
     found = float(expected_time(graph.seg, {"units": units}, costs, working_set_bytes=held).s)
     if found < 0:
-        raise ScenarioError(f"{step.name}: {found:.3g} s found for {units:g} units, a time of at least 0 allowed")
+        raise ScenarioError(f"{step.name}: {found:.3g} s come out for {units:g} units, and no time is below 0")
     return found
 
 

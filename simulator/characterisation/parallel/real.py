@@ -1,8 +1,7 @@
 """Parallel kernels on one and on two real processes of this machine, each pinned to a core, in turns."""
 
 import socket
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy as np
 
 from simulator.base.errors import CalibrationError
 from simulator.base.machine import this_machine
-from simulator.calibration.bench.children import Children
-from simulator.calibration.ranks.measuring import half_interval_of_median
+from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
+from simulator.calibration.bench.group import Group
+from simulator.calibration.bench.measurement import half_interval_of_median
 
-_RANK = "simulator.characterisation.parallel.rank"
 LEAST_ROUNDS, MOST_ROUNDS = 5, 101
 
 
@@ -69,29 +68,29 @@ def run_in_turns(
     counts = range(1, len(cpus) + 1)
     cases = [(name, n, processes) for name, n in kernels for processes in counts]
     ends = socket.socketpair()
-    arguments = [(str(cpu), str(place), str(ends[place].fileno())) for place, cpu in enumerate(cpus)]
+    rows = [(cpu, place, ends[place].fileno()) for place, cpu in enumerate(cpus)]
     samples: list[list[float]] = [[] for _ in cases]
-    with Children(_RANK, arguments, inherited=[[end.fileno()] for end in ends]) as children:
+    with Group("body", rows, inherited=[[end.fileno()] for end in ends]) as group:
         for end in ends:
             end.close()
         for case in cases:
-            _run(children, case)
-        begin = time.monotonic()
-        for done in range(1, MOST_ROUNDS + 1):
-            for place in generator.permutation(len(cases)):
-                samples[place].append(_run(children, cases[place]))
-            share = max((time.monotonic() - begin) / budget_s, done / MOST_ROUNDS)
-            on_round(min(1.0, share))
-            if share >= 1 and done >= LEAST_ROUNDS:
-                break
+            _run(group, case)
+        budget = Budget(budget_s)
+
+        def passes() -> Iterator[tuple[int, list[int]]]:
+            for number in budget.passes(least=LEAST_ROUNDS, most=MOST_ROUNDS):
+                yield number, shuffled(range(len(cases)), generator)
+                on_round(min(1.0, max(budget.share, (number + 1) / MOST_ROUNDS)))
+
+        run_campaign(passes(), lambda place, _number: samples[place].append(_run(group, cases[place])))
     return [RealTimes(*case, tuple(taken)) for case, taken in zip(cases, samples, strict=True)]
 
 
-def _run(children: Children, case: tuple[str, int, int]) -> float:
+def _run(group: Group, case: tuple[str, int, int]) -> float:
     """Seconds of one run."""
     name, n, processes = case
-    command = {"kernel": name, "n": n, "processes": processes}
-    answers = children.ask(dict.fromkeys(range(processes), command))
+    command = {"do": "run", "kernel": name, "n": n, "processes": processes}
+    answers = group.ask(dict.fromkeys(range(processes), command))
     wrong = [rank for rank, answer in answers.items() if not answer["right"]]
     if wrong:
         raise CalibrationError(f"{name}: n = {n} on {processes} processes: wrong result in process {wrong[0]}")

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
+from simulator.calibration.kernels.matmul import loops
 from simulator.calibration.kernels.merge_sort import Numbers, fill_numbers, merge_sort
-from simulator.calibration.kernels.naive_matmul import loops
-from simulator.characterisation.costs.calibration import compiled
-from simulator.characterisation.kernels.table import study_kernel
-from simulator.characterisation.parallel.steps import keep_part
+from simulator.calibration.kernels.sized import compiled
+from simulator.characterisation.kernels import study_kernel
 from simulator.programs.graphs.work import Asked
 
 
@@ -72,6 +71,25 @@ def numbers(n: int) -> Numbers:
     found = np.empty(n, dtype=np.int64)
     compiled(fill_numbers)(found)
     return found
+
+
+def keep_part(own: Numbers, theirs: Numbers, kept: Numbers, highest: bool) -> None:  # noqa: FBT001 - Numba's argument
+    """Merge two sorted rows as far as `kept` goes: the lowest numbers from below, or the highest from above."""
+    lower, other = 0, 0
+    for place in range(kept.size):
+        if highest:
+            mine, yours = own.size - 1 - lower, theirs.size - 1 - other
+            takes = yours < 0 or own[mine] > theirs[yours]
+        else:
+            mine, yours = lower, other
+            takes = yours >= theirs.size or own[mine] <= theirs[yours]
+        target = kept.size - 1 - place if highest else place
+        if takes:
+            kept[target] = own[mine]
+            lower += 1
+        else:
+            kept[target] = theirs[yours]
+            other += 1
 
 
 def _sorting(_n: int, units: int) -> tuple[Any, ...]:
@@ -150,6 +168,8 @@ def parallel_kernel(name: str) -> ParallelKernel:
         If it has none, with those that have one.
     """
     if name not in PARALLEL_KERNELS:
-        allowed = f"kernels with a template allowed: {', '.join(PARALLEL_KERNELS)}"
-        raise ScenarioError(f"--parallel: {name!r} found, {allowed}")
+        raise ScenarioError(
+            f"--parallel: {name!r} is no kernel with a template; name {', '.join(PARALLEL_KERNELS)}"
+            f"{meant(name, PARALLEL_KERNELS)}"
+        )
     return PARALLEL_KERNELS[name]

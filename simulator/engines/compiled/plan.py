@@ -114,7 +114,7 @@ def _begin(rows: Rows) -> State:
     of_kind = np.bincount(rows.kind, minlength=len(Kind))
     room = rows.kind.size + of_kind[_SEND] + of_kind[_BARRIER] + 2 * of_kind[_EXCHANGE]
     if rows.kind.size + WIDTH >= 2**31:
-        raise UnsupportedProgram("engine compiled: more than 2^31 operations found, fewer allowed")
+        raise UnsupportedProgram("engine compiled: the program has more than 2^31 operations; simulate a smaller one")
 
     def short(count: int) -> Short:
         return np.empty(count, dtype=np.int32)

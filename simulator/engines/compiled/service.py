@@ -410,10 +410,12 @@ def _kind(pe: PE, tick_s: float) -> _Kind:
         return _Kind(0, 0, 0, HOLD, FAIR, pe.cores, 0)
     trace = pe.load.trace
     if not (_readable(trace.times_s) and _readable(trace.values)):
-        raise TraceError("load trace: strided arrays found, contiguous ones of float64 allowed")
+        raise TraceError("load trace: the arrays are strided; give contiguous ones of float64")
     end = int(rounded(np.asarray(trace.end_s), tick_s))
     if end == 0:
-        raise TraceError(f"load trace: an end at {trace.end_s:g} s found, at least a tick ({tick_s:g} s) allowed")
+        raise TraceError(
+            f"load trace: the end at {trace.end_s:g} s is less than a tick ({tick_s:g} s); give a longer trace"
+        )
     addresses = trace.times_s.ctypes.data, trace.values.ctypes.data
     codes = AFTER_END[trace.after_end], RULES[pe.load.rule]
     return _Kind(trace.times_s.size, *addresses, *codes, pe.cores, end)

@@ -11,8 +11,7 @@ from simulator.base.errors import ScenarioError
 from simulator.engines.costs.messages import capacities, message_costs
 from simulator.engines.costs.sharing import Sharing, sharing_of
 from simulator.engines.costs.ticks import Floats, Ticks, rounded, to_ticks
-from simulator.models.memory.levels import MemoryUse, shared_access_time_s
-from simulator.models.paging import RAM, paged_time_s, resident_levels
+from simulator.models.memory.levels import RAM, MemoryUse, paged_time_s, resident_levels, shared_access_time_s
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform.networks import Contention
 from simulator.platform.nodes import Node, Platform
@@ -136,8 +135,8 @@ def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, draws: Draws) -> Floa
     speeds = draws.speeds(band, pe, sizes) if band.wide else np.asarray(band.speed(sizes)[np.newaxis])
     if sizes.size and band.mid[-1] == 0 and np.any(speeds == 0):
         where = f"platform: PE {scenario.platform.pes[pe].name}: speed of {scenario.application.kernel}"
-        found = f"0 at {sizes.max():g} elements found, where its band ends for want of memory"
-        raise ScenarioError(f"{where}: {found}, smaller problems allowed, or memory of the node said, which then pages")
+        found = f"is 0 at {sizes.max():g} elements, where its band ends for want of memory"
+        raise ScenarioError(f"{where} {found}; give smaller problems, or the memory of the node, which then pages")
     return speeds
 
 
@@ -277,8 +276,10 @@ def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
                 found[id(program)] = (assemble(program), [])
         program = programs[key]
         if len(configuration.placement) != len(program.operations):
-            counts = f"{len(configuration.placement)} processes placed, a program of {len(program.operations)}"
-            raise ScenarioError(f"configuration {configuration.name}: {counts} found, as many of each allowed")
+            counts = (
+                f"{len(configuration.placement)} processes are placed, and the program has {len(program.operations)}"
+            )
+            raise ScenarioError(f"configuration {configuration.name}: {counts}; give as many of each")
         found[id(program)][1].append(place)
     return list(found.values())
 

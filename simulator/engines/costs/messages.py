@@ -101,7 +101,7 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     kind, network = columns.kind, platform.network
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
     if np.any(columns.amount[moves] > MAX_BYTES):
-        raise ScenarioError(f"program: a message of more than {MAX_BYTES:.3g} bytes found, smaller ones allowed")
+        raise ScenarioError(f"program: a message has more than {MAX_BYTES:.3g} bytes; send smaller ones")
     turns = turns_s(platform, columns, placement)
     alike = network.topology is None and network.loopback is None and not np.any(kind == Kind.READ_WRITE)
     alike = alike and turns is None
@@ -208,7 +208,9 @@ def _disks(
     disks = [platform.known_nodes[number].disk for number in used.tolist()]
     for number, disk in zip(used.tolist(), disks, strict=True):
         if disk is None:
-            raise ScenarioError(f"platform: node {platform.node_names[number]}: disk: none found, one for I/O needed")
+            raise ScenarioError(
+                f"platform: node {platform.node_names[number]} has no disk, and the application does I/O; give it one"
+            )
     place = np.searchsorted(used, node)
     latency = np.array([disk.latency_s for disk in disks if disk])[place]
     speed = np.array([disk.bandwidth_bytes_per_s for disk in disks if disk])[place]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from simulator.engines.costs.pressing import PARTS, Pressing, pressing
 from simulator.engines.costs.ticks import Ticks
 from simulator.engines.costs.uses import CacheUse, ProcessUse, Uses, mixes
+from simulator.models.memory.levels import resident_levels
 from simulator.models.neighbours import KINDS, Occupancy, ShareTable, SharingDomain
-from simulator.models.paging import resident_levels
 from simulator.programs.columns import Columns
 from simulator.scenario_file.scenario import Scenario
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.engines.costs.ticks import Floats
-from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse, access_time_s
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse, access_time_s, resident_levels
 from simulator.models.neighbours import BUSY, NO_USE, Bandwidth, Occupancy, ShareTable, SharingDomain, Use
-from simulator.models.paging import resident_levels
 from simulator.platform.nodes import Node
 from simulator.programs.columns import Columns, Kind
 from simulator.scenario_file.scenario import Scenario

@@ -310,7 +310,7 @@ def existing(address: str) -> Iterator["Client"]:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         said = (str(error).splitlines() or ["no answer"])[0]
-        raise ScenarioError(f"--dask: {address!r} found, the address of a Dask scheduler allowed: {said}") from None
+        raise ScenarioError(f"--dask is {address!r}; give the address of a Dask scheduler: {said}") from None
     try:
         yield client
     finally:

@@ -381,7 +381,7 @@ class Keep:
         manifest = folder / MANIFEST
         if manifest.exists():
             if not resume:
-                raise ScenarioError(f"{folder}: results found, another folder, or --resume to go on, allowed")
+                raise ScenarioError(f"{folder} holds results; name another folder, or go on with --resume")
             self._check(files.read_json(manifest, limit_bytes=LIMIT_BYTES))
             for pattern in _TORN:
                 for path in folder.glob(pattern):
@@ -394,15 +394,15 @@ class Keep:
     def _check(self, manifest: Any) -> None:
         """Whether the results there are of this sweep, or of one that this one goes beyond."""
         if not is_manifest(manifest) or manifest["kind"] != "sweep":
-            raise ScenarioError(f"{self.folder}: results that are no sweep's found, those of this sweep allowed")
+            raise ScenarioError(f"{self.folder} holds results that are not a sweep's; name a folder of this sweep")
         mine = self._common()
         for name, said in _WAYS.items():
             if manifest["sweep"].get(name) != mine[name]:
-                raise ScenarioError(f"{self.folder}: a sweep of another {said} found, results of this one allowed")
+                raise ScenarioError(f"{self.folder} holds a sweep of another {said}; name a folder of this one")
         others = set(manifest["points"]) - {point.hash for point in self.plan.points}
         if others:
-            found = f"a sweep with {len(others)} points that this one lacks found"
-            raise ScenarioError(f"{self.folder}: {found}, results of this one allowed")
+            found = f"a sweep with {len(others)} points that this one lacks"
+            raise ScenarioError(f"{self.folder} holds {found}; name a folder of this one")
 
     def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> "pd.DataFrame":
         """Write the table and what came of it all; the table.

@@ -113,7 +113,9 @@ class Plan:
         found = [point for point in self.points if prefix and point.hash.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        raise ScenarioError(f"--only: {prefix!r} found, which {len(found)} points begin with, the hash of one allowed")
+        raise ScenarioError(
+            f"--only is {prefix!r}, which the hashes of {len(found)} points begin with; give more of the hash"
+        )
 
 
 def make_plan(  # noqa: PLR0913 - all by name

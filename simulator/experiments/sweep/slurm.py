@@ -59,13 +59,13 @@ def slurm_options(text: str) -> dict[str, Any]:
         if not equals or key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, n=1)
             nearest = f"; nearest: {near[0]}" if near and near[0] != key else ""
-            raise ScenarioError(f"--slurm: {part!r} found, KEY=VALUE with one of {', '.join(_KEYS)} allowed{nearest}")
+            raise ScenarioError(f"--slurm: {part!r} is not KEY=VALUE with one of {', '.join(_KEYS)}{nearest}")
         if key == "directive":
             directives.append(value)
         else:
             found[_KEYS[key] or key] = _value(key, value)
     if found["processes"] > found["cores"]:
-        said = f"{found['processes']} processes on {found['cores']} cores found, at most one each allowed"
+        said = f"{found['processes']} processes for {found['cores']} cores; give at most one each"
         raise ScenarioError(f"--slurm: processes: {said}")
     return found | {"job_extra_directives": directives}
 
@@ -80,14 +80,14 @@ def _parts(text: str) -> list[str]:
 def _value(key: str, value: str) -> Any:
     if key in _NUMBERS:
         if not (value.isascii() and value.isdecimal()) or not int(value):
-            raise ScenarioError(f"--slurm: {key}: {value!r} found, a whole number above 0 allowed")
+            raise ScenarioError(f"--slurm: {key} is {value!r}; give a whole number above 0")
         return int(value)
     if key == "walltime" and not _WALLTIME.fullmatch(value):
-        raise ScenarioError(f"--slurm: walltime: {value!r} found, MINUTES, HH:MM:SS or DAYS-HH:MM:SS allowed")
+        raise ScenarioError(f"--slurm: walltime is {value!r}; give MINUTES, HH:MM:SS or DAYS-HH:MM:SS")
     if key == "memory" and units.parse(value, units.SIZE, field="--slurm: memory") < 1:
         raise ScenarioError(f"--slurm: memory: {value!r} is too little for a worker; write a size such as 2GB")
     if not value:
-        raise ScenarioError(f"--slurm: {key}: nothing found, a value allowed")
+        raise ScenarioError(f"--slurm: {key} has no value; give one")
     return value
 
 
@@ -115,7 +115,9 @@ def slurm(text: str, *, tell: Callable[[str], None], submit: bool = True) -> Ite
     jobs = options.pop("jobs")
     cluster_of_jobs = _jobqueue()
     if submit and shutil.which("sbatch") is None:
-        raise ScenarioError("--slurm: no command sbatch found, a machine that submits jobs to Slurm allowed")
+        raise ScenarioError(
+            "--slurm: there is no command sbatch here; start this on a machine that submits jobs to Slurm"
+        )
     import dask
     from distributed import Client
 

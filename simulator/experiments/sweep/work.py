@@ -40,7 +40,7 @@ class Ready:
         _load_engine()
         told = json.loads(payload)
         if told["version"] != version_of(ask):
-            raise SweepError("worker: another version of apportion or of its libraries found, the same one allowed")
+            raise SweepError("worker: its apportion or one of its libraries has another version; install the same one")
         path, paths = _files_here(told, folder)
         points = tuple((name, tuple(changes)) for name, changes in told["points"])
         template = Template.of_data(told["scenario"], path, paths)

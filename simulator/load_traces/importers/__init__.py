@@ -79,7 +79,7 @@ def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None =
     path = Path(path)
     options = options or ImportOptions()
     if kind not in _READERS:
-        raise ScenarioError(f"import: from: {kind!r} found, one of {', '.join(FORMATS)} allowed")
+        raise ScenarioError(f"import: from is {kind!r}; give one of {', '.join(FORMATS)}")
     read, known = _READERS[kind]
     stated = [option.name for option in fields(options) if getattr(options, option.name) is not None]
     unknown = [
@@ -89,7 +89,7 @@ def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None =
         raise ScenarioError(unknown)
     source = read(path, options)
     if len(source.times_s) < 2:
-        raise TraceError(f"{path}: rows: {len(source.times_s)} found, at least 2 allowed")
+        raise TraceError(f"{path}: the number of rows is {len(source.times_s)}; give at least 2")
     if cores != 1 and not source.measures.startswith("busy"):
         raise TraceError(f"{path}: cores: no effect on {source.measures}, only a busy share hangs on it; leave it out")
     return _imported(path, source, cores)
@@ -114,4 +114,4 @@ def _imported(path: Path, source: Source, cores: int) -> Imported:
 def _refuse_above(path: Path, values: np.ndarray, measures: str, most: float) -> None:
     worst = int(np.argmax(values))
     if values[worst] > most:
-        raise TraceError(f"{path}: row {worst + 1}: {measures}: {values[worst]:g} found, at most {round(most)} allowed")
+        raise TraceError(f"{path}: row {worst + 1}: {measures} is {values[worst]:g}; give at most {round(most)}")

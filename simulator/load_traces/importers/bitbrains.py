@@ -24,10 +24,10 @@ def read(path: Path, _options: ImportOptions) -> Source:
             header.extend(cells)
             missing = [name for name in (_TIME, _USAGE) if name not in cells]
             if missing:
-                raise TraceError(f"{path}:{place}: header: no {missing[0]!r} found, Bitbrains' columns allowed")
+                raise TraceError(f"{path}:{place}: the header has no {missing[0]!r}; give Bitbrains' columns")
             return
         if len(cells) != len(header):
-            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, {len(header)} as in the header allowed")
+            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
         stamp = number(path, place, _TIME, cells[header.index(_TIME)])
         if stamp >= _MILLISECONDS_FROM:
             stamp, unit = stamp / 1000.0, "milliseconds"

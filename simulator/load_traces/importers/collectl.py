@@ -37,16 +37,16 @@ def read(path: Path, options: ImportOptions) -> Source:
             return
         cells = line.split(separator)
         if len(cells) != len(header):
-            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, {len(header)} as in the header allowed")
+            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
         date = re.fullmatch(r"(\d{4})(\d\d)(\d\d)", cells[0])
         if date is None:
-            raise TraceError(f"{path}:{place}: Date: {cells[0][:40]!r} found, YYYYMMDD allowed")
+            raise TraceError(f"{path}:{place}: Date is {cells[0][:40]!r}; give YYYYMMDD")
         time_s = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
         rows.add(place, time_s, number(path, place, column, cells[header.index(column)]))
 
     read_lines(path, parse, by_tool=True)
     if not header:
-        raise TraceError(f"{path}: header: none found, a line that begins with '#Date' allowed")
+        raise TraceError(f"{path}: there is no header; give a line that begins with '#Date'")
     return rows.source(measure, "times are the source's local clock, without a zone")
 
 
@@ -55,9 +55,7 @@ def _column(path: Path, header: list[str], options: ImportOptions) -> tuple[Meas
     group = "[CPU]" if options.cpu in (None, "all") else f"[CPU:{options.cpu}]"
     if options.value_column is not None:
         if options.value_column not in header:
-            raise TraceError(
-                f"{path}: value-column: {options.value_column!r} found, one of {', '.join(header)} allowed"
-            )
+            raise TraceError(f"{path}: value-column is {options.value_column!r}; give one of {', '.join(header)}")
         if options.cpu is not None:
             raise TraceError(
                 f"{path}: cpu: no effect with a named column, which is of one processor or of all; leave it out"
@@ -68,6 +66,6 @@ def _column(path: Path, header: list[str], options: ImportOptions) -> tuple[Meas
     offered = tuple(measure for measure, name in _COLUMNS.items() if group + name in header)
     if not offered:
         cpus = re.findall(r"\[CPU:(\d+)\]Totl%", " ".join(header))
-        raise TraceError(f"{path}: cpu: {options.cpu or 'all'!r} found, one of {', '.join(['all', *cpus])} allowed")
+        raise TraceError(f"{path}: cpu is {options.cpu or 'all'!r}; give one of {', '.join(['all', *cpus])}")
     measure = choose_measure(path, options.measures, offered)
     return measure, group + _COLUMNS[measure]

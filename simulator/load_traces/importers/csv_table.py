@@ -16,7 +16,7 @@ def read(path: Path, options: ImportOptions) -> Source:
             f"{path}: measures: nothing stated; a table does not tell what it measures, so it must be stated"
         )
     if options.time_unit is not None and options.time_unit not in _UNITS:
-        raise TraceError(f"{path}: time-unit: {options.time_unit!r} found, one of {', '.join(_UNITS)} allowed")
+        raise TraceError(f"{path}: time-unit is {options.time_unit!r}; give one of {', '.join(_UNITS)}")
     scale = _UNITS[options.time_unit or "s"]
     header: list[str] = []
     time_at = value_at = 0
@@ -32,7 +32,7 @@ def read(path: Path, options: ImportOptions) -> Source:
             time_at, value_at = _columns(path, place, cells, options)
             return
         if len(cells) != len(header):
-            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, {len(header)} as in the header allowed")
+            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
         time = cells[time_at]
         dated = "-" in time[1:] and ":" in time
         seconds = (
@@ -48,10 +48,10 @@ def _columns(path: Path, place: int, header: list[str], options: ImportOptions) 
     """Where time and value stand; without names only a table of two columns is clear."""
     for option, name in (("time-column", options.time_column), ("value-column", options.value_column)):
         if name is not None and name not in header:
-            raise TraceError(f"{path}:{place}: {option}: {name!r} found, one of {', '.join(header)} allowed")
+            raise TraceError(f"{path}:{place}: {option} is {name!r}; give one of {', '.join(header)}")
     time_at = header.index(options.time_column) if options.time_column else 0
     if options.value_column is not None:
         return time_at, header.index(options.value_column)
     if len(header) != 2:
-        raise TraceError(f"{path}:{place}: value-column: nothing stated, one of {', '.join(header)} allowed")
+        raise TraceError(f"{path}:{place}: value-column is not stated; give one of {', '.join(header)}")
     return time_at, 1 - time_at

@@ -17,7 +17,7 @@ def read(path: Path, _options: ImportOptions) -> Source:
     with files.open_lines(path) as stream:
         head = stream.read(256)
     if not head:
-        raise TraceError(f"{path}: rows: an empty file found, pairs of doubles allowed")
+        raise TraceError(f"{path}: the file is empty; give pairs of doubles")
     is_text = all(byte in b"0123456789+-.eE \t\r\n" for byte in head)
     return (_read_text if is_text else _read_doubles)(path).source("load", _NOTE)
 
@@ -25,9 +25,7 @@ def read(path: Path, _options: ImportOptions) -> Source:
 def _read_doubles(path: Path) -> Rows:
     data = files.read_bytes(path)
     if len(data) % _PAIR_BYTES:
-        raise TraceError(
-            f"{path}: size: {len(data)} bytes found, a multiple of {_PAIR_BYTES} (pairs of doubles) allowed"
-        )
+        raise TraceError(f"{path}: the size is {len(data)} bytes; give a multiple of {_PAIR_BYTES} (pairs of doubles)")
     pairs = np.frombuffer(data, dtype="<f8").reshape(-1, 2)
     rows = Rows(path, "timestamp", "load")
     for index, (time_s, load) in enumerate(pairs.tolist()):
@@ -41,7 +39,7 @@ def _read_text(path: Path) -> Rows:
     def parse(place: int, line: str) -> None:
         cells = line.split()
         if len(cells) != 2:
-            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, 2 (seconds, load) allowed")
+            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give 2 (seconds, load)")
         rows.add(place, number(path, place, "timestamp", cells[0]), number(path, place, "load", cells[1]))
 
     read_lines(path, parse)

@@ -24,10 +24,10 @@ def read(path: Path, options: ImportOptions) -> Source:
     tasks = _Tasks(path, options.series)
     read_lines(path, tasks.line)
     if not tasks.starts or (tasks.others and options.series is None):
-        found = "nothing stated" if options.series is None else f"{options.series!r} not found"
+        found = "nothing is stated" if options.series is None else f"there is no {options.series!r}"
         here = [tasks.machine, *tasks.others] if tasks.starts else list(tasks.others)
         known = ", ".join(f"machine={name}" for name in here) or "one that has rows"
-        raise TraceError(f"{path}: series: {found}, one machine allowed, such as {known}")
+        raise TraceError(f"{path}: series: {found}; give one machine, such as {known}")
     times, rates = _summed(*(np.frombuffer(column) for column in (tasks.starts, tasks.ends, tasks.rates)))
     notes = (
         f"machine {tasks.machine}, {len(tasks.starts)} samples of its tasks, from {times[0]:g} s of the trace",
@@ -43,7 +43,7 @@ class _Tasks:
         self._path = path
         label, mark, name = (series or "").partition("=")
         if series is not None and (label != "machine" or not mark or not name):
-            raise TraceError(f"{path}: series: {series!r} found, machine=NUMBER allowed")
+            raise TraceError(f"{path}: series is {series!r}; give machine=NUMBER")
         self.machine = name or None
         """The one asked for, or the first one."""
         self.others: dict[str, None] = {}
@@ -54,7 +54,7 @@ class _Tasks:
         """Take in a row."""
         cells = line.split(",")
         if len(cells) not in {_FIELDS - 1, _FIELDS}:  # the trace's first version had no sampled rate
-            raise TraceError(f"{self._path}:{place}: columns: {len(cells)} found, {_FIELDS} allowed")
+            raise TraceError(f"{self._path}:{place}: the line has {len(cells)} columns; give {_FIELDS}")
         name = cells[_MACHINE]
         self.machine = self.machine or name
         if name != self.machine:
@@ -64,8 +64,8 @@ class _Tasks:
         begin, end = (number(self._path, place, what, cells[at]) for what, at in (("start", _START), ("end", _END)))
         rate = number(self._path, place, "CPU rate", cells[_RATE])
         if not 0 <= begin < end or rate < 0:
-            allowed = "a start before its end and a rate of at least 0 allowed"
-            raise TraceError(f"{self._path}:{place}: sample: {begin:g} to {end:g} us at {rate:g} found, {allowed}")
+            allowed = "give a start before the end and a rate of at least 0"
+            raise TraceError(f"{self._path}:{place}: sample: {begin:g} to {end:g} us at {rate:g}; {allowed}")
         self.starts.append(begin * _US)
         self.ends.append(end * _US)
         self.rates.append(rate)

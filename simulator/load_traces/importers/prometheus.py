@@ -18,12 +18,12 @@ def read(path: Path, options: ImportOptions) -> Source:
     series = _series(path, _matrix(path), options.series)
     samples = series.get("values")
     if not isinstance(samples, list):
-        raise TraceError(f"{path}: data.result.values: a list of [seconds, 'value'] pairs allowed")
+        raise TraceError(f"{path}: data.result.values is not a list; give a list of [seconds, 'value'] pairs")
     rows = Rows(path, "time", "value")
     for index, sample in enumerate(samples):
         place = f"values[{index}]"
         if not isinstance(sample, list) or len(sample) != 2:
-            raise TraceError(f"{path}:{place}: {str(sample)[:40]} found, a pair [seconds, 'value'] allowed")
+            raise TraceError(f"{path}:{place} is {str(sample)[:40]}; give a pair [seconds, 'value']")
         rows.add(place, number(path, place, "time", sample[0]), number(path, place, "value", sample[1]))
     return rows.source(options.measures, f"series {_labels(series)}")
 
@@ -32,14 +32,14 @@ def _matrix(path: Path) -> list[Mapping[str, Any]]:
     document = files.read_json(path)
     if not isinstance(document, dict) or document.get("status") != "success":
         found = document.get("error", document.get("status")) if isinstance(document, dict) else type(document).__name__
-        raise TraceError(f"{path}: status: {str(found)[:60]!r} found, 'success' allowed")
+        raise TraceError(f"{path}: status is {str(found)[:60]!r}; give the answer of a query with status 'success'")
     data = document.get("data")
     kind = data.get("resultType") if isinstance(data, dict) else None
     if kind != "matrix" or not isinstance(data, dict):
-        raise TraceError(f"{path}: data.resultType: {kind!r} found, 'matrix' (a range query) allowed")
+        raise TraceError(f"{path}: data.resultType is {kind!r}; give a 'matrix' (a range query)")
     result = data.get("result")
     if not isinstance(result, list) or not result or not all(_is_series(entry) for entry in result):
-        raise TraceError(f"{path}: data.result: no series found, at least one allowed")
+        raise TraceError(f"{path}: data.result has no series; give at least one")
     return result
 
 
@@ -55,8 +55,8 @@ def _series(path: Path, result: list[Mapping[str, Any]], wanted: str | None) -> 
         fitting = [entry for entry in result if str(entry.get("metric", {}).get(label)) == value]
     if len(fitting) != 1:
         known = "; ".join(_labels(entry) for entry in result[:8])
-        stated = "nothing stated" if wanted is None else f"{wanted!r} fits {len(fitting)}"
-        raise TraceError(f"{path}: series: {stated}, a label=value that picks one of {len(result)} allowed: {known}")
+        stated = "nothing is stated" if wanted is None else f"{wanted!r} fits {len(fitting)}"
+        raise TraceError(f"{path}: series: {stated}; give a label=value that picks one of {len(result)}: {known}")
     return fitting[0]
 
 

@@ -61,11 +61,11 @@ class _Reader:
             return
         if not self._header:
             raise TraceError(
-                f"{self._path}:{place}: header: none before the first row, a '# hostname;...' line allowed"
+                f"{self._path}:{place}: there is no header before the first row; give a '# hostname;...' line"
             )
         if len(cells) != len(self._header):
             raise TraceError(
-                f"{self._path}:{place}: columns: {len(cells)} found, {len(self._header)} as in the header allowed"
+                f"{self._path}:{place}: the line has {len(cells)} columns; give {len(self._header)} as in the header"
             )
         self.take(place, dict(zip(self._header, cells, strict=True)))
 
@@ -92,7 +92,7 @@ class _Reader:
         """The rows of the measure that was stated, or of the only one there is."""
         if not self._offered and self._cpus:
             known = ", ".join("all" if cpu == "-1" else cpu for cpu in sorted(self._cpus))
-            raise TraceError(f"{self._path}: cpu: {self._options.cpu or 'all'!r} found, one of {known} allowed")
+            raise TraceError(f"{self._path}: cpu is {self._options.cpu or 'all'!r}; give one of {known}")
         offered = tuple(sorted(self._offered))
         measure = choose_measure(self._path, self._options.measures, offered)
         if measure == "load" and self._options.cpu is not None:

@@ -50,20 +50,20 @@ def read_profile(path: Path) -> Profile:
         if not cells:
             return
         if len(cells) != 2:
-            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, 'time value' or 'LOOPAFTER d' allowed")
+            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give 'time value' or 'LOOPAFTER d'")
         if cells[0] in ("LOOPAFTER", "PERIODICITY"):
             pause_s = number(path, place, cells[0], cells[1])
             if pause_s <= 0:
-                raise TraceError(f"{path}:{place}: {cells[0]}: {pause_s:g} found, a number above 0 allowed")
+                raise TraceError(f"{path}:{place}: {cells[0]} is {pause_s:g}; give a number above 0")
             return
         time_s = number(path, place, "time", cells[0])
         if time_s < 0:
-            raise TraceError(f"{path}:{place}: time: {time_s:g} found, at least 0 allowed")
+            raise TraceError(f"{path}:{place}: time is {time_s:g}; give at least 0")
         rows.add(place, time_s, number(path, place, "value", cells[1]))
 
     read_lines(path, parse)
     if not rows.times_s:
-        raise TraceError(f"{path}: rows: none found, 'time value' lines allowed")
+        raise TraceError(f"{path}: there are no rows; give lines 'time value'")
     return Profile(rows.times_s, rows.values, None if math.isnan(pause_s) else pause_s)
 
 
@@ -77,13 +77,13 @@ def _played(path: Path, rows: Rows, pause_s: float, duration_s: float | None) ->
         played.add("start", 0.0, 1.0)
     if duration_s is None and loops and first > 0 and rows.values[-1] != 1:
         raise TraceError(
-            f"{path}: LOOPAFTER: a first period unlike the later ones found (full speed up to {first:g} s, later "
+            f"{path}: LOOPAFTER: the first period is unlike the later ones (full speed up to {first:g} s, later "
             f"{rows.values[-1]:g}); a duration writes it out exactly"
         )
     end_s = duration_s if duration_s is not None else period_s if loops else last + max(first, 1.0)
     if loops and end_s / period_s * len(rows.times_s) > MOST_VALUES:
-        found = f"{end_s:g} s of it in periods of {period_s:g} s found"
-        raise TraceError(f"{path}: {found}, at most {MOST_VALUES} values allowed: a shorter duration")
+        found = f"{end_s:g} s in periods of {period_s:g} s are too many values"
+        raise TraceError(f"{path}: {found}; give a shorter duration for at most {MOST_VALUES}")
     for turn in range(max(1, math.ceil(end_s / period_s)) if loops else 1):
         for time_s, value in zip(rows.times_s, rows.values, strict=True):
             if turn * (period_s if loops else 0.0) + time_s < end_s:

@@ -73,11 +73,11 @@ class Rows:
             If time or value is not finite, the value negative, or the time not after the row before.
         """
         if not math.isfinite(time_s) or (self.times_s and time_s <= self.times_s[-1]):
-            allowed = f"more than {self.times_s[-1]:.12g}, as before," if self.times_s else "a finite number"
-            raise TraceError(f"{self.path}:{place}: {self.time_field}: {time_s:.12g} found, {allowed} allowed")
+            allowed = f"more than {self.times_s[-1]:.12g}, as before" if self.times_s else "a finite number"
+            raise TraceError(f"{self.path}:{place}: {self.time_field} is {time_s:.12g}; give {allowed}")
         if not math.isfinite(value) or value < 0:
             raise TraceError(
-                f"{self.path}:{place}: {self.value_field}: {value:g} found, a finite number of at least 0 allowed"
+                f"{self.path}:{place}: {self.value_field} is {value:g}; give a finite number of at least 0"
             )
         self.times_s.append(time_s)
         self.values.append(value)
@@ -120,11 +120,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
     with files.open_lines(path) as stream:
         for number, raw in enumerate(iter(lambda: stream.readline(_MAX_LINE_BYTES), b""), start=1):
             if len(raw) == _MAX_LINE_BYTES:
-                raise TraceError(f"{path}:{number}: line: {len(raw)} bytes or more found, less allowed")
+                raise TraceError(f"{path}:{number}: the line has {len(raw)} bytes or more; give shorter ones")
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise TraceError(f"{path}:{number}: line: bytes that are no UTF-8 found, UTF-8 text allowed") from error
+                raise TraceError(f"{path}:{number}: the line is not UTF-8; give UTF-8 text") from error
             if line.strip():
                 yield number, line.strip(), raw.endswith(b"\n")
 
@@ -142,7 +142,7 @@ def number(path: Path, place: int | str, name: str, text: object) -> float:
     except (OverflowError, TypeError):
         value = None
     if value is None or not math.isfinite(value) or isinstance(text, bool):
-        raise TraceError(f"{path}:{place}: {name}: {str(text)[:40]!r} found, a finite number allowed")
+        raise TraceError(f"{path}:{place}: {name} is {str(text)[:40]!r}; give a finite number")
     return value
 
 
@@ -157,7 +157,7 @@ def instant(path: Path, place: int | str, name: str, text: str) -> float:
     try:
         found = datetime.datetime.fromisoformat(text.strip().removesuffix(" UTC"))
     except ValueError as error:
-        raise TraceError(f"{path}:{place}: {name}: {text[:40]!r} found, YYYY-MM-DD HH:MM:SS allowed") from error
+        raise TraceError(f"{path}:{place}: {name} is {text[:40]!r}; give YYYY-MM-DD HH:MM:SS") from error
     return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()
 
 
@@ -172,6 +172,6 @@ def choose_measure(path: Path, stated: Measure | None, offered: tuple[Measure, .
     if stated is None and len(offered) == 1:
         return offered[0]
     if stated is None or stated not in offered:
-        found = "nothing stated" if stated is None else f"{stated!r} stated"
-        raise TraceError(f"{path}: measures: {found}, one of {', '.join(offered) or 'none'} in this file allowed")
+        found = "nothing is stated" if stated is None else f"{stated!r} is stated"
+        raise TraceError(f"{path}: measures: {found}; this file has {', '.join(offered) or 'none'}, state one")
     return stated

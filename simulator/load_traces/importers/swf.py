@@ -26,9 +26,9 @@ def read(path: Path, options: ImportOptions) -> Source:
     read_lines(path, log.line, by_tool=True)
     size = options.processors if options.processors is not None else log.header_size
     if size is None or size < 1:
-        raise TraceError(f"{path}: processors: none stated and no MaxProcs in the header, at least 1 allowed")
+        raise TraceError(f"{path}: processors are not stated, and the header has no MaxProcs; state at least 1")
     if not log.starts:
-        raise TraceError(f"{path}: jobs: none with known start, run time and processors found, at least one allowed")
+        raise TraceError(f"{path}: no job has a known start, run time and processors; give at least one")
     starts, runs, counts = (np.frombuffer(column) for column in (log.starts, log.runs, log.processors))
     begin = options.start_s or 0.0
     ends = np.round(starts + runs, _DIGITS)
@@ -63,15 +63,13 @@ class _Log:
             return
         cells = line.split()
         if len(cells) != _FIELDS:
-            raise TraceError(f"{self._path}:{place}: fields: {len(cells)} found, {_FIELDS} allowed")
+            raise TraceError(f"{self._path}:{place}: the line has {len(cells)} fields; give {_FIELDS}")
         names = {_SUBMIT: "submit", _WAIT: "wait", _RUN: "run", _PROCESSORS: "processors", _REQUESTED: "requested"}
         job = {at: number(self._path, place, name, cells[at]) for at, name in names.items()}
         count = job[_PROCESSORS] if job[_PROCESSORS] != _UNKNOWN else job[_REQUESTED]
         for at, name in names.items():
             if job[at] < 0 and job[at] != _UNKNOWN:
-                raise TraceError(
-                    f"{self._path}:{place}: {name}: {job[at]:g} found, at least 0, or -1 for unknown, allowed"
-                )
+                raise TraceError(f"{self._path}:{place}: {name} is {job[at]:g}; give at least 0, or -1 for unknown")
         if _UNKNOWN in (job[_SUBMIT], job[_WAIT]) or job[_RUN] <= 0 or count <= 0:
             self.left_out += 1
             return

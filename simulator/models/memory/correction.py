@@ -23,7 +23,7 @@ FLOOR = 1e-3
 """Noise is never taken for less: times are not known better."""
 SLOPE_LIMIT = 4.0
 OUTLYING = 2.5
-"""Standard deviations from what all other points foretell, from which a point counts less."""
+"""Standard deviations from what all other points predict, from which a point counts less."""
 PASSES = 2
 """How often outlying points are looked for."""
 JITTER = 1e-10
@@ -36,7 +36,7 @@ class Hyper:
     amplitude: float
     """Standard deviation of what the form misses, as a logarithm."""
     lengths: Floats
-    """How far points tell about each other, as shares of the ranges; (3,)."""
+    """How far points say something of each other, as shares of the ranges; (3,)."""
     noise: float
     """Standard deviation of one measured time, as a logarithm, at the middle L."""
     slope: float
@@ -112,7 +112,7 @@ def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction 
     """Krige `log(measured / modelled)`: a Gaussian process with a Matern 5/2 covariance and noise that may fall with L.
 
     Its hyper-parameters make the marginal likelihood, times a broad prior, greatest. Points far from what all others
-    foretell of them then count as noisier, by as much as they lie beyond 2.5 standard deviations (Huber's weights).
+    predict of them then count as noisier, by as much as they lie beyond 2.5 standard deviations (Huber's weights).
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction 
         hyper = _search(places[searched], residuals[searched], inflation[searched], hyper)
         root = hyper.root(places, inflation)
         inverse = root.T @ root
-        # What all other points foretell of each lies (K^-1 r)_i / (K^-1)_ii from it, with variance 1 / (K^-1)_ii.
+        # What all other points predict of each lies (K^-1 r)_i / (K^-1)_ii from it, with variance 1 / (K^-1)_ii.
         off = np.abs(inverse @ residuals) / np.diag(inverse)
         alone = 1 / np.diag(inverse) - (inflation**2 - 1) * hyper.noises(places) ** 2
         inflation = np.maximum(1.0, off / np.sqrt(np.maximum(alone, hyper.noises(places) ** 2)) / OUTLYING)

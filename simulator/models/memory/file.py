@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
-from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.base.tables import Table, read_table
+from simulator.models.choice import mean_and_most
+from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
-from simulator.models.memory.model import AXES, MemoryModel
-from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import AXES, MemoryModel, Sweeps
+from simulator.models.memory.selection import Candidate, Selection, held_out_errors, relative_errors, select_model
 
 FORMAT = 2
 """Since 2 the model says its doubt; those of format 1 have none."""
@@ -79,16 +80,9 @@ def read_memory_times(path: str | Path) -> MemoryTimes:
     """
     path = Path(path)
     table = read_table(path)
-    missing = [name for name in (*AXES, TIME) if name not in table.names]
-    if missing:
-        raise ScenarioError([_missing(table, name, (*AXES, TIME)) for name in missing])
-    where, faults = _where(table)
+    where, faults = _where(table, (*AXES, TIME))
     time_s = table.numbers(TIME)
-    faults += [
-        f"{table.place}:{table.lines[i]}: {TIME}: {time_s[i]:g} found, a number above 0 allowed"
-        for i in np.flatnonzero(time_s <= 0)
-    ]
-    _raise(faults)
+    refuse([*faults, *cell_faults(table, TIME, time_s, time_s <= 0, "give a number above 0")])
     return MemoryTimes(*where, time_s)
 
 
@@ -138,30 +132,14 @@ def fit_memory(
     return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings), sweeps)
 
 
-def save_memory_model(fitted: MemoryFit, path: str | Path) -> None:
-    """Write a memory model with everything it was chosen from as JSON, whole or not at all."""
-    path = Path(path)
-    files.write_json(path, fitted.to_dict())
+save_memory_model = write_model
 
 
 def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
-    """Read a memory model: the model, and the whole document.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no memory model.
-    """
-    path = Path(path)
-    document = files.read_json(path)
-    if not isinstance(document, dict) or document.get("kind") != "memory":
-        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} is no memory model; name a file that `calibrate memory` wrote")
-    files.check_format(document, FORMAT, path)
-    try:
-        return files.known(MemoryModel.from_dict(document["model"])), document
-    except MALFORMED as error:
-        raise ScenarioError(f"{path}: model: {error} found, what `apportion calibrate memory` wrote allowed") from error
+    """Read a memory model: the model, and the whole document; see `read_model`."""
+    return read_model(
+        path, "memory", MemoryModel.from_dict, writer="apportion calibrate memory", newest=FORMAT, part="model"
+    )
 
 
 def predict_memory(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
@@ -172,53 +150,35 @@ def predict_memory(path: str | Path, at: str | Path, *, level: float = 0.95) -> 
     ScenarioError
         If model or table cannot be used, or a target is no (M, alpha, L).
     """
-    path = Path(path)
-    at = Path(at)
     model, _ = load_memory_model(path)
-    table = read_table(at)
-    missing = [name for name in AXES if name not in table.names]
-    if missing:
-        raise ScenarioError([_missing(table, name, AXES) for name in missing])
-    where, faults = _where(table)
-    _raise(faults)
+    where, faults = _where(read_table(at), AXES)
+    refuse(faults)
     found = model.predict(*where, level=level)
-    return [
+    return rows_of(
         {
-            "at": {name: float(column[i]) for name, column in zip(AXES, where, strict=True)},
-            "mean": float(found.mean_s[i]),
-            "low": float(found.low_s[i]),
-            "high": float(found.high_s[i]),
-            "physical": float(found.physical_s[i]),
-            "outside_training_range": bool(outside),
-            "distance": {name: float(x) for name, x in zip(AXES, found.distance[i], strict=True)},
+            "at": rows_of(dict(zip(AXES, where, strict=True))),
+            "mean": found.mean_s,
+            "low": found.low_s,
+            "high": found.high_s,
+            "physical": found.physical_s,
+            "outside_training_range": found.outside_training_range,
+            "distance": rows_of(dict(zip(AXES, found.distance.T, strict=True))),
         }
-        for i, outside in enumerate(found.outside_training_range)
-    ]
+    )
 
 
-def _missing(table: Table, name: str, wanted: Sequence[str]) -> str:
-    return f"{table.place}: {name}: no such column found, {', '.join(wanted)} allowed, {', '.join(table.names)} there"
-
-
-def _where(table: Table) -> tuple[tuple[Floats, Floats, Floats], list[str]]:
-    """M, alpha and L of each row, and what is wrong with them."""
+def _where(table: Table, wanted: Sequence[str]) -> tuple[tuple[Floats, Floats, Floats], list[str]]:
+    """M, alpha and L of each row, and what is wrong with them; a table without a wanted column is refused."""
+    there = ", ".join(table.names)
+    refuse(
+        [f"{table.place}: column {name!r} is missing; there are {there}" for name in wanted if name not in table.names]
+    )
     m, alpha, run = (table.numbers(name) for name in AXES)
-    faults = []
-    for i, line in enumerate(table.lines):
-        if m[i] < 1:
-            faults.append(f"{table.place}:{line}: M_words: {m[i]:g} found, at least 1 allowed")
-        if not 0 < alpha[i] <= 1:
-            faults.append(f"{table.place}:{line}: alpha: {alpha[i]:g} found, above 0 and up to 1 allowed")
-        if not 1 <= run[i] <= max(m[i], 1):
-            faults.append(f"{table.place}:{line}: L: {run[i]:g} found, 1 up to M_words ({m[i]:g}) allowed")
+    faults = cell_faults(table, "M_words", m, m < 1, "give 1 or more")
+    faults += cell_faults(table, "alpha", alpha, ~((alpha > 0) & (alpha <= 1)), "give a number above 0 and up to 1")
+    for row in np.flatnonzero((run < 1) | (run > np.maximum(m, 1))):
+        faults.append(f"{table.place}:{table.lines[row]}: L is {run[row]:g}; give 1 up to the M_words, {m[row]:g}")
     return (m, alpha, run), faults
-
-
-def _raise(faults: list[str]) -> None:
-    if len(faults) > MAX_FAULTS:
-        faults = [*faults[:MAX_FAULTS], f"{len(faults) - MAX_FAULTS} more such cells"]
-    if faults:
-        raise ScenarioError(faults)
 
 
 def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
@@ -226,7 +186,7 @@ def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
     points = selection.points
     residuals = candidate.fitted_s - points.time_s
     relative = relative_errors(candidate.fitted_s, points)
-    held = None if candidate.held_out_s is None else relative_errors(candidate.held_out_s, points)
+    held_out_mean, held_out_most = mean_and_most(held_out_errors(candidate, points))
     return {
         "name": candidate.name,
         "levels": candidate.form.levels,
@@ -238,8 +198,8 @@ def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
         "relative_sse": float(relative @ relative),
         "mean_relative_error": float(relative.mean()),
         "max_relative_error": float(relative.max()),
-        "held_out_mean": None if held is None else float(held.mean()),
-        "held_out_max": None if held is None else float(held.max()),
+        "held_out_mean": held_out_mean,
+        "held_out_max": held_out_most,
         "criterion": candidate.criterion,
         "physical": candidate.physical,
         "faults": list(candidate.faults),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ class MemoryLevel:
         given = {"capacity": self.capacity_bytes, "latency": self.latency_s, "gap": self.gap_s}
         for field, value in given.items():
             if not value >= 0 or (field != "capacity" and math.isinf(value)):
-                raise ScenarioError(f"platform: level {self.name}: {field}: {value:g} found, at least 0 allowed")
+                raise ScenarioError(f"platform: level {self.name}: {field}: {value:g} is not a number of at least 0")
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,17 @@ class MemoryUse:
 
     def __post_init__(self) -> None:
         if not (self.accesses_per_unit >= 0 and 0 < self.alpha <= 1 and self.run_words >= 1):
-            found = f"{self.accesses_per_unit:g}, {self.alpha:g}, {self.run_words:g}"
-            allowed = "accesses of at least 0, alpha above 0 and up to 1, runs of at least 1 word allowed"
-            raise ScenarioError(f"application: memory: {found} found, {allowed}")
+            said = f"accesses {self.accesses_per_unit:g}, alpha {self.alpha:g}, runs {self.run_words:g}"
+            wanted = "accesses of at least 0, alpha above 0 and up to 1, runs of at least 1 word"
+            raise ScenarioError(f"application: memory: {said}; give {wanted}")
         if not 0 < self.footprint_share <= 1:
-            found = f"application: memory: footprint_share: {self.footprint_share:g} found"
-            raise ScenarioError(f"{found}, above 0 and up to 1 allowed")
+            share = self.footprint_share
+            raise ScenarioError(f"application: memory: footprint_share: {share:g} is not above 0 and up to 1")
         if not 0 <= 2 * self.written_per_unit <= self.accesses_per_unit:
-            found = f"application: memory: written_per_unit: {self.written_per_unit:g} found"
-            raise ScenarioError(f"{found}, 0 up to half the {self.accesses_per_unit:g} accesses_per_unit allowed")
+            most = f"half the {self.accesses_per_unit:g} accesses_per_unit"
+            raise ScenarioError(
+                f"application: memory: written_per_unit: {self.written_per_unit:g} is not 0 up to {most}"
+            )
 
     @property
     def swept(self) -> bool:
@@ -123,3 +125,78 @@ def shared_access_time_s(
     times = (access_time_s(levels, use, footprints, capacities_bytes=c) for c in (alone, together))
     alone_s, together_s = times
     return alone_s, together_s
+
+
+SWAP = "swap"
+"""A last level of this name is the one past RAM; without it the last level is RAM itself."""
+PAGE_BYTES = 4096
+ASSUMED_LATENCY_S = 100e-6
+"""Of a page from swap where nothing is known: one page read from a solid-state disk."""
+ASSUMED_BYTES_PER_S = 500e6
+RAM = MemoryLevel("RAM", math.inf, 0.0, 0.0, shared=True)
+"""Where no levels are known: its own times are nothing beside those of swap."""
+
+
+@dataclass(frozen=True)
+class SwapTimes:
+    """Latency and gap of the level past RAM."""
+
+    latency_s: float
+    """Seconds until the first word of a run is there: its page has been read."""
+    gap_s: float
+    """Seconds for each further word."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.latency_s < math.inf and 0 <= self.gap_s < math.inf):
+            said = f"latency {self.latency_s:g} s, gap {self.gap_s:g} s"
+            raise ScenarioError(f"platform: swap: {said}; give finite times of at least 0")
+
+
+ASSUMED = SwapTimes(ASSUMED_LATENCY_S, WORD_BYTES / ASSUMED_BYTES_PER_S)
+
+
+def swap_on_disk(latency_s: float, bandwidth_bytes_per_s: float) -> SwapTimes:
+    """Swap on a disk: a page for the first word of a run, then words as fast as the disk gives them."""
+    return SwapTimes(latency_s + PAGE_BYTES / bandwidth_bytes_per_s, WORD_BYTES / bandwidth_bytes_per_s)
+
+
+def resident_levels(levels: Sequence[MemoryLevel]) -> tuple[MemoryLevel, ...]:
+    """The levels up to RAM, which here holds everything: those that speeds are measured on."""
+    if len(levels) > 1 and levels[-1].name == SWAP:
+        return (*levels[:-2], replace(levels[-2], capacity_bytes=math.inf))
+    return tuple(levels)
+
+
+def levels_with_swap(
+    levels: Sequence[MemoryLevel], swap: SwapTimes, *, memory_bytes: float | None
+) -> tuple[MemoryLevel, ...]:
+    """The levels with RAM of a given capacity, which the processes of a node share, and swap behind it.
+
+    Parameters
+    ----------
+    levels
+        Where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
+    memory_bytes
+        None: nothing is known of RAM's capacity, and the levels stay as they are.
+    """
+    if memory_bytes is None or (levels and levels[-1].name == SWAP):
+        return tuple(levels)
+    *nearer, ram = levels or (RAM,)
+    full = replace(ram, capacity_bytes=float(memory_bytes), shared=True)
+    return (*nearer, full, MemoryLevel(SWAP, math.inf, swap.latency_s, swap.gap_s))
+
+
+def paged_time_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
+    """Seconds per word of processes on one node whose RAM does not hold them all; (process,).
+
+    What a process accesses is in RAM as often as anything it holds: where `use` goes through a part of the footprint, a
+    like part of its RAM is for that. What is in a cache is in RAM too, so no nearer level holds more.
+
+    Parameters
+    ----------
+    levels
+        The last but one is RAM, the last one swap.
+    """
+    held = use.footprint_share * levels[-2].capacity_bytes
+    within = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in levels[:-1]]
+    return shared_access_time_s((*within, levels[-1]), use, footprints_bytes)[1]

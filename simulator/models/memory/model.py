@@ -1,6 +1,7 @@
 """A fitted memory model: levels, correction, and time per word with an interval."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,43 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt, doubt_data, doubt_of
+from simulator.models.doubt import Doubt
+from simulator.models.file import check_level
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.record import Record, named, read
 
 AXES = ("M_words", "alpha", "L")
 """Names of what a time depends on, in the order of all ranges and distances."""
+
+
+@dataclass(frozen=True)
+class Sweeps(Record):
+    """Seconds per word of vector loops; straight lines between the logarithms, constant beyond; n sizes."""
+
+    m_words: Floats = field(metadata=named("M_words"))
+    """M: words swept again and again, ascending; (n,)."""
+    read_s: Floats
+    """Seconds of a word that is read; (n,)."""
+    write_s: Floats
+    """Seconds of a word that is written without being read, its line's way there and back in it; (n,)."""
+
+    def __post_init__(self) -> None:
+        columns = (self.m_words, self.read_s, self.write_s)
+        if self.m_words.size < 1 or any(column.shape != self.m_words.shape for column in columns):
+            raise ValueError("sweeps: as many sizes as times, at least one")
+        if not all(np.all((column > 0) & np.isfinite(column)) for column in columns):
+            raise ValueError("sweeps: numbers above 0")
+        if np.any(np.diff(self.m_words) <= 0):
+            raise ValueError("sweeps: M_words ascending")
+
+    def unit_s(self, use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
+        """Seconds that the words of a unit of volume take; of the shape of `footprints_bytes`."""
+        words = use.footprint_share * np.asarray(footprints_bytes, dtype=np.float64) / WORD_BYTES
+        where, known = np.log(np.maximum(words, self.m_words[0])), np.log(self.m_words)
+        read_s, write_s = (np.exp(np.interp(where, known, np.log(times))) for times in (self.read_s, self.write_s))
+        return np.asarray(use.read_per_unit * read_s + use.written_per_unit * write_s)
 
 
 @dataclass(frozen=True)
@@ -40,7 +70,7 @@ class MemoryPredictions:
 
 
 @dataclass(frozen=True)
-class MemoryModel:
+class MemoryModel(Record):
     """Time per word of a memory hierarchy as a function of M, alpha and L, fitted to measured times."""
 
     form: str
@@ -108,14 +138,13 @@ class MemoryModel:
         ScenarioError
             If the level is not between 0 and 1, or a target is not within 1 <= L <= M and 0 < alpha <= 1.
         """
-        if not 0.0 < level < 1.0:
-            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
+        check_level(level)
         m, a, run = (
             np.array(x)
             for x in np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, float)) for x in (m_words, alpha, run_words)))
         )
         if not (np.all(run >= 1) and np.all(run <= m) and np.all((a > 0) & (a <= 1)) and np.all(np.isfinite(m))):
-            raise ScenarioError("target: 1 <= L <= M and 0 < alpha <= 1 allowed")
+            raise ScenarioError("target: give 1 <= L <= M and 0 < alpha <= 1")
         points = MemoryTimes(m, a, run, np.ones(m.size))
         physical = self._constants().times_s(points)
         shift, deviation = np.zeros(m.size), np.full(m.size, self.spread)
@@ -146,45 +175,17 @@ class MemoryModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        levels = [asdict(level) for level in self.levels]
-        levels[-1]["capacity_bytes"] = None
-        return (
-            {
-                "form": self.form,
-                "levels": levels,
-                "correction": None if self.correction is None else self.correction.to_dict(),
-                "spread": self.spread,
-                "scores": [list(pair) for pair in self.scores],
-                "trained": {name: list(pair) for name, pair in zip(AXES, self.trained, strict=True)},
-                "statistics": self.statistics,
-            }
-            | ({} if self.sweeps is None else {"sweeps": self.sweeps.to_dict()})
-            | doubt_data(self.doubt)
-        )
+        data = super().to_dict()
+        data["levels"][-1]["capacity_bytes"] = None
+        return data | {"trained": dict(zip(AXES, data["trained"], strict=True))}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "MemoryModel":
+    def from_dict(cls, data: Mapping[str, Any]) -> "MemoryModel":
         """The model that `to_dict` wrote."""
-        levels = [
-            MemoryLevel(
-                **{**level, "capacity_bytes": np.inf if level["capacity_bytes"] is None else level["capacity_bytes"]}
-            )
-            for level in data["levels"]
-        ]
-        if not levels:
-            raise ValueError("levels: none")
-        correction = data["correction"]
-        return cls(
-            form=str(data["form"]),
-            levels=tuple(levels),
-            correction=None if correction is None else Correction.from_dict(correction),
-            spread=float(data["spread"]),
-            scores=tuple((float(p), float(z)) for p, z in data["scores"]),
-            trained=tuple((float(data["trained"][name][0]), float(data["trained"][name][1])) for name in AXES),
-            statistics=dict(data["statistics"]),
-            sweeps=None if data.get("sweeps") is None else Sweeps.from_dict(data["sweeps"]),
-            doubt=doubt_of(data),
-        )
+        inner, last = data["levels"][:-1], data["levels"][-1]
+        unbounded = {} if last["capacity_bytes"] is not None else {"capacity_bytes": np.inf}
+        trained = [data["trained"][name] for name in AXES]
+        return read(cls, {**data, "levels": [*inner, last | unbounded], "trained": trained})
 
     def _constants(self) -> Constants:
         capacities = np.array([level.capacity_bytes / WORD_BYTES for level in self.levels[:-1]])

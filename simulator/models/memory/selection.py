@@ -5,13 +5,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import ties
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt
-from simulator.models.held_out import doubt_of_errors
+from simulator.models.choice import TooFewPoints, choose, held_out, is_better, mean_and_most, schwarz
+from simulator.models.doubt import Doubt, doubt_of_errors
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
-from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
-from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered
+from simulator.models.memory.forms import (
+    FORMS,
+    Constants,
+    Fitted,
+    Floats,
+    Form,
+    MemoryTimes,
+    StandardErrors,
+    fit_form,
+    scattered,
+    standard_errors,
+)
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import MemoryModel
 
@@ -28,27 +37,27 @@ def faults_of(form: Form, constants: Constants) -> tuple[str, ...]:
     """What is not physical about a fit, one line each; none where all is well."""
     kinds = {"latency": constants.latency_s} | ({"gap": constants.gap_s} if form.runs else {})
     found = [
-        f"{kind} of level {level + 1}: {value:.3g} s found, {'above' if kind == 'latency' else 'from'} 0 is physical"
+        f"{kind} of level {level + 1}: {value:.3g} s is not {'above 0' if kind == 'latency' else '0 or more'}"
         for kind, values in kinds.items()
         for level, value in enumerate(values)
         if value < 0 or (kind == "latency" and value == 0)
     ]
     found += [
-        f"{kind} of level {level + 2}: {values[level + 1]:.3g} s found, at least the {values[level]:.3g} s of level "
-        f"{level + 1} is physical"
+        f"{kind} of level {level + 2}: {values[level + 1]:.3g} s is less than the {values[level]:.3g} s of level "
+        f"{level + 1}"
         for kind, values in kinds.items()
         for level in range(form.levels - 1)
         if values[level + 1] < values[level] * (1 - 1e-9)
     ]
     capacities = constants.capacities_words
     found += [
-        f"capacity of level {level + 2}: {capacities[level + 1]:.4g} words found, more than the "
-        f"{capacities[level]:.4g} of level {level + 1} is physical"
+        f"capacity of level {level + 2}: {capacities[level + 1]:.4g} words is not above the "
+        f"{capacities[level]:.4g} of level {level + 1}"
         for level in range(form.levels - 2)
         if capacities[level + 1] < capacities[level] * SAME_CAPACITY
     ]
     found += [
-        f"levels {level + 1} and {level + 2}: the same latency and gap found, two levels differ"
+        f"levels {level + 1} and {level + 2}: the same latency and gap; two levels differ"
         for level in range(form.levels - 1)
         if all(np.isclose(values[level], values[level + 1], rtol=SAME_TIME, atol=0) for values in kinds.values())
     ]
@@ -117,6 +126,11 @@ def relative_errors(times_s: Floats, points: MemoryTimes) -> Floats:
     return np.asarray(np.abs(times_s - points.time_s) / points.time_s)
 
 
+def held_out_errors(candidate: Candidate, points: MemoryTimes) -> Floats | None:
+    """Relative errors of a candidate at points that it did not see; None where folds leave too few points."""
+    return None if candidate.held_out_s is None else relative_errors(candidate.held_out_s, points)
+
+
 def select_model(points: MemoryTimes) -> Selection:
     """Fit models 0 to 3 and those of more levels, and choose.
 
@@ -146,7 +160,7 @@ def _selected(points: MemoryTimes) -> Selection:
     if not forms:
         found = int(distinct.max()) + 1
         raise ScenarioError(
-            f"rows: {found} distinct (M_words, alpha, L) found, at least {FORMS[0].points_needed} allowed: "
+            f"rows: {found} distinct (M_words, alpha, L) are too few; measure at least {FORMS[0].points_needed}: "
             f"{', '.join(f'{form.name} needs {form.points_needed}' for form in FORMS)}"
         )
     folds = _folds(distinct)
@@ -167,11 +181,11 @@ def _lacking(form: Form, points: MemoryTimes, distinct: NDArray[np.intp]) -> str
     """Why a form cannot be fitted; empty if it can."""
     found = int(distinct.max()) + 1
     if found < form.points_needed:
-        return f"{found} distinct points found, at least {form.points_needed} needed"
+        return f"{found} distinct points; at least {form.points_needed} are needed"
     if form.runs and np.unique(points.run_words).size < 2:
-        return "one L found, at least 2 needed to tell latency from gap"
+        return "one L; at least 2 are needed to separate latency and gap"
     if form.levels > 1 and np.unique(points.m_words).size < 2:
-        return "one M_words found, at least 2 needed to see a level end"
+        return "one M_words; at least 2 are needed to see a level end"
     return ""
 
 
@@ -199,38 +213,40 @@ def _candidates(form: Form, points: MemoryTimes, folds: NDArray[np.intp]) -> lis
 
 def _candidate(name: str, fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Candidate:
     form, count = fitted.form, len(points)
-    spare = max(0.5, count - form.parameters - 1)
-    lost = np.log(fitted.relative_sse / count + PRECISION**2) * count
+    mean_square, spare = fitted.relative_sse / count + PRECISION**2, max(0.5, count - form.parameters - 1)
     return Candidate(
         name=name,
         form=form,
         constants=fitted.constants,
         errors=standard_errors(fitted, points),
         faults=faults_of(form, fitted.constants),
-        criterion=float(lost + form.parameters * np.log(count) * count / spare),
+        criterion=schwarz(mean_square, count, form.parameters, spare=spare),
         fitted_s=fitted.constants.times_s(points),
         held_out_s=_held_out(fitted, points, folds),
     )
 
 
 def _held_out(fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Floats | None:
-    times_s = np.empty(len(points))
-    for fold in range(int(folds.max()) + 1):
+    def times_s(fold: int) -> Floats:
         seen = points.take(folds != fold)
         if int(seen.distinct().max()) + 1 < fitted.form.parameters:
-            return None
+            raise TooFewPoints
         again = fit_form(fitted.form, seen, ordered=fitted.ordered, near=fitted.constants)
-        times_s[folds == fold] = again.constants.times_s(points.take(folds == fold))
-    return times_s
+        return again.constants.times_s(points.take(folds == fold))
+
+    return held_out(folds, times_s)
 
 
 def _best(candidates: list[Candidate], points: MemoryTimes) -> Candidate:
     """The choice among plain forms."""
     allowed = [c for c in candidates if c.physical] or [c for c in candidates if FREE not in c.name]
     judged = [c for c in allowed if c.held_out_s is not None] or allowed
-    best = judged[ties.first_least([c.criterion for c in judged])]
-    better = [c for c in judged if _better(c, best, points)]
-    return better[ties.first_least([_held_out_mean(c, points) for c in better])] if better else best
+    return choose(
+        judged,
+        by=lambda one: one.criterion,
+        rivals=lambda one, best: _better(one, best, points),
+        then=lambda one: _held_out_mean(one, points),
+    )
 
 
 def _held_out_mean(candidate: Candidate, points: MemoryTimes) -> float:
@@ -243,13 +259,8 @@ def _better(one: Candidate, other: Candidate, points: MemoryTimes) -> bool:
     """Whether held-out errors of one are smaller than the other's by more than two standard errors."""
     if one.held_out_s is None or other.held_out_s is None:
         return False
-    # Below `PRECISION` errors are equal.
-    before, after = (
-        np.maximum(relative_errors(held_out_s, points), PRECISION) for held_out_s in (other.held_out_s, one.held_out_s)
-    )
-    gain = before - after
-    doubt = float(SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
-    return ties.is_less(doubt, float(np.mean(gain)), floor=ties.SAME)
+    after, before = (relative_errors(held_out_s, points) for held_out_s in (one.held_out_s, other.held_out_s))
+    return is_better(after, before, sure=SURE, floor=PRECISION)
 
 
 def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bool:
@@ -259,14 +270,15 @@ def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bo
     """
     if corrected.held_out_s is None or plain.held_out_s is None:
         return False
-    before = np.maximum(np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points))), PRECISION)
-    gain = CLEARLY * before - np.maximum(np.abs(np.log(points.time_s / corrected.held_out_s)), PRECISION)
-    sure = bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
-    return sure and _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
+    before = CLEARLY * np.maximum(np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points))), PRECISION)
+    after = np.maximum(np.abs(np.log(points.time_s / corrected.held_out_s)), PRECISION)
+    if not is_better(after, before, sure=1.0):
+        return False
+    return _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
 
 
 def _corrected(plain: Candidate, points: MemoryTimes, folds: NDArray[np.intp]) -> tuple[Candidate, Floats, Floats]:
-    """The form with a correction on top, its times of held-out points, and their foretold standard deviations."""
+    """The form with a correction on top, its times of held-out points, and their predicted standard deviations."""
     whole = fit_correction(points, _above_zero(plain.fitted_s, points))
     held_out_s, deviations = np.empty(len(points)), np.empty(len(points))
     for fold in range(int(folds.max()) + 1):
@@ -309,7 +321,7 @@ def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryMode
         )
         for k in range(last + 1)
     )
-    held = None if chosen.held_out_s is None else relative_errors(chosen.held_out_s, points)
+    held_out_mean, held_out_most = mean_and_most(held_out_errors(chosen, points))
     fitted = relative_errors(chosen.fitted_s, points)
     # The next time lies within the k-th of n scores with probability k / (n + 1).
     ranks = np.clip(np.array(SHARES) * (scores.size + 1) / scores.size, 0, 1)
@@ -325,8 +337,8 @@ def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryMode
             "points": len(points),
             "mean_relative_error": float(fitted.mean()),
             "max_relative_error": float(fitted.max()),
-            "held_out_mean": None if held is None else float(held.mean()),
-            "held_out_max": None if held is None else float(held.max()),
+            "held_out_mean": held_out_mean,
+            "held_out_max": held_out_most,
         },
         doubt=_doubt(chosen, points),
     )
@@ -345,9 +357,9 @@ def _warnings(
 ) -> tuple[str, ...]:
     found = [f"{lacking.form.name}: not fitted: {lacking.reason}" for lacking in not_fitted]
     if chosen.form.levels == 1 and np.unique(points.m_words).size > 1:
-        found.append("all sizes lie in one level as far as their times tell: no form of more levels is supported")
+        found.append("all sizes lie in one level as far as their times show: no form of more levels is supported")
     if not chosen.physical:
-        found.append("no physical fit was found; the model cannot be trusted beyond its points")
+        found.append("no fit is physical; do not trust the model beyond its points")
     free = [c for c in candidates if c.name.endswith(FREE) and _better(c, chosen, points)]
     found += [f"{c.name}: better on held-out points, but not physical, so not chosen" for c in free]
     least, most = float(points.m_words.min()), float(points.m_words.max())
@@ -355,7 +367,7 @@ def _warnings(
         zip(chosen.constants.capacities_words, chosen.errors.capacities_words, strict=True), 1
     ):
         if not least <= capacity <= most:
-            found.append(f"capacity of level {level}: {capacity:.4g} words found, outside the sizes measured")
+            found.append(f"capacity of level {level} is {capacity:.4g} words, outside the sizes measured")
         if not error <= 0.5 * capacity:
             found.append(
                 f"capacity of level {level}: not determined by these points (standard error {error:.3g} words)"

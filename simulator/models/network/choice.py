@@ -8,81 +8,38 @@ from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import DRIFT, Doubt
-from simulator.models.held_out import doubt_of_errors
-from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
-from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PiecewiseModel
-from simulator.models.network.line_fits import LEAST_ERROR, fit_hockney, fit_piecewise
+from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
+from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors
+from simulator.models.network.kinds import FITS
+from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel
 from simulator.models.network.network_model import NetworkModel, Spread
-from simulator.models.network.packet_fit import fit_packetised
-from simulator.models.network.points import NetworkPoints
+from simulator.models.network.points import FEWEST_SIZES, LEAST_ERROR, NetworkPoints
+from simulator.models.record import plain
 
-# A smooth curve through measured message times: monotone, logarithms on both axes.
-
-
+Floats = NDArray[np.float64]
 JUMP = 3.0
 """Standard deviations of a rise from which it is a jump between two protocols."""
 EDGE = 1 + 1e-6
 """Factor off a measured size at which nothing is known any more."""
-FEWEST_TRUST = 0.25
-"""Points that are trusted less become no knots."""
-
-
-def fit_knots(points: NetworkPoints) -> Fitted:
-    """Knots where measured; times that fall with the size are pooled (isotonic regression of their logarithms).
-
-    Raises
-    ------
-    TooFewPoints
-        If some distance has too few sizes.
-    """
-    from scipy.optimize import isotonic_regression
-
-    sizes, times = [], []
-    for distance in points.distances:
-        mine = (points.hops == distance) & (points.trust >= FEWEST_TRUST)
-        if np.count_nonzero(mine) < FEWEST_SIZES:
-            mine = points.hops == distance
-        if np.count_nonzero(mine) < FEWEST_SIZES:
-            found = f"{np.count_nonzero(mine)} sizes at {distance:g} hops found"
-            raise TooFewPoints(f"{found}, at least {FEWEST_SIZES} needed at every distance")
-        sizes.append(points.size_bytes[mine])
-        pooled = isotonic_regression(np.log(points.time_s[mine]), weights=points.trust[mine]).x
-        times.append(np.exp(np.maximum.accumulate(pooled)))
-    knots = sum(column.size for column in sizes)
-    note = f"{knots} knots, no parameters: it says nothing of what lies beyond the sizes measured"
-    return Fitted(KnotsModel(points.distances, tuple(sizes), tuple(times)), (), knots, (note,))
-
-
-Floats = NDArray[np.float64]
 FOLDS = 10
-FEWEST_SIZES = 4
-"""Below so many sizes nothing can be held out of a line."""
 NEARLY = 0.1
 """A simpler form may be worse than the best by this share of the best's held-out error, and no more."""
 PAIRED = 2.0
 """And by so many standard errors of the paired difference."""
 SPIKE, POOR = 0.25, 0.2
-"""Trust below which a point is told as a spike, and held-out error above which the fit is told to be poor."""
-FITS: dict[str, Fit] = {
-    "hockney": fit_hockney,
-    "packetised": fit_packetised,
-    "piecewise": fit_piecewise,
-    "smooth": fit_knots,
-}
-"""Form -> its fit; the simplest first: of forms that are equally good the first is taken."""
+"""Trust below which a point is called a spike, and held-out error above which the fit is called poor."""
 CRITERION = (
     f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms "
-    f"fitted anew); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors of "
-    "the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots of "
-    f"a curve too); errors below {LEAST_ERROR:g} are equal, and the simplest form wins; forms that are not physical, "
-    "and piecewise with one line (which is hockney), are not taken"
+    f"fitted again); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors "
+    "of the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots "
+    f"of a curve too); errors below {LEAST_ERROR:g} are equal, and the simplest form wins; forms that are not "
+    "physical, and piecewise with one line (which is hockney), are not taken"
 )
 
 
 @dataclass(frozen=True)
 class JudgedForm:
-    """One form with its fit, or why there is none, and how well it foretold points that it was not fitted to."""
+    """One form with its fit, or why there is none, and how well it predicted points that it was not fitted to."""
 
     name: str
     fitted: Fitted | None
@@ -102,16 +59,18 @@ class JudgedForm:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
+        mean, most = mean_and_most(self.errors)
+        held_out_mean, held_out_most = mean_and_most(self.held_out)
         return {
             "name": self.name,
-            "parameters": [] if self.fitted is None else [entry.to_dict() for entry in self.fitted.parameters],
+            "parameters": [] if self.fitted is None else plain(self.fitted.parameters),
             "fitted_numbers": None if self.fitted is None else self.fitted.free,
             "sse_s2": self.sse,
             "sse": self.sse,
             "relative_sse": self.relative_sse,
-            "mean_relative_error": _mean(self.errors),
-            "max_relative_error": _most(self.errors),
-            "held_out": {"mean_relative_error": _mean(self.held_out), "max_relative_error": _most(self.held_out)},
+            "mean_relative_error": mean,
+            "max_relative_error": most,
+            "held_out": {"mean_relative_error": held_out_mean, "max_relative_error": held_out_most},
             "physical": self.physical,
             "faults": list(self.faults),
             "notes": [] if self.fitted is None else list(self.fitted.notes),
@@ -148,13 +107,15 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
         If there are too few sizes for any form.
     """
     if points.sizes.size < FEWEST_SIZES:
-        found = f"{points.sizes.size} distinct sizes found"
-        raise ScenarioError(f"{found}, at least {FEWEST_SIZES} allowed (hockney; {FEWEST_NEEDED})")
-    forms = tuple(_judged(name, fit, points) for name, fit in FITS.items())
+        needed = ", ".join(f"{fit.name} needs {fit.needs}" for fit in FITS.values())
+        raise ScenarioError(
+            f"{points.sizes.size} distinct sizes are too few; measure at least {FEWEST_SIZES} ({needed})"
+        )
+    forms = tuple(_judged(fit, points) for fit in FITS.values())
     able = [form for form in forms if _may_be_chosen(form)]
     if not able:
-        told = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
-        raise ScenarioError(f"no form fits these points: {told}")
+        why = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
+        raise ScenarioError(f"no form fits these points: {why}")
     chosen = _choose(able, points)
     form = replace(_form_of(chosen), doubt=_doubt(chosen, points, drift))
     model = NetworkModel(chosen.name, form, _spread(chosen, points))
@@ -163,8 +124,8 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
 
 def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
     """What is not known of the times of the form chosen: held-out errors without the scatter of repetitions."""
-    foretold, errors = _form_of(chosen).time_s(points.rows_size_bytes, points.rows_hops), chosen.held_out
-    signs = np.where(points.rows_time_s >= foretold, 1.0, -1.0)
+    predicted, errors = _form_of(chosen).time_s(points.rows_size_bytes, points.rows_hops), chosen.held_out
+    signs = np.where(points.rows_time_s >= predicted, 1.0, -1.0)
     logs = np.log1p(np.zeros(points.rows_time_s.size) if errors is None else errors) * signs
     counts = np.bincount(points.point_of_row, minlength=points.size_bytes.size)
     away = np.abs(np.log(points.rows_time_s / points.time_s[points.point_of_row]))
@@ -211,50 +172,40 @@ def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:
     return Doubt(sizes, sd, doubt.common, sources)
 
 
-FEWEST_NEEDED = "packetised needs 7 points of 4 sizes, piecewise 6 sizes, smooth 4 at each distance"
-
-
-def _form_of(form: JudgedForm) -> FittedForm:
+def _form_of(form: JudgedForm) -> MessageModel:
     assert form.fitted is not None  # only forms that were fitted are asked  # noqa: S101
     return form.fitted.model
 
 
-def _judged(name: str, fit: Fit, points: NetworkPoints) -> JudgedForm:
+def _judged(fit: Fit, points: NetworkPoints) -> JudgedForm:
     try:
-        fitted = fit(points)
+        fitted = fit.run(points)
     except TooFewPoints as few:
-        return JudgedForm(name, None, (str(few),))
-    foretold = fitted.model.time_s(points.rows_size_bytes, points.rows_hops)
-    away = foretold - points.rows_time_s
+        return JudgedForm(fit.name, None, (str(few),))
+    predicted = fitted.model.time_s(points.rows_size_bytes, points.rows_hops)
+    away = predicted - points.rows_time_s
     errors = np.abs(away) / points.rows_time_s
     held_out = _held_out(fit, points)
-    return JudgedForm(name, fitted, fitted.model.faults, float(away @ away), float(errors @ errors), errors, held_out)
+    squares = float(away @ away), float(errors @ errors)
+    return JudgedForm(fit.name, fitted, fitted.model.faults, *squares, errors, held_out)
 
 
 def _held_out(fit: Fit, points: NetworkPoints) -> Floats | None:
-    """Relative errors of rows foretold by fits without their points; None if a part cannot be fitted."""
+    """Relative errors of rows predicted by fits without their points; None if a part cannot be fitted."""
     rank = np.searchsorted(points.sizes, points.size_bytes) + np.searchsorted(points.distances, points.hops)
     folds = min(FOLDS, points.sizes.size)
-    errors = np.zeros(points.rows_time_s.size)
-    for fold in range(folds):
+
+    def errors(fold: int) -> Floats:
         left_out = rank % folds == fold
-        if not np.any(left_out):
-            continue
-        try:
-            model = fit(points.without(left_out)).model
-        except TooFewPoints:
-            return None
         rows = left_out[points.point_of_row]
-        foretold = model.time_s(points.rows_size_bytes[rows], points.rows_hops[rows])
-        errors[rows] = np.abs(foretold / points.rows_time_s[rows] - 1)
-    return errors
+        predicted = fit.run(points.without(left_out)).model.time_s(points.rows_size_bytes[rows], points.rows_hops[rows])
+        return np.asarray(np.abs(predicted / points.rows_time_s[rows] - 1))
+
+    return held_out((rank % folds)[points.point_of_row], errors)
 
 
 def _may_be_chosen(form: JudgedForm) -> bool:
-    if form.fitted is None or form.faults or form.held_out is None:
-        return False
-    model = form.fitted.model
-    return form.name != "piecewise" or not isinstance(model, PiecewiseModel) or model.breaks_bytes.size > 0
+    return form.fitted is not None and form.held_out is not None and not form.faults and not form.fitted.same_as
 
 
 def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
@@ -262,30 +213,21 @@ def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
     number = points.size_bytes.size
     counts = np.bincount(points.point_of_row, minlength=number)
 
-    def held_out(form: JudgedForm) -> Floats:
-        assert form.held_out is not None  # only forms that were judged are compared  # noqa: S101
-        return form.held_out
-
     def by_point(form: JudgedForm) -> Floats:
-        return np.asarray(np.bincount(points.point_of_row, weights=held_out(form), minlength=number) / counts)
+        return np.asarray(np.bincount(points.point_of_row, weights=form.held_out, minlength=number) / counts)
 
     def error(form: JudgedForm) -> float:
         """No smaller than what clocks and models are good for: below it, a comparison would be one of last bits."""
-        return max(float(np.mean(held_out(form))), LEAST_ERROR)
+        return max(mean_and_most(form.held_out)[0] or 0.0, LEAST_ERROR)
 
-    best = able[ties.first_least([error(form) for form in able])]
-    least = error(best)
-
-    def is_near(form: JudgedForm) -> bool:
-        standard_error = float(np.std(by_point(form) - by_point(best), ddof=1)) / np.sqrt(number)
-        return not ties.is_less(least, error(form), floor=min(PAIRED * standard_error, NEARLY * least))
+    def is_near(form: JudgedForm, best: JudgedForm) -> bool:
+        least, doubt = error(best), standard_error(by_point(form), by_point(best))
+        return not ties.is_less(least, error(form), floor=min(PAIRED * doubt, NEARLY * least))
 
     def criterion(form: JudgedForm) -> float:
-        free = form.fitted.free if form.fitted else 0
-        return float(2 * number * np.log(error(form)) + free * np.log(number))
+        return schwarz(error(form) ** 2, number, form.fitted.free if form.fitted else 0)
 
-    near = [form for form in able if is_near(form)]
-    return near[ties.first_least([criterion(form) for form in near])]
+    return choose(able, by=error, rivals=is_near, then=criterion)
 
 
 def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
@@ -296,20 +238,12 @@ def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
 
 
 def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:
-    told = []
+    lines = []
     spikes = int(np.count_nonzero(points.trust < SPIKE))
     if spikes:
-        told.append(
-            f"{spikes} of {points.trust.size} points lie far from what their neighbours foretell; they count less"
+        lines.append(
+            f"{spikes} of {points.trust.size} points lie far from what their neighbours predict; they count less"
         )
     if chosen.held_out is not None and np.mean(chosen.held_out) > POOR:
-        told.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
-    return tuple(told)
-
-
-def _mean(errors: Floats | None) -> float | None:
-    return None if errors is None else float(np.mean(errors))
-
-
-def _most(errors: Floats | None) -> float | None:
-    return None if errors is None else float(np.max(errors))
+        lines.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
+    return tuple(lines)

@@ -13,6 +13,7 @@ from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, read_table
+from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.network import (
     CRITERION,
     NetworkFit,
@@ -27,8 +28,6 @@ from simulator.models.network.message_cost import MessageCost
 
 FORMAT = 2
 """Since 2 the model says its doubt; links of files of format 1 have none."""
-MAX_FAULTS = 20
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -114,27 +113,18 @@ def read_network_table(path: str | Path) -> NetworkPoints:
     table = read_table(path)
     size, hops = _sizes_and_hops(table)
     time = table.numbers("one_way_s")
-    _refuse(table, "one_way_s", time, time <= 0, "a time above 0 s")
+    refuse(cell_faults(table, "one_way_s", time, time <= 0, "give a time above 0 s"))
     return make_points(size, hops, time)
 
 
-def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
+def _sizes_and_hops(table: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     size = table.numbers("bytes")
-    _refuse(table, "bytes", size, (size < 0) | (size % 1 != 0), "whole bytes of at least 0")
+    refuse(cell_faults(table, "bytes", size, (size < 0) | (size % 1 != 0), "give whole bytes, 0 or more"))
     if "hops" not in table.names:
         return size, np.ones_like(size)
     hops = table.numbers("hops")
-    _refuse(table, "hops", hops, (hops < 1) | (hops % 1 != 0), "an integer from 1 on")
+    refuse(cell_faults(table, "hops", hops, (hops < 1) | (hops % 1 != 0), "give a whole number from 1 on"))
     return size, hops
-
-
-def _refuse(table: Table, name: str, values: Floats, wrong: NDArray[np.bool_], allowed: str) -> None:
-    faults = [
-        f"{table.place}:{table.lines[row]}: {name}: {values[row]:g} found, {allowed} allowed"
-        for row in np.flatnonzero(wrong)
-    ]
-    if faults:
-        raise ScenarioError(faults[:MAX_FAULTS])
 
 
 def fit_network_table(path: str | Path) -> CalibratedNetwork:
@@ -154,32 +144,14 @@ def fit_network_table(path: str | Path) -> CalibratedNetwork:
     return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}))
 
 
-def save_network_model(calibrated: CalibratedNetwork, path: str | Path) -> None:
-    """Write all fits and the chosen model as JSON, whole or not at all."""
-    path = Path(path)
-    files.write_json(path, calibrated.to_dict())
+save_network_model = write_model
 
 
 def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
-    """Read a network model: the chosen one, and the whole document.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no network model.
-    """
-    path = Path(path)
-    document = files.read_json(path)
-    if not isinstance(document, Mapping) or document.get("kind") != "network":
-        found = document.get("kind") if isinstance(document, Mapping) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} is no network model; name a file that `calibrate network` wrote")
-    files.check_format(document, FORMAT, path)
-    try:
-        return files.known(NetworkModel.from_dict(document["model"])), dict(document)
-    except MALFORMED as error:
-        raise ScenarioError(f"{path}: model: {error!r} found, what `calibrate network` writes allowed") from error
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None
+    """Read a network model: the chosen one, and the whole document; see `read_model`."""
+    return read_model(
+        path, "network", NetworkModel.from_dict, writer="apportion calibrate network", newest=FORMAT, part="model"
+    )
 
 
 def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost | None:
@@ -193,7 +165,7 @@ def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost |
     try:
         return MessageCost.from_document(document)
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: cpu: {error} found, what `calibrate network` writes allowed") from error
+        raise ScenarioError(f"{path}: cpu: {error}; name a file that `apportion calibrate network` wrote") from error
 
 
 def predict_messages(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
@@ -204,19 +176,16 @@ def predict_messages(path: str | Path, at: str | Path, *, level: float = 0.95) -
     ScenarioError
         If model or table cannot be used.
     """
-    path = Path(path)
-    at = Path(at)
     model, _ = load_network_model(path)
     size, hops = _sizes_and_hops(read_table(at))
-    foretold = model.predict(size, hops, level=level)
-    return [
+    found = model.predict(size, hops, level=level)
+    return rows_of(
         {
-            "at": {"bytes": float(size[row]), "hops": float(hops[row])},
-            "mean": float(foretold.mean_s[row]),
-            "low": float(foretold.low_s[row]),
-            "high": float(foretold.high_s[row]),
-            "unit": "s",
-            "extrapolation": bool(foretold.extrapolation[row]),
+            "at": rows_of({"bytes": size, "hops": hops}),
+            "mean": found.mean_s,
+            "low": found.low_s,
+            "high": found.high_s,
+            "unit": ["s"] * size.size,
+            "extrapolation": found.extrapolation,
         }
-        for row in range(size.size)
-    ]
+    )

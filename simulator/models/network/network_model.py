@@ -1,29 +1,23 @@
 """A fitted network model: message times with the range of what was measured and an interval from held-out errors."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.errors import ScenarioError
-from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PacketisedModel, PiecewiseModel
-from simulator.models.network.link_models import message_page
+from simulator.models.file import check_level
+from simulator.models.network.kinds import FORMS
+from simulator.models.network.kinds.kind import MessageModel, message_page
+from simulator.models.record import Record
 
 Floats = NDArray[np.float64]
-FORMS: dict[str, type[FittedForm]] = {
-    "hockney": PiecewiseModel,
-    "piecewise": PiecewiseModel,
-    "packetised": PacketisedModel,
-    "smooth": KnotsModel,
-}
-"""Name of a form -> the class of its model."""
 NEAREST = 20
 """Held-out errors of so many nearest sizes make an interval, or of a third of all where that is more."""
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Record):
     """Errors of rows that were held out, and the range measured."""
 
     size_bytes: Floats
@@ -51,18 +45,9 @@ class Spread:
         outside = (size_bytes < self.size_range[0]) | (size_bytes > self.size_range[1])
         return np.asarray(outside | (hops < self.hop_range[0]) | (hops > self.hop_range[1]))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Spread":
-        """What `to_dict` wrote."""
-        return cls(*(np.asarray(data[field.name], dtype=np.float64) for field in fields(cls)))
-
 
 @dataclass(frozen=True)
-class TimesForetold:
+class MessageTimes:
     """Message times with intervals of one message, in seconds; as the sizes asked for."""
 
     mean_s: Floats
@@ -76,15 +61,15 @@ class NetworkModel:
     """The form chosen, and how far it can be trusted."""
 
     name: str
-    """`hockney`, `packetised`, `piecewise` or `smooth`."""
-    form: FittedForm
+    """Of the form: `hockney`, `packetised`, `piecewise`, `smooth`."""
+    form: MessageModel
     spread: Spread
 
     def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:
         """Message times; sizes and hops of any shapes that broadcast."""
         return self.form.time_s(size_bytes, hops)
 
-    def predict(self, size_bytes: ArrayLike, hops: ArrayLike = 1, *, level: float = 0.95) -> TimesForetold:
+    def predict(self, size_bytes: ArrayLike, hops: ArrayLike = 1, *, level: float = 0.95) -> MessageTimes:
         """Message times with intervals that hold with probability `level`; sizes and hops of any shapes that broadcast.
 
         Raises
@@ -92,13 +77,12 @@ class NetworkModel:
         ScenarioError
             If `level` is not between 0 and 1.
         """
-        if not 0 < level < 1:
-            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
+        check_level(level)
         size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))
         mean = self.form.time_s(size, distance)
         half = self.spread.half_width(size, distance, level=level)
         outside = self.spread.is_outside(size, distance)
-        return TimesForetold(mean, mean / (1 + half), mean * (1 + half), outside)
+        return MessageTimes(mean, mean / (1 + half), mean * (1 + half), outside)
 
     def __repr__(self) -> str:
         low, high = self.spread.size_range

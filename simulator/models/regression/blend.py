@@ -1,4 +1,4 @@
-"""The default method: candidate cost structures weighted by how well they foretell larger runs.
+"""The default method: candidate cost structures weighted by how well they predict larger runs.
 
 Every candidate of `candidates` is fitted to the medians of the cells: with the exponents as the formula says, with
 corrected exponents, and with both corrected exponents and residuals that are alike at neighbouring points (so that what
@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
-from simulator.base.formula import Formula
+from simulator.base.formula import Formula, parse
+from simulator.models.choice import odds
+from simulator.models.file import rows_of
+from simulator.models.record import plain, read
 from simulator.models.regression.candidates import (
     NOISE_SD,
     PRIOR,
@@ -100,7 +103,8 @@ class Blend:
         widened = (sampling + self.variance * local[:, 0]) * self.inflation
         away = mean[:, 0] - self.weight @ mean[:, 0]
         form = self.weight @ (widened - sampling + away**2)
-        return np.array([float(self.weight @ sampling), float(form), float(self._drift(values)[0])])
+        # Where the forward validation narrows the doubt, the form adds none.
+        return np.array([float(self.weight @ sampling), max(float(form), 0.0), float(self._drift(values)[0])])
 
     def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
@@ -145,7 +149,7 @@ class Blend:
         return self.cells.run_sd**2 * (1.0 - float(np.mean(share_of_median(self.cells.runs))))
 
     def freedom_of_run(self, of_run: Floats) -> Floats:
-        """Degrees of freedom of the variance of one run (Satterthwaite): repetitions tell some of it; (members, n)."""
+        """Degrees of freedom of the variance of one run (Satterthwaite): repetitions give some; (members, n)."""
         repeated = max(float(np.sum(self.cells.runs - 1)) * EFFICIENCY, 1.0)
         rest = np.maximum(of_run - self._single, 0.0)
         return np.asarray(of_run**2 / (rest**2 / self.freedom[:, None] + self._single**2 / repeated))
@@ -200,9 +204,8 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         independent.evidence[:kinds] + 0.5 * np.log(weights).sum(),
         alike.evidence + np.log(np.diag(root)).sum(),
     ]
-    odds = np.tile(np.log(_prior_odds(design.extras)), 3)
-    weight = odds + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
-    weight = np.exp(weight - weight.max())
+    prior = np.tile(np.log(_prior_odds(design.extras)), 3)
+    weight = odds(prior + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]])))
     kept = weight > NEGLIGIBLE * weight.sum()
 
     def both(field: str) -> Any:
@@ -370,4 +373,35 @@ def _thinned(design: Design, cells: Cells) -> Cells:
         mean_s=time_s,
         cell_of_run=group[cells.cell_of_run],
         run_sd=max(cells.run_sd, scatter),
+    )
+
+
+_MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
+"""Arrays with an entry for each member."""
+
+
+def blend_to_dict(blend: Blend) -> dict[str, Any]:
+    """Plain data for JSON."""
+    cells = plain(blend.cells)
+    return {
+        "step_s": blend.step_s,
+        **blend.design.to_dict(),
+        "forward_error": blend.forward_error,
+        "cells": {name: cells[name] for name in ("names", "values", "time_s", "runs", "run_sd")},
+        "members": rows_of({name: getattr(blend, name) for name in _MEMBERS}),
+    }
+
+
+def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
+    """The inverse of `blend_to_dict`."""
+    cells, members = document["cells"], document["members"]
+    times = np.array(cells["time_s"], dtype=np.float64)
+    values = np.array(cells["values"], dtype=np.float64).reshape(len(times), len(cells["names"]))
+    one_each = dict.fromkeys(("low_s", "high_s", "mean_s"), times) | {"cell_of_run": np.arange(len(times))}
+    return read(
+        Blend,
+        {"step_s": document["step_s"], "forward_error": document["forward_error"]}
+        | {name: [member[name] for member in members] for name in _MEMBERS},
+        design=read(Design, document, formula=parse(formula_text)),
+        cells=read(Cells, cells, values=values, **one_each),
     )

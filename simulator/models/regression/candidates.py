@@ -12,7 +12,7 @@ with its Gaussian spread.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from simulator.base import ties
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
+from simulator.models.record import NOT_WRITTEN, Record
 from simulator.models.regression.runs import Cells, Floats
 
 EXPONENT_SD = (0.01, 0.15)
@@ -58,10 +59,10 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(Record):
     """What turns parameters into the columns of every candidate."""
 
-    formula: Formula
+    formula: Formula = field(metadata=NOT_WRITTEN)
     groups: tuple[tuple[int, ...], ...]
     """Terms that share a coefficient: one each, but a negative term joins one that outweighs it."""
     scale: tuple[float, ...]
@@ -84,7 +85,7 @@ class Design:
             row, which = (int(i[0]) for i in np.nonzero(grouped < 0))
             text = " + ".join(self.formula.terms[i].text for i in self.groups[which])
             at = ", ".join(f"{name} = {values[name][row]:g}" for name in self.formula.names)
-            raise FormulaError(f"formula: term {text}: a negative cost at {at} found, 0 or more allowed")
+            raise FormulaError(f"formula: term {text} is negative at {at}; a cost has to be 0 or more")
         return np.asarray(np.maximum(grouped, 1e-9))
 
     def logs(self, values: Mapping[str, Floats]) -> Floats:
@@ -92,7 +93,7 @@ class Design:
         columns = []
         for name, centre in zip(self.varying, self.centre, strict=True):
             if (values[name] <= 0).any():
-                raise ScenarioError(f"target: {name}: {values[name].min():g} found, a number above 0 allowed")
+                raise ScenarioError(f"target: {name} is {values[name].min():g}; give a number above 0")
             columns.append(np.log(values[name]) - centre)
         return np.column_stack(columns) if columns else np.empty((len(next(iter(values.values()))), 0))
 
@@ -300,8 +301,8 @@ def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
                 break
         else:
             raise FormulaError(
-                f"formula: term {formula.terms[k].text}: a negative cost found, 0 or more allowed by this method; "
-                "the method ols takes any"
+                f"formula: term {formula.terms[k].text} is negative at a run; this method takes costs of 0 or more, "
+                "the method ols any"
             )
     return tuple(tuple(group) for group in groups)
 

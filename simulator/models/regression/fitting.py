@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
 from simulator.models.regression.candidates import NOISE_WEIGHT
@@ -46,7 +46,7 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         If a term is infinite, undefined or (by default) negative at a run.
     """
     if method not in METHODS:
-        raise ScenarioError(f"method: {method!r} found, {', '.join(METHODS)} allowed")
+        raise ScenarioError(f"method {method!r} is none of {', '.join(METHODS)}{meant(method, METHODS)}")
     parsed = {
         response: parse(formula, names=runs[response].names, place=f"formula of {response}")
         if isinstance(formula, str)
@@ -114,18 +114,15 @@ def _check(response: str, formula: Formula, runs: Runs, cells: Cells, method: st
     collinear = collinear_terms(formula, cells.columns())
     if len(runs.times_s) < coefficients:
         raise ScenarioError(
-            f"{response}: {len(runs.times_s)} runs found for {coefficients} coefficients, "
-            f"at least {coefficients} allowed"
+            f"{response}: {len(runs.times_s)} runs are too few for {coefficients} coefficients; "
+            f"give at least {coefficients}"
         )
     if len(cells.time_s) < 2:
-        raise ScenarioError(f"{response}: 1 distinct point found, at least 2 allowed")
+        raise ScenarioError(f"{response}: all runs are at one point; give runs at 2 or more")
     impossible = np.flatnonzero(runs.times_s <= 0)
     if len(impossible) and method != "ols":
         raise ScenarioError(
-            [
-                f"{runs.labels[i]}: {response}: {runs.times_s[i]:g} s found, a time above 0 s allowed"
-                for i in impossible[:20]
-            ]
+            [f"{runs.labels[i]}: {response} is {runs.times_s[i]:g} s; give a time above 0 s" for i in impossible[:20]]
         )
     found = [
         f"{runs.labels[i]}: {response}: {runs.times_s[i]:g} s cannot be a time; ols fits it like any number"
@@ -170,7 +167,7 @@ def _restricted(runs: Runs, names: tuple[str, ...]) -> Runs:
     """The same runs with these parameters, in this order."""
     missing = [name for name in names if name not in runs.names]
     if missing:
-        raise ScenarioError(f"runs: {', '.join(missing)} missing, {', '.join(runs.names)} found")
+        raise ScenarioError(f"runs: there is no {', '.join(missing)}; there are {', '.join(runs.names)}")
     if names == runs.names:
         return runs
     return Runs(names, runs.values[:, [runs.names.index(name) for name in names]], runs.times_s, runs.labels)

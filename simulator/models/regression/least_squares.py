@@ -5,14 +5,15 @@ the pseudo-inverse serves collinear terms, so a point is right wherever it is de
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from simulator.base.errors import ScenarioError
-from simulator.base.formula import Formula, parse
+from simulator.base.formula import Formula
+from simulator.models.record import NOT_WRITTEN, Record
 from simulator.models.regression.runs import Floats, Runs
 
 RANK_TOLERANCE = 1e-10
@@ -20,10 +21,10 @@ RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
-class LinearFit:
+class LinearFit(Record):
     """A fitted linear model of one response."""
 
-    formula: Formula
+    formula: Formula = field(metadata=NOT_WRITTEN)
     relative: bool
     """Whether errors grow with the time (weights 1/time) or are alike (ordinary least squares)."""
     scale: Floats
@@ -90,7 +91,7 @@ def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> Linea
     rank = int(kept.sum())
     if len(times) <= rank:
         raise ScenarioError(
-            f"runs: {len(times)} found for {rank} coefficients, at least {rank + 1} allowed: "
+            f"runs: {len(times)} are too few for {rank} coefficients; give at least {rank + 1}: "
             "without a spare run no error can be estimated"
         )
     inverse = right[kept].T / singular[kept]
@@ -107,35 +108,6 @@ def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> Linea
         variance=np.asarray(residuals @ residuals / freedom),
         freedom=freedom,
         condition=float(singular[kept][0] / singular[kept][-1]),
-    )
-
-
-def linear_to_dict(fit: LinearFit) -> dict[str, Any]:
-    """Plain data for JSON."""
-    return {
-        "relative": fit.relative,
-        "scale": fit.scale.tolist(),
-        "coefficients": fit.coefficients.tolist(),
-        "covariance": fit.covariance.tolist(),
-        "seen": fit.seen.tolist(),
-        "variance": float(fit.variance),
-        "freedom": fit.freedom,
-        "condition": fit.condition,
-    }
-
-
-def linear_from_dict(document: Mapping[str, Any], formula_text: str) -> LinearFit:
-    """The inverse of `linear_to_dict`."""
-    return LinearFit(
-        formula=parse(formula_text),
-        relative=bool(document["relative"]),
-        scale=np.array(document["scale"], dtype=np.float64),
-        coefficients=np.array(document["coefficients"], dtype=np.float64),
-        covariance=np.array(document["covariance"], dtype=np.float64),
-        seen=np.array(document["seen"], dtype=np.float64),
-        variance=np.asarray(document["variance"], dtype=np.float64),
-        freedom=int(document["freedom"]),
-        condition=float(document["condition"]),
     )
 
 

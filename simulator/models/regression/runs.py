@@ -79,15 +79,14 @@ def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Se
     )
     shown = tuple(labels) if labels is not None else tuple(f"run {i + 1}" for i in range(len(times)))
     if len(times) == 0:
-        raise ScenarioError("runs: no run found, at least one allowed")
+        raise ScenarioError("runs: there is no run; give at least one")
     faults = [
-        f"{shown[i]}: {name}: {table[i, k]:g} found, a finite number allowed"
+        f"{shown[i]}: {name} is {table[i, k]:g}; give a finite number"
         for k, name in enumerate(names)
         for i in np.flatnonzero(~np.isfinite(table[:, k]))[:20]
     ]
     faults += [
-        f"{shown[i]}: time: {times[i]:g} s found, a finite number allowed"
-        for i in np.flatnonzero(~np.isfinite(times))[:20]
+        f"{shown[i]}: time is {times[i]:g} s; give a finite number" for i in np.flatnonzero(~np.isfinite(times))[:20]
     ]
     if faults:
         raise ScenarioError(faults)

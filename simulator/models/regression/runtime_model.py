@@ -1,22 +1,25 @@
 """A fitted run-time model: parts that are summed, predictions with intervals, and what is known about each target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from simulator.base import files, notebook, ties
-from simulator.base.errors import MALFORMED, ScenarioError
-from simulator.base.formula import Formula
+from simulator.base import notebook, ties
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula, parse
+from simulator.base.tables import read_table
 from simulator.models.doubt import Doubt, Noise
-from simulator.models.regression.blend import Blend
-from simulator.models.regression.blend_document import blend_from_dict, blend_to_dict
-from simulator.models.regression.least_squares import LinearFit, linear_from_dict, linear_to_dict
-from simulator.models.regression.runs import Cells, Floats
+from simulator.models.file import check_level, model_of, read_model, write_model
+from simulator.models.record import Record, named, read
+from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
+from simulator.models.regression.least_squares import LinearFit
+from simulator.models.regression.runs import Cells, Floats, Runs
 
 # Mixtures of Student distributions, one per candidate structure, and their quantiles.
 
@@ -73,13 +76,13 @@ def mixture_quantiles(
     return np.asarray(middle)
 
 
-FORMAT = 1
+FORMAT, WRITER = 1, "apportion fit"
 MAX_FAULTS = 20
-"""Most faults told at once."""
+"""Most faults named at once."""
 FAR = 4.0
 """Factor beyond the trained range of a parameter from which a prediction is called far outside."""
 LONGEST = 690.0
-"""Logarithm of the longest time that is told; beyond it a number would overflow."""
+"""Logarithm of the longest time that is predicted; beyond it a number would overflow."""
 LEAST = 1e-12
 """Smallest lower end of an interval, relative to the mean."""
 LEVEL = 0.9
@@ -102,7 +105,7 @@ class Part:
     fit: Blend | LinearFit
     points: Floats
     """Distinct trained points, shape (cells, parameters of the model)."""
-    observed_s: Floats
+    observed_s: Floats = field(metadata=named("observed"))
     """Mean, smallest and largest time and number of runs at each of them, shape (cells, 4)."""
     tails: Floats | None = None
     """Ascending residuals of runs, equally likely: logarithms, or seconds of `ols`; None: normal ones."""
@@ -111,6 +114,24 @@ class Part:
     def formula(self) -> Formula:
         """Its cost formula."""
         return self.fit.design.formula if isinstance(self.fit, Blend) else self.fit.formula
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "response": self.response,
+            "formula": self.formula.text,
+            "terms": [term.text for term in self.formula.terms],
+            "points": self.points.tolist(),
+            "observed": self.observed_s.tolist(),
+            "fit": blend_to_dict(self.fit) if isinstance(self.fit, Blend) else self.fit.to_dict(),
+        } | ({} if self.tails is None else {"tails": self.tails.tolist()})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Part":
+        """The part that `to_dict` wrote."""
+        formula, fit = str(data["formula"]), data["fit"]
+        fitted = blend_from_dict(fit, formula) if "members" in fit else read(LinearFit, fit, formula=parse(formula))
+        return read(cls, data, fit=fitted)
 
 
 @dataclass(frozen=True)
@@ -149,10 +170,10 @@ class Predictions:
                 self.mean_s[shown], self.prediction_s[shown], self.outside_training_range[shown], strict=True
             )
         ]
-        told = list(dict.fromkeys(line for lines in self.warnings for line in lines))
+        lines = list(dict.fromkeys(line for lines in self.warnings for line in lines))
         count = self.mean_s.size
         return notebook.page(
-            f"Predictions, {self.level:.0%} intervals", notebook.table(rows, count=count), warnings=told
+            f"Predictions, {self.level:.0%} intervals", notebook.table(rows, count=count), warnings=lines
         )
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -175,7 +196,7 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class RuntimeModel:
+class RuntimeModel(Record):
     """What `fit` returns: predicts, explains its warnings, and converts to plain data and back."""
 
     method: str
@@ -257,8 +278,7 @@ class RuntimeModel:
             If a parameter is missing or not finite, the level is not between 0 and 1, or the runs do not determine a
             target at all; one line per target.
         """
-        if not 0.0 < level < 1.0:
-            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
+        check_level(level)
         targets = self._targets(values, labels)
         columns = dict(zip(self.names, targets.T, strict=True))
         found = [_part_intervals(part, columns, level) for part in self.parts]
@@ -280,17 +300,7 @@ class RuntimeModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "format": FORMAT,
-            "kind": "runtime",
-            "method": self.method,
-            "names": list(self.names),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-            "correlation": self.correlation.tolist(),
-            "warnings": list(self.warnings),
-            "parts": [_part_to_dict(part) for part in self.parts],
-        }
+        return {"format": FORMAT, "kind": "runtime", **super().to_dict()}
 
     def __repr__(self) -> str:
         said = "; ".join(f"{part.response} = {part.formula.text}" for part in self.parts)
@@ -308,19 +318,19 @@ class RuntimeModel:
         missing = [name for name in self.names if name not in values]
         if missing:
             known = ", ".join(values) or "none"
-            raise ScenarioError(f"targets: {', '.join(missing)} missing, {known} found")
+            raise ScenarioError(f"targets: there is no {', '.join(missing)}; there are {known}")
         columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(values[n], dtype=np.float64)) for n in self.names))
         targets = np.column_stack(columns)
         shown = labels or [f"target {i + 1}" for i in range(len(targets))]
         faults = [
-            f"{shown[i]}: {self.names[k]}: {targets[i, k]:g} found, a finite number allowed"
+            f"{shown[i]}: {self.names[k]} is {targets[i, k]:g}; give a finite number"
             for i, k in np.argwhere(~np.isfinite(targets)).tolist()
         ]
         columns_of = dict(zip(self.names, targets.T, strict=True))
         for part in self.parts if not faults else ():
             if isinstance(part.fit, Blend):
                 faults += [
-                    f"{shown[i]}: {name}: {columns_of[name][i]:g} found, a number above 0 allowed"
+                    f"{shown[i]}: {name} is {columns_of[name][i]:g}; give a number above 0"
                     for name in part.fit.design.varying
                     for i in np.flatnonzero(columns_of[name] <= 0).tolist()
                 ]
@@ -328,8 +338,8 @@ class RuntimeModel:
                 for i in np.flatnonzero(~part.fit.determined(columns_of)).tolist():
                     at = ", ".join(f"{n} = {x:g}" for n, x in zip(self.names, targets[i], strict=True))
                     faults.append(
-                        f"{shown[i]}: {at} found, a point that the runs determine allowed: terms of "
-                        f"{part.response} are collinear in the runs and not at this target; vary more parameters"
+                        f"{shown[i]}: the runs do not determine {at}: terms of {part.response} are collinear in the "
+                        "runs and not at this target; vary more parameters"
                     )
         if faults:
             more = [f"{len(faults) - MAX_FAULTS} more targets like these"] if len(faults) > MAX_FAULTS else []
@@ -393,32 +403,8 @@ class RuntimeModel:
 
 
 def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> RuntimeModel:
-    """The inverse of `RuntimeModel.to_dict`.
-
-    Raises
-    ------
-    ScenarioError
-        If the document is no run-time model of this format.
-    """
-    if document.get("kind") != "runtime" or document.get("format") != FORMAT:
-        raise ScenarioError(
-            f"{place}: format {document.get('format')!r} of kind {document.get('kind')!r} found, "
-            f"format {FORMAT} of kind 'runtime' allowed"
-        )
-    try:
-        return files.known(
-            RuntimeModel(
-                method=str(document["method"]),
-                parts=tuple(_part_from_dict(part) for part in document["parts"]),
-                names=tuple(document["names"]),
-                low=np.array(document["low"], dtype=np.float64),
-                high=np.array(document["high"], dtype=np.float64),
-                correlation=np.array(document["correlation"], dtype=np.float64),
-                warnings=tuple(document["warnings"]),
-            )
-        )
-    except MALFORMED as error:
-        raise ScenarioError(f"{place}: {error!r} found, a model written by `apportion fit` allowed") from error
+    """The inverse of `RuntimeModel.to_dict`; see `model_of`."""
+    return model_of(document, "runtime", RuntimeModel.from_dict, writer=WRITER, newest=FORMAT, place=place)
 
 
 def observed_table(cells: Cells) -> Floats:
@@ -442,7 +428,7 @@ def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> 
     )
     confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
     mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))
-    # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals told are.
+    # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals stated are.
     confidence = _around(mean[:, None], confidence)
     return mean, confidence, _around(confidence, prediction)
 
@@ -484,25 +470,55 @@ def _around(inner: Floats, interval: Floats) -> Floats:
     return np.column_stack([np.minimum(inner[:, 0], interval[:, 0]), np.maximum(inner[:, -1], interval[:, 1])])
 
 
-def _part_to_dict(part: Part) -> dict[str, Any]:
-    fit = blend_to_dict(part.fit) if isinstance(part.fit, Blend) else linear_to_dict(part.fit)
-    return {
-        "response": part.response,
-        "formula": part.formula.text,
-        "terms": [term.text for term in part.formula.terms],
-        "points": part.points.tolist(),
-        "observed": part.observed_s.tolist(),
-        "fit": fit,
-    } | ({} if part.tails is None else {"tails": part.tails.tolist()})
+@dataclass(frozen=True)
+class RuntimeFit:
+    """A fitted model with what is known about the fit."""
+
+    model: RuntimeModel
+    diagnostics: dict[str, Any]
+    provenance: dict[str, Any]
+    runs: dict[str, Runs]
+    """What was measured, by response."""
+
+    def __repr__(self) -> str:
+        return f"RuntimeFit({self.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        plain = self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
+        return {key: _finite(value) for key, value in plain.items()}
 
 
-def _part_from_dict(document: Mapping[str, Any]) -> Part:
-    read = blend_from_dict if "members" in document["fit"] else linear_from_dict
-    points: Sequence[Any] = document["points"]
-    return Part(
-        response=str(document["response"]),
-        fit=read(document["fit"], str(document["formula"])),
-        points=np.array(points, dtype=np.float64),
-        observed_s=np.array(document["observed"], dtype=np.float64),
-        tails=np.array(document["tails"], dtype=np.float64) if "tails" in document else None,
-    )
+save_runtime_fit = write_model
+
+
+def load_runtime_model(path: str | Path) -> RuntimeModel:
+    """Read a model that `save_runtime_fit` wrote; see `read_model`."""
+    return read_model(path, "runtime", RuntimeModel.from_dict, writer=WRITER, newest=FORMAT)[0]
+
+
+def predict_table(model: RuntimeModel, path: str | Path, *, level: float = LEVEL) -> tuple[dict[str, Any], Predictions]:
+    """Targets of a CSV file by column, and their predictions in the same order.
+
+    Raises
+    ------
+    ScenarioError
+        If the table lacks a parameter, holds something else than numbers, or a target is not determined.
+    """
+    table = read_table(path)
+    values = {name: table.numbers(name) for name in model.names}
+    return values, model.predict(values, level=level, labels=table.labels())
+
+
+def _finite(value: Any) -> Any:
+    """The same with numbers that JSON lacks replaced by null."""
+    if isinstance(value, Mapping):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

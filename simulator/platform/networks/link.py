@@ -3,25 +3,16 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from simulator.base.errors import ScenarioError
-from simulator.base.form import Bandwidth, Duration, FileName, Form, Latency, Payload, any_kind
-from simulator.base.units import write_bandwidth, write_duration, write_size
+from simulator.base.form import Bandwidth, FileName, Form, Latency, any_kind
+from simulator.base.units import write_bandwidth, write_duration
 from simulator.models.doubt import Doubt, doubt_data
-from simulator.models.network import (
-    KnotsModel,
-    LinkModel,
-    MessageModel,
-    PacketisedModel,
-    PacketModel,
-    PiecewiseModel,
-    drawn_model,
-    scaled_model,
-)
+from simulator.models.network import KINDS, Kind, LinkModel, MessageModel
+from simulator.models.network.kinds.kind import KindForm
 from simulator.platform.doubt_forms import DoubtForm
 from simulator.platform.named_files import Site
 
@@ -60,14 +51,14 @@ class Link:
         if self.doubt is None:
             return self
         if self.model is not None:
-            return Link.of_model(self.name, drawn_model(self.model, deviate), shared=self.shared)
+            return Link.of_model(self.name, self.model.drawn(deviate), shared=self.shared)
         least, most = self.doubt.factor(self.doubt.sizes[[0, -1]], deviate).tolist()
         return replace(self.scaled(latency=least, bandwidth=1 / most), doubt=None)
 
     def scaled(self, *, latency: float = 1.0, bandwidth: float = 1.0) -> "Link":
-        """The same link with so many times the latency and the bandwidth; see `scaled_model`."""
+        """The same link with so many times the latency and the bandwidth; see `MessageModel.scaled`."""
         if self.model is not None:
-            model = scaled_model(self.model, latency=latency, bandwidth=bandwidth)
+            model = self.model.scaled(latency, bandwidth)
             return Link.of_model(self.name, model, shared=self.shared)
         return replace(
             self, latency_s=latency * self.latency_s, bandwidth_bytes_per_s=bandwidth * self.bandwidth_bytes_per_s
@@ -89,16 +80,7 @@ class Link:
 
 def message_data(model: MessageModel) -> dict[str, Any]:
     """Message times as a file writes them."""
-    if isinstance(model, PacketModel):
-        data: dict[str, Any] = {
-            "latency": write_duration(model.latency_s),
-            "packet": write_size(model.packet_bytes),
-            "packet_time": write_duration(model.packet_s),
-            **doubt_data(model.doubt),
-        }
-    else:
-        data = model.to_dict()
-    return data | _source_data(model)
+    return model.to_data() | _source_data(model)
 
 
 def _source_data(of: MessageModel | Link) -> dict[str, Any]:
@@ -120,20 +102,19 @@ class AnyLinkForm(Form):
     source: str | None = None
     """What all links that name it share most of their doubt by, `""` for each alone; by default those of one entry."""
 
-    def _times(self, site: Site | None) -> MessageModel:
+    def _times(self, site: Site | None) -> MessageModel:  # noqa: ARG002 - only some name a file
         """Message times without the doubt that the entry itself says; without a site no file can be named."""
-        raise NotImplementedError
+        return cast("KindForm", self).times()
 
     def message_times(self, site: Site | None, *where: str | int) -> MessageModel:
         """Message times with the doubt that the entry says, else their own; and what links share it by."""
         model = self._times(site)
-        if not isinstance(model, LinkModel | PacketModel) and model.faults:
+        if model.faults:
             raise ScenarioError(f"{', '.join(model.faults)}: this is not physical; give numbers of at least 0")
         doubt = model.doubt if self.doubt is None else self.doubt.doubt()
         if doubt is None or (self.doubt is None and self.source is None and model.source):
-            return (
-                model  # one file's model stays one object: times over several of its links are those over as many hops
-            )
+            # One file's model stays one object: times over several of its links are those over as many hops.
+            return model
         own = model.source if self.source is None else ""
         return replace(model, doubt=doubt, source=own or self._shared_by(where))
 
@@ -153,7 +134,7 @@ class AnyLinkForm(Form):
 
     def _maker(self, site: Site, where: Sequence[str | int], *, shared: bool) -> Maker:
         model = self.message_times(site, *where)
-        if not site.latency_and_bandwidth or isinstance(model, LinkModel | PacketModel):
+        if not site.latency_and_bandwidth or not model.is_fitted:
             return lambda name: Link.of_model(name, model, shared=shared)
         ends = model.latency_s, model.bandwidth_bytes_per_s
         return lambda name: Link(name, *ends, shared, doubt=model.doubt, source=model.source)
@@ -161,10 +142,6 @@ class AnyLinkForm(Form):
     def _shared_by(self, where: Sequence[str | int]) -> str:
         """What links of an entry share their doubt by: as it says, else the entry itself."""
         return ".".join(map(str, where)) if self.source is None else self.source
-
-    def _numbers(self) -> dict[str, Any]:
-        """What it says beside what every link may."""
-        return self.model_dump(exclude=set(AnyLinkForm.model_fields))
 
 
 class LineForm(AnyLinkForm):
@@ -184,32 +161,6 @@ class LineForm(AnyLinkForm):
         return lambda name: Link(name, self.latency, self.bandwidth, shared, doubt=doubt, source=of)
 
 
-class KnotsForm(AnyLinkForm):
-    """Message times through knots: straight lines between, the last slope beyond."""
-
-    sizes_bytes: list[float]
-    """Bytes, ascending."""
-    times_s: list[float]
-    """Seconds that a message of each size takes."""
-
-    def _times(self, site: Site | None) -> MessageModel:  # noqa: ARG002 - names no file
-        return LinkModel(np.array(self.sizes_bytes, dtype=np.float64), np.array(self.times_s, dtype=np.float64))
-
-
-class PacketsForm(AnyLinkForm):
-    """Message times in whole packets, at least one."""
-
-    latency: Latency
-    """Time before the first packet."""
-    packet: Payload
-    """Payload of a packet, such as `1500B`."""
-    packet_time: Duration
-    """Time of each packet, such as `12us`."""
-
-    def _times(self, site: Site | None) -> MessageModel:  # noqa: ARG002 - names no file
-        return PacketModel(self.latency, float(self.packet), self.packet_time)
-
-
 class FileForm(AnyLinkForm):
     """A network model."""
 
@@ -222,76 +173,17 @@ class FileForm(AnyLinkForm):
         return site.named.message_model(self.model)
 
 
-class LinesForm(AnyLinkForm):
-    """Straight lines by message size, as fitted.
-
-    A line for each range of sizes, the first up to and with the first break: latency + l gap, and for each hop beyond
-    the first the hop latency + l times the hop gap.
-    """
-
-    breaks_bytes: list[float]
-    """Where one range ends, ascending; the first range goes up to and with the first break."""
-    latencies_s: list[float]
-    """Seconds of a message without bytes, by range."""
-    gaps_s_per_byte: list[float]
-    """Seconds per byte, by range."""
-    hop_latencies_s: list[float] | None = None
-    """Seconds of each hop beyond the first, by range."""
-    hop_gaps_s_per_byte: list[float] | None = None
-    """Seconds per byte of each hop beyond the first, by range."""
-
-    def _times(self, site: Site | None) -> MessageModel:  # noqa: ARG002 - names no file
-        nothing = [0.0] * len(self.latencies_s)
-        said = {name: nothing if values is None else values for name, values in self._numbers().items()}
-        return PiecewiseModel.from_dict(said)
-
-
-class PacketisedForm(AnyLinkForm):
-    """The packetised linear model, equation 5.
-
-    alpha + d (beta + tau (l + h)) up to p bytes; alpha + d (beta + tau p) + (l / p - 1) (alpha2 + beta + tau p) beyond.
-    It jumps by -d tau h at l = p.
-    """
-
-    alpha_s: float
-    """alpha, seconds."""
-    alpha2_s: float
-    """alpha2, seconds of each further packet."""
-    beta_s: float
-    """beta, seconds of each hop."""
-    tau_s_per_byte: float
-    """tau, seconds per byte."""
-    packet_bytes: float
-    """p, bytes of a packet."""
-    header_bytes: float
-    """h, bytes of its header."""
-
-    def _times(self, site: Site | None) -> MessageModel:  # noqa: ARG002 - names no file
-        return PacketisedModel.from_dict(self._numbers())
-
-
-class CurvesForm(AnyLinkForm):
-    """A monotone curve through knots for each distance, logarithms on both axes."""
-
-    hops: list[float]
-    """Distances."""
-    knots_bytes: list[list[float]]
-    """Bytes, ascending, for each distance."""
-    knots_s: list[list[float]]
-    """Seconds at each of them."""
-
-    def _times(self, site: Site | None) -> MessageModel:  # noqa: ARG002 - names no file
-        return KnotsModel.from_dict(self._numbers())
+def _form_of(kind: Kind) -> type[AnyLinkForm]:
+    """What a file says of links of a kind: its own numbers, and what every link may."""
+    own = kind.form
+    return cast("type[AnyLinkForm]", type(own.__name__, (own, AnyLinkForm), {"__doc__": own.__doc__}))
 
 
 LINK_KINDS: tuple[type[AnyLinkForm], ...] = (
     LineForm,
-    KnotsForm,
-    PacketsForm,
+    *(_form_of(kind) for kind in KINDS if not kind.fits),
     FileForm,
-    LinesForm,
-    PacketisedForm,
-    CurvesForm,
+    *(_form_of(kind) for kind in KINDS if kind.fits),
 )
 """Kinds of links, the usual one first; another one says by its own keys which it is."""
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form, Size
-from simulator.models.network import LinkModel, MessageModel, PacketModel, scaled_model
+from simulator.models.network import LinkModel, MessageModel
 from simulator.platform.named_files import Site
 from simulator.platform.networks.link import Link, LinkForm
 
@@ -143,7 +143,7 @@ class Network:
         The one model of a network without links is scaled for messages within a node too, where no loopback is given.
         """
         if self.model is not None:
-            return replace(self, model=scaled_model(self.model, latency=latency, bandwidth=bandwidth))
+            return replace(self, model=self.model.scaled(latency=latency, bandwidth=bandwidth))
         return self.with_links(lambda link: link.scaled(latency=latency, bandwidth=bandwidth))
 
     @property
@@ -247,7 +247,7 @@ class Network:
         for number, model in enumerate(models):
             mine = passed[pair, number] > 0
             hops, sizes, least = passed[pair, number][mine], sizes_bytes[mine], model.latency_s
-            if not isinstance(model, LinkModel | PacketModel) and model.knows_hops:
+            if model.knows_hops:
                 start = model.time_s(0.0, hops)
                 latency[mine] += start - hops * least
                 payload[mine] = np.maximum(payload[mine], model.time_s(sizes, hops) - start)

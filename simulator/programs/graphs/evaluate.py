@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
-from simulator.models.resource import METHODS, CostVector, Method, Ruvs, Times
-from simulator.models.resource.ruvs import bounds
+from simulator.models.resource import METHODS, CostVector, Method, Ruvs, Times, bounds
 from simulator.programs.graphs.nodes import (
     TOLERANCE,
     Branch,

@@ -10,8 +10,7 @@ import numpy as np
 
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import FUNCTIONS, Formula
-from simulator.models.resource import METHODS, NO_RUVS, Ruvs
-from simulator.models.resource.ruvs import bounds
+from simulator.models.resource import METHODS, NO_RUVS, Ruvs, bounds
 
 
 @dataclass(frozen=True)

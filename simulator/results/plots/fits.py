@@ -1,5 +1,6 @@
 """Fits of models: what was measured against every fitted form, of links, memory and run times."""
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
@@ -146,7 +147,7 @@ def network_fit_svg(document: Entry, *, name: str = "network") -> str:
     """
     import numpy as np
 
-    from simulator.models.network.network_model import FORMS
+    from simulator.models.network import FORMS
 
     points = document.get("points") or {}
     size, hops, time = (np.asarray(points.get(key, ()), dtype=np.float64) for key in ("bytes", "hops", "one_way_s"))
@@ -164,7 +165,7 @@ def network_fit_svg(document: Entry, *, name: str = "network") -> str:
         for axes, distance in zip(grid, distances, strict=True):
             mine = hops == distance
             at = np.unique(np.concatenate((np.geomspace(max(size.min(), 1), size.max(), _STEPS), size[size > 0])))
-            for dash, (title, form, physical) in zip(_DASHES, forms, strict=False):
+            for dash, (title, form, physical) in zip(itertools.cycle(_DASHES), forms, strict=False):
                 _draw(axes, form, at, float(distance), style=(title, dash, physical, title == chosen))
             measured = np.maximum(size[mine], 1), time[mine]
             axes.plot(*measured, "o", color=INK, markerfacecolor=PAPER, ms=3.5, label="measured")
@@ -190,8 +191,7 @@ def _draw(
     """One form; the jump of equation 5 is left open, with a mark on either side."""
     import numpy as np
 
-    from simulator.models.network import PacketisedModel
-    from simulator.models.network.network_model import FORMS
+    from simulator.models.network import FORMS, PacketisedModel
 
     title, dash, physical, is_chosen = style
     colour = SERIES[list(FORMS).index(title) % len(SERIES)]

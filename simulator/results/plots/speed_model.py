@@ -85,7 +85,7 @@ def figure_kind(path: Path) -> str:
     """
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
-        raise ScenarioError(f"{path}: ending {path.suffix!r} found, {', '.join(FORMATS)} allowed")
+        raise ScenarioError(f"{path} ends in {path.suffix!r}; name a file that ends in {', '.join(FORMATS)}")
     return kind
 
 

@@ -58,10 +58,10 @@ def write_timeline(
         If the file cannot be written.
     """
     if not path.name.endswith(SUFFIXES):
-        raise ScenarioError(f"{path}: a name that ends in {' or '.join(SUFFIXES)} allowed")
+        raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")
     unknown = sorted(set(configurations or ()) - set(runs.configurations))
     if unknown:
-        raise ScenarioError(f"configuration {unknown[0]}: not found, {', '.join(runs.configurations)} allowed")
+        raise ScenarioError(f"there is no configuration {unknown[0]}; give one of {', '.join(runs.configurations)}")
     chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
     scenario = replace(scenario, seed=runs.seed, truths=runs.truth_count)
     scenario = of_replication(scenario, first_replication + replication)
@@ -76,7 +76,9 @@ def write_timeline(
         return
     if path.suffix == ".paje":
         if len(chosen) > 1:
-            raise ScenarioError(f"{path}: {len(chosen)} configurations found, one allowed in a Paje trace: choose it")
+            raise ScenarioError(
+                f"{path}: a Paje trace holds one configuration, and there are {len(chosen)}; choose one"
+            )
         files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
         return
     files.write_pieces(path, _chrome(views, about or {}))

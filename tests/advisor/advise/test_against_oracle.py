@@ -24,7 +24,15 @@ def judged(seed, folder):
     return signed, float(np.max(extra.mean(axis=1) / error))
 
 
-@pytest.mark.parametrize("seed", range(len(NAMES)), ids=NAMES)
+SLOW = pytest.mark.slow
+DEFAULT = ("hpl", "farm")
+"""A grid of processes whose advice counts nodes, and work that is fetched; the rest are slow."""
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, id=name, marks=() if name in DEFAULT else SLOW) for seed, name in enumerate(NAMES)],
+)
 def test_advice_is_as_good_as_the_best_there_is(seed, tmp_path):
     signed, beaten = judged(seed, tmp_path)
     assert signed <= 0.01

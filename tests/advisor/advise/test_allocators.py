@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from advisor.advise.allocate import branch_and_bound, exhaustive, local_search, ranked, structured
-from advisor.advise.allocate.exhaustive import all_allocations
-from advisor.advise.allocate.ranked import places_of
+from advisor.advise.allocate.exhaustive import all_allocations, places_of
 from advisor.advise.allocate.sumsets import as_numbers, reachable
 from advisor.advise.problem import EqualWork, Kind, Problem, ShareTimes, model_times_s
 from simulator import ScenarioError, randomness
@@ -150,21 +149,24 @@ def test_exhaustive_judges_noise_by_the_objective():
 
 def test_what_cannot_be_searched_is_refused():
     big = many_kinds(10, 100)
-    with pytest.raises(ScenarioError, match="at most 1000000 allowed for exhaustive"):
+    with pytest.raises(ScenarioError, match="allocations are too many to look at each; give at most"):
         exhaustive(big)
-    with pytest.raises(ScenarioError, match="an EqualWork allowed for structured"):
+    with pytest.raises(ScenarioError, match="allocation: the model is none of equal work; give an EqualWork"):
         structured(small_case(0, factors=False))
-    with pytest.raises(ScenarioError, match="none found, one allowed for branch and bound"):
+    with pytest.raises(ScenarioError, match="allocation: there is no model; give one for branch and bound"):
         branch_and_bound(Problem(big.kinds, big.runs))
-    with pytest.raises(ScenarioError, match="bounds found, at most"):
+    with pytest.raises(ScenarioError, match="bounds are too many for this search; at most"):
         branch_and_bound(many_kinds(30, 240))
     with pytest.raises(ScenarioError, match="objective: there is no 'best'; name one of mean, p95"):
         Problem(big.kinds, big.runs, objective="best")
-    with pytest.raises(ScenarioError, match=r"kind kind0: \[101, 1\] found, up to 100 PEs"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"allocation: kind kind0 is \[101, 1\]; give up to 100 PEs with 1 to 4 processes each or \[0, 0\]",
+    ):
         big.check(np.array([[[101, 1], *[[0, 0]] * 9]]))
     with pytest.raises(ScenarioError, match="no process found"):
         big.check(np.zeros((1, 10, 2), dtype=np.int64))
     nobody = EqualWork(np.full((1, 1), np.inf), np.ones(2), np.ones(2))
     for allocator in (structured, branch_and_bound):
-        with pytest.raises(ScenarioError, match="no process allowed on any PE"):
+        with pytest.raises(ScenarioError, match="allocation: the model allows no process on any PE"):
             allocator(Problem.of_model((Kind("a", (0,)),), nobody))

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from advisor import explain, recommend
-from advisor.advise.explanation.sharing import bindings
+from advisor.advise.explanation.reasons import bindings
 from advisor.advise.simulated import kinds_of
-from advisor.advise.strategies import at_work, simplest, tied
-from advisor.report.explanation_text import sharing_lines
+from advisor.advise.strategies import simplest, tied
+from advisor.report.explanation import sharing_lines
 from simulator import Configuration, load_scenario, read_template, run
+from tests.support.rendered import explained
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def test_as_many_on_a_channel_as_it_serves(capacity, advised):
     """A stream takes 25 GB/s: one keeps a channel of 20 busy, two one of 40, three one of 70, four one of 100."""
     changes = [f"platform.nodes.0.domains.0.capacity={capacity}"]
     made = recommend(read_template("channels").scenario(changes), confirm=0)
-    assert at_work(made.configuration) == advised
+    assert sum(map(bool, made.configuration.partition)) == advised
 
 
 def test_fewer_processes_on_a_pe_of_many_cores():
@@ -41,13 +42,13 @@ def test_fewer_processes_on_a_pe_of_many_cores():
     pes = "platform.nodes.0.pes=[{name: node1, cores: 16, speeds: {triad: 2.5 Gunits/s}}]"
     scenario = read_template("channels").scenario([pes, "platform.nodes.0.domains.0.each=16"])
     made = recommend(scenario, confirm=0)
-    assert at_work(made.configuration) == 2
+    assert sum(map(bool, made.configuration.partition)) == 2
     assert made.runs.of(made.configuration.name)[0] == pytest.approx(24.0, rel=1e-4)
 
 
 def test_without_domains_all_cores_are_advised(channels):
     plain = replace(channels, platform=replace(channels.platform, domains=()))
-    assert at_work(recommend(plain, confirm=0).configuration) == 16
+    assert sum(map(bool, recommend(plain, confirm=0).configuration.partition)) == 16
     assert kinds_of(plain)[0].pes == tuple(range(16))
 
 
@@ -102,7 +103,7 @@ def test_the_explanation_names_the_domain_that_binds(channels):
     )  # fmt: skip
     assert one["kept"] == pytest.approx(0.8, rel=1e-5)
     whose = "memory 1 of node1 (PEs node1-core01 to node1-core04, and 3 more such domains)"
-    assert sharing_lines(told["why"]) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
+    assert sharing_lines(explained(told).why) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
     (alone,) = (one for one in told["why"]["costs"] if one["of"] == "neighbours")
     assert alone["makespan_s"] == pytest.approx(4.8, rel=1e-4)
     assert alone["divided_anew"] == pytest.approx(0.6, rel=1e-4)

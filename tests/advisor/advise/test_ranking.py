@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from advisor.advise.ranking import gain, halve, rank, reliability
+from advisor.advise.ranking import gain, halve, rank
 from simulator import ScenarioError, describe, randomness
 from simulator.base.intervals import alike, chances
 from tests.support.hpl_like import any_hpl_like, hpl_like, noisy
+from tests.support.reliability import reliability
 
 
 def test_paired_draws_make_the_interval_of_a_gain_narrow():

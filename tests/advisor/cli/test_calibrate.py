@@ -62,13 +62,13 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path):
         return str(caught.value)
 
     assert told(None) == "interrupted; nothing is kept without --output or --store"
-    assert told(tmp_path / "none") == "interrupted; no point was finished"
+    assert told(tmp_path / "none") == "interrupted; no points were finished"
     path = rising(tmp_path / "t.csv")
     apportion("calibrate", "speed", "--replay", path, "--method", "gbbp", "--store", "s.jsonl", cwd=tmp_path)
     with (tmp_path / "s.jsonl").open("ab") as stream:
         stream.write(b'{"key": 1, "fini')
     assert told(tmp_path / "s.jsonl") == (
-        f"interrupted; {tmp_path}/s.jsonl keeps the 13 points finished, the same command goes on from there"
+        f"interrupted; 13 points are kept in {tmp_path}/s.jsonl; the same command goes on from there"
     )
 
 
@@ -106,16 +106,16 @@ def test_a_recorded_load_lowers_the_cuts(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "found"),
     [
-        (("--replay", "bad.csv"), 2, "error: bad.csv:3: size_elements: 5 after 10 found"),
+        (("--replay", "bad.csv"), 2, "bad.csv:3: size_elements: 5 comes after 10; sort the rows by size"),
         (("--replay", "none.csv"), 2, "none.csv: no such file"),
         (("--replay", "instant.csv"), 2, "error: instant.csv:3: volume over cpu_s is inf per second; check the units"),
-        ((), 2, "one of --kernel, --command, --replay allowed"),
-        (("--replay", DGEMM, "--method", "best"), 2, "method: 'best' found"),
-        (("--replay", DGEMM, "--budget", "1us"), 1, "too small for two points"),
-        (("--replay", DGEMM, "--accuracy", "no"), 2, "--accuracy: 'no' found"),
+        ((), 2, "Invalid value: the subject is missing; give one of --kernel, --command, --replay"),
+        (("--replay", DGEMM, "--method", "best"), 2, "method is 'best'; name one of adaptive, gbbp, grid"),
+        (("--replay", DGEMM, "--budget", "1us"), 1, "budget: 1e-06 s is too short for two points ("),
+        (("--replay", DGEMM, "--accuracy", "no"), 2, "Invalid value: --accuracy is 'no'; give a number above 0"),
         (("--replay", DGEMM, "--window", "3"), 2, "--window has no effect without --load"),
-        (("--replay", DGEMM, "--load", "t.csv"), 2, "--window needed"),
-        (("--replay", DGEMM, "--max-size", "10"), 2, "b: 10 elements found, more than a = 3072 allowed"),
+        (("--replay", DGEMM, "--load", "t.csv"), 2, "Invalid value: --load needs --window; give it"),
+        (("--replay", DGEMM, "--max-size", "10"), 2, "b is 10 elements; give more than a, which is 3072"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, arguments, code, found):

@@ -39,13 +39,13 @@ def refused(done, code, found):
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("import os; os.abort()", f"n = {FIRST}: ended by signal 6: no message; no point was finished"),
+        ("import os; os.abort()", f"n = {FIRST}: ended by signal 6: no message; no points were finished"),
         (
             "import sys; print('no licence', file=sys.stderr); sys.exit(3)",
-            f"n = {FIRST}: exit status 3 found, 0 allowed: no",
+            f"n = {FIRST}: ended with exit status 3: no",
         ),
-        ("import sys; sys.exit(3)", f"n = {FIRST}: exit status 3 found, 0 allowed: no message"),
-        ("x = bytearray(10**13)", "of memory allowed (exit status 1 found, 0 allowed: MemoryError)"),
+        ("import sys; sys.exit(3)", f"n = {FIRST}: ended with exit status 3: no message"),
+        ("x = bytearray(10**13)", "of memory that it may take (ended with exit status 1: MemoryError)"),
         ("import time; time.sleep(60)", f"n = {FIRST}: no end within 0.3 s, stopped with all that it started"),
         ("while True: pass", f"n = {FIRST}: no end within 0.3 s"),
     ],
@@ -79,7 +79,7 @@ def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
     crash = f"import os, sys\n{said}\nif len(set(open('log'))) > 4: os.abort()\n"  # at the fifth size, on any machine
     arguments = (*command(tmp_path, crash + SPIN), "--method", "gbbp", "--time-cap", "0.3s", "-o", "m.json")
     done = calibrate(*arguments, cwd=tmp_path)
-    refused(done, 1, "ended by signal 6: no message; m.json.partial keeps the")
+    refused(done, 1, "points are kept in m.json.partial")
     kept = stored(tmp_path / "m.json.partial")["points"]
     assert len(kept) >= 2
     (tmp_path / "app.py").write_text(SPIN)  # mended
@@ -90,8 +90,8 @@ def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
 @pytest.mark.parametrize(
     ("size", "found"),
     [
-        ("100 - n", "size: 99 falls to 98 at n = 2"),
-        ("0*n + 7", "size: 7 for every n found"),
+        ("100 - n", "size falls from 99 to 98 at n = 2; give a size that grows with n"),
+        ("0*n + 7", "size is 7 for every n; give a size that grows with n"),
         ("__import__('os')", "size:"),
     ],
 )
@@ -101,22 +101,22 @@ def test_a_size_that_does_not_grow(tmp_path, size, found):
 
 @pytest.mark.parametrize("most", ["100", str(SMALLEST)])
 def test_a_largest_size_that_is_not_above_the_smallest(tmp_path, most):
-    found = f"--max-size: {most} found, above the smallest size, {SMALLEST} elements, allowed"
+    found = f"--max-size is {most}; give more than the smallest size, {SMALLEST} elements"
     refused(calibrate("--kernel", "dgemm", "--max-size", most, *QUICK, cwd=tmp_path), 2, found)
 
 
 @pytest.mark.slow
 def test_a_budget_too_small_for_two_points(tmp_path):
     done = calibrate("--kernel", "triad", "--budget", "1ms", "-o", "m.json", cwd=tmp_path)
-    refused(done, 1, "budget: 0.001 s found, too small for two points (")
-    assert "s spent on finding a and b); 0 measured, a larger budget" in done.stderr
+    refused(done, 1, "budget: 0.001 s is too short for two points (")
+    assert "s spent on finding a and b; 0 measured); give more" in done.stderr
     table = "size_elements,volume,cpu_s\n" + "".join(f"{x},{x},{x}\n" for x in (1, 10, 100))
     (tmp_path / "sizes.csv").write_text(table)
     done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
-    refused(done, 2, "m.json.partial: points of kernel triad")  # the other work is not lost by a mistake
+    refused(done, 2, "m.json.partial holds points of kernel triad")  # the other work is not lost by a mistake
     done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "r.json", cwd=tmp_path)
-    refused(done, 1, "(100 s foretold for 100 elements); 1 measured, a larger budget or a smaller largest size allowed")
-    assert "; r.json.partial keeps the 1 points finished" in done.stderr
+    refused(done, 1, "(100 s expected for 100 elements; 1 measured); give more, or a smaller largest size")
+    assert "; 1 points are kept in r.json.partial" in done.stderr
 
 
 @pytest.mark.slow

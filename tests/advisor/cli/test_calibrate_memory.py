@@ -92,7 +92,7 @@ def test_few_points_say_which_models_need_how_many(apportion, tmp_path):
     assert {entry["name"]: entry["points_needed"] for entry in document["not_fitted"]} == {
         "model 1": 6, "model 3": 10, "3 levels": 16, "4 levels": 22, "5 levels": 28,
     }  # fmt: skip
-    assert "model 3: not fitted: 4 distinct points found, at least 10 needed" in document["warnings"]
+    assert "model 3: not fitted: 4 distinct points; at least 10 are needed" in document["warnings"]
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
     assert (
-        err == f"error: {model}: kind: 'weather' found, 'runtime', 'speed', 'memory', 'network', 'neighbours' allowed\n"
+        err == f"error: {model}: kind is 'weather'; give one of 'runtime', 'speed', 'memory', 'network', 'neighbours'\n"
     )
     model.write_text('{"kind": "memory", "format": 1, "model": {"levels": []}}')
     code, out, err = apportion("predict", model, "--at", targets)
@@ -145,9 +145,9 @@ def test_bad_targets_are_refused(apportion, tmp_path, table):
     targets.write_text("M_words,alpha,L\n1024,1,2000\n1024,2,1\n")
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
-    assert f"{targets}:2: L: 2000 found" in err
-    assert f"{targets}:3: alpha: 2 found" in err
+    assert f"{targets}:2: L is 2000; give 1 up to the M_words, 1024" in err
+    assert f"{targets}:3: alpha is 2; give" in err
     targets.write_text("M_words,L\n1024,1\n")
-    assert "alpha: no such column found" in apportion("predict", model, "--at", targets)[2]
+    assert "column 'alpha' is missing" in apportion("predict", model, "--at", targets)[2]
     targets.write_text("M_words,alpha,L\n1024,1,1\n")
     assert "level" in apportion("predict", model, "--at", targets, "--level", "1.5")[2]

@@ -13,7 +13,7 @@ import pytest
 from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here
 from tests.support.made_up_machine import ratio, visits
 
-WORKER = "simulator.calibration.neighbours.worker"
+WORKER = "simulator.calibration.bench.worker"
 TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core only may be used here")
 
 
@@ -60,13 +60,19 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
             ["--replay", "good.csv", "--cache", "L3"],
             "--cache: 'L3' is no NAME=SIZE, such as L3=32MiB",
         ),
-        (["--replay", "good.csv", "--cache", "L3=x"], "--cache L3: 'x' found"),
+        (
+            ["--replay", "good.csv", "--cache", "L3=x"],
+            "--cache L3: 'x' is no size; write one such as 64KiB, 4MiB or 1GB",
+        ),
         (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
-        (["--kernel", "nothing"], "kernel: 'nothing' found"),
+        (["--kernel", "nothing"], "there is no kernel 'nothing'"),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
-        (["--command", "true", "--size", "n", "--volume", "n"], "command: no place found, {n} and no other allowed"),
+        (
+            ["--command", "true", "--size", "n", "--volume", "n"],
+            "command has no place; write {n} where its parameter goes, and no other",
+        ),
         (["--budget", "2s"], "--budget: 2 s is too short for processes to start; give 5 s or more"),
-        (["--against", "bad.json"], "bad.json: kind 'speed' is no model that calibrate neighbours wrote"),
+        (["--against", "bad.json"], "bad.json: kind 'speed' is no neighbours model; name a file that"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, arguments, said):

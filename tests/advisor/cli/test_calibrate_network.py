@@ -109,7 +109,7 @@ def test_a_model_of_another_kind_and_bad_targets_are_refused(capsys, calibrated,
         said(capsys, "calibrate", "network", "--replay", calibrated / "fitted.csv", "-o", tmp_path / "l.json")[0] == 0
     )
     code, _, err = said(capsys, "predict", tmp_path / "l.json", "--at", at)
-    assert (code, err) == (2, f"error: {at}:2: bytes: -5 found, whole bytes of at least 0 allowed\n")
+    assert (code, err) == (2, f"error: {at}:2: bytes is -5; give whole bytes, 0 or more\n")
     from simulator.base.errors import ScenarioError
     from simulator.calibration import load_network_model
 

@@ -19,7 +19,8 @@ import pytest
 
 from advisor.cli import _run
 from simulator.calibration import Address
-from simulator.calibration.pingpong import campaign, mpi
+from simulator.calibration.bench import group
+from simulator.calibration.pingpong import campaign
 from simulator.calibration.pingpong.hosts import connected_pairs
 from tests.support.stored_points import stored
 
@@ -82,22 +83,40 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        ([], "none found, one of --between (real messages) and --replay (a table) needed"),
-        (["--between", "tcp", "--replay", "t.csv"], "--between and --replay found"),
-        (["--between", "pigeons"], "--between: 'pigeons' found, processes, tcp, mpi allowed"),
-        (["--between", "processes", "--medium", "tcp"], "--medium: 'tcp' found, unix, pipe allowed"),
-        (["--between", "processes", "--max-bytes", "0B"], "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
-        (["--between", "processes", "--max-bytes", "12"], "--max-bytes: '12' is no size; write one such as 64KiB"),
+        (
+            [],
+            (
+                "Invalid value: --between or --replay is missing; give "
+                "one of --between (real messages) and --replay (a table)"
+            ),
+        ),
+        (
+            ["--between", "tcp", "--replay", "t.csv"],
+            (
+                "Invalid value: --between and --replay exclude each other; "
+                "give one of --between (real messages) and --replay (a table)"
+            ),
+        ),
+        (["--between", "pigeons"], "--between is 'pigeons'; name one of processes, tcp, mpi"),
+        (["--between", "processes", "--medium", "tcp"], "--medium is 'tcp'; name unix or pipe"),
+        (["--between", "processes", "--max-bytes", "0B"], "--max-bytes is 0 B; give 64 B to 1 GiB"),
+        (
+            ["--between", "processes", "--max-bytes", "12"],
+            "--max-bytes: '12' is no size; write one such as 64KiB, 4MiB or 1GB",
+        ),
         (["--between", "processes", "--budget", "0s"], "--budget: '0s' is not above zero; write a duration that is"),
         (
             ["--between", "processes", "--hosts", "a,b"],
             "--hosts has no effect with --between processes: leave it out, or use it with --between tcp",
         ),
-        (["--between", "processes", "--listen", "a:1"], "--listen found, allowed with --between tcp"),
-        (["--between", "tcp", "--hosts", "a"], "--hosts: 'a' found, two names"),
+        (["--between", "processes", "--listen", "a:1"], "Invalid value: --listen goes with --between tcp only"),
+        (
+            ["--between", "tcp", "--hosts", "a"],
+            "Invalid value: --hosts is 'a'; give two names such as node1,node2, the first of this host",
+        ),
         (
             ["--between", "tcp", "--hosts", "192.0.2.1,b"],
-            "--hosts: '192.0.2.1' found first, a name of this host allowed",
+            "Invalid value: --hosts: the first is '192.0.2.1'; give a name of this host first, then the other",
         ),
         (["--between", "tcp", "--connect", "a:1"], "--connect: no token; put what the listening host printed in"),
         (["--between", "tcp", "--listen", "192.0.2.1:0"], "--listen: 192.0.2.1:0: cannot assign requested address"),
@@ -111,7 +130,11 @@ def test_what_cannot_be_measured_is_told_in_one_line(capsys, arguments, found):
 @pytest.mark.usefixtures("quick")
 def test_hosts_that_cannot_be_reached(capsys, monkeypatch):
     monkeypatch.setenv("APPORTION_TOKEN", "x")
-    refused(capsys, ["--between", "tcp", "--connect", "a"], "--connect: 'a' found, HOST:PORT")
+    refused(
+        capsys,
+        ["--between", "tcp", "--connect", "a"],
+        "--connect is 'a'; give HOST:PORT, such as node2:4711 or [::1]:4711",
+    )
     refused(capsys, ["--between", "tcp", "--connect", "127.0.0.1:1"], "127.0.0.1:1 does not answer")
 
 
@@ -213,16 +236,14 @@ def test_a_listener_among_strangers_serves_ours_within_5_s_and_ends_well(seconds
 @pytest.mark.slow
 def test_a_budget_too_small_says_how_much_is_needed(capsys):
     arguments = ["--between", "processes", "--medium", "pipe", "--max-bytes", "1KiB", "--budget", "10ms"]
-    refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms found, about ")
+    refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms is too short; give about ")
 
 
 @pytest.mark.usefixtures("quick")
 def test_without_mpi_it_names_the_extra(capsys, monkeypatch):
     if find_spec("mpi4py") is not None:
-        monkeypatch.setattr(mpi.importlib.util, "find_spec", lambda _name: None)
-    refused(
-        capsys, ["--between", "mpi"], "mpi4py is not installed, the extra with MPI needed: pip install 'apportion[mpi]'"
-    )
+        monkeypatch.setattr(group.importlib.util, "find_spec", lambda _name: None)
+    refused(capsys, ["--between", "mpi"], "mpi4py is not installed; pip install 'apportion[mpi]'")
 
 
 def samples_in(path):

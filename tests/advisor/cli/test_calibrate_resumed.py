@@ -136,7 +136,7 @@ def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
-    kept_there = f"m.json.partial keeps the {len(before)} points finished, the same command goes on from there"
+    kept_there = f"{len(before)} points are kept in m.json.partial; the same command goes on from there"
     assert told[1] == f"error: interrupted; {kept_there}\n"
     out = end(start(*arguments, cwd=tmp_path))
     assert "of them were finished before and not measured again (m.json.partial)" in out

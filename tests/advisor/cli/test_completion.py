@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from advisor.advise.partition import METHODS
-from advisor.cli import app
+from advisor.cli.commands import app
 from simulator import shipped
 
 ROOT = Path(__file__).parents[3]

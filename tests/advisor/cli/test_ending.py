@@ -89,7 +89,7 @@ def group(leader):
     return found
 
 
-SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
+SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -125,7 +125,7 @@ def test_a_shell_sees_the_exit_code_of_the_signal(tmp_path):
 # Standard streams
 
 
-@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("more", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_standard_output_that_is_full_is_one_line(more):
     said = "error: standard output: no space left on device\n"
     assert shell('"$@" >/dev/full', "simulate", SCENARIO, *more) == (1, "", said)
@@ -151,7 +151,14 @@ def test_a_reader_that_leaves_ends_it_silently():
     assert shell(line, "simulate", SCENARIO) == (0, "141\n", "")
 
 
-@pytest.mark.parametrize("setting", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C"}])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        pytest.param({"PYTHONIOENCODING": "latin-1"}, marks=pytest.mark.slow),
+        pytest.param({"LC_ALL": "C"}, marks=pytest.mark.slow),
+    ],
+)
 def test_characters_that_standard_output_lacks_are_replaced(tmp_path, setting):
     path = tmp_path / "odd.yaml"
     text = (SCENARIO.parent / "first-run.yaml").read_text()
@@ -178,7 +185,7 @@ def limited(*arguments, **limits):
     return ended(start(*arguments, preexec_fn=lower), 300)
 
 
-@pytest.mark.parametrize("files", [16, 40])
+@pytest.mark.parametrize("files", [16, pytest.param(40, marks=pytest.mark.slow)])
 def test_whatif_with_too_few_files_is_one_line(files):
     code, out, err = limited(*WHATIF, NOFILE=files)
     assert (code, out, err.count("\n")) == (1, "", 1)
@@ -191,7 +198,7 @@ def test_a_limit_that_may_be_raised_is(tmp_path):
     assert code == 0, err
 
 
-@pytest.mark.parametrize("files", [5, 10])
+@pytest.mark.parametrize("files", [pytest.param(5, marks=pytest.mark.slow), 10])
 @pytest.mark.parametrize("arguments", [TRIAD, ["quickstart", "--budget", "10s"]], ids=lambda words: words[0])
 def test_measuring_with_too_few_files_is_one_line(tmp_path, arguments, files):
     code, out, err = limited(*arguments, "-o", tmp_path / "out", NOFILE=files)
@@ -233,7 +240,7 @@ def test_a_current_folder_that_was_removed_is_one_line(tmp_path):
         assert (code, out, err) == (2, "", f"error: {said}\n")
 
 
-@pytest.mark.parametrize("setting", [{"TMPDIR": "/nonexistent"}, {"HOME": None}, {"HOME": "/nonexistent"}])
+@pytest.mark.parametrize("setting", [{"TMPDIR": "/nonexistent", "HOME": None}, {"HOME": "/nonexistent"}])
 def test_without_a_home_or_a_folder_for_temporary_files_it_works(setting):
     environment = {name: text for name, text in (ENVIRONMENT | setting).items() if text is not None}
     code, _, err = ended(start("simulate", SCENARIO, env=environment))

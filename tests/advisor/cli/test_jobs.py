@@ -8,8 +8,7 @@ from typing import get_args
 import pytest
 
 from advisor.cli.modes import TABLE
-from advisor.report.html import render_html
-from advisor.report.pages import page_of
+from advisor.report.pages import page_of, render_html
 from simulator.scheduling.estimates import CORRECTIONS, SOURCES
 from simulator.scheduling.policy import WORDS
 from tests.support.command_line import apportion_here as apportion

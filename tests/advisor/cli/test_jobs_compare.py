@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.support.command_line import apportion
+from tests.support.command_line import apportion, apportion_here
 
 WEEKS = 44
 
@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 
 def asked(folder, *arguments):
-    done = apportion("jobs", *map(str, arguments), "--json", cwd=folder)
+    done = apportion_here("jobs", *arguments, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -107,7 +107,7 @@ def test_a_forecast_of_a_start(folder):
     ],
 )
 def test_what_cannot_be_answered_is_one_line(folder, arguments, said):
-    done = apportion("jobs", *arguments, cwd=folder)
+    done = apportion_here("jobs", *arguments, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1

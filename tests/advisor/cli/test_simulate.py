@@ -66,12 +66,12 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
 
 def test_files_of_another_kind_are_refused(capsys):
     assert _run(["simulate", str(ROOT / THREE), "--jobs", "x.txt"]) == 2
-    assert capsys.readouterr().err == "error: --jobs: x.txt found, a name that ends in .swf or .csv allowed\n"
+    assert capsys.readouterr().err == "error: --jobs is x.txt; give a name that ends in .swf or .csv\n"
     assert _run(["simulate", str(ROOT / THREE), "--replication", "1"]) == 2
     assert capsys.readouterr().err.startswith("error: --replication has no effect without --timeline, which")
     assert _run(["simulate", str(ROOT / THREE), "--timeline", "x.png"]) == 2
-    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz, .paje or .svg allowed"
-    assert capsys.readouterr().err == f"error: --timeline: x.png found, {allowed}\n"
+    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz, .paje or .svg"
+    assert capsys.readouterr().err == f"error: --timeline is x.png; give {allowed}\n"
 
 
 def test_a_timeline_of_a_later_replication_and_one_configuration(tmp_path, capsys):
@@ -87,8 +87,8 @@ def test_a_timeline_of_a_later_replication_and_one_configuration(tmp_path, capsy
     last = max(event["ts"] + event["dur"] for event in told["traceEvents"] if event["ph"] == "X")
     assert last == pytest.approx(fourth * 1e6)
     for option, value, allowed in (
-        ("--replication", "4", "4 found, 0 to 3 allowed"),
-        ("--configuration", "fast", "'fast' found, one of equal, by-speed, by-what-is-left allowed"),
+        ("--replication", "4", " is 4; give 0 to 3"),
+        ("--configuration", "fast", ": there is no 'fast'; name one of equal, by-speed, by-what-is-left"),
     ):
         assert _run([*asked, option, value]) == 2
-        assert capsys.readouterr().err == f"error: {option}: {allowed}\n"
+        assert capsys.readouterr().err == f"error: {option}{allowed}\n"

@@ -90,8 +90,7 @@ BAD_INPUT = {
     "functions bad.csv --window 5": "bad.csv:3: load: '-1' found, a finite number of at least 0 allowed",
     "functions none.csv --window 5": "none.csv: no such file or directory",
     "functions t.csv --window 0": "--window: '0' found, at least one sample allowed",
-    "functions odd.csv --window 5": "odd.csv: time_s: steps from 1 s to 2 s found, equal steps allowed; "
-    "resample the trace with --resample",
+    "functions odd.csv --window 5": "odd.csv: steps between samples are 1 s to 2 s; resample the trace with --resample",
     "study t.csv --window 60 --history 400": "study: 300 samples found, "
     "at least 460 (history 400 and window 60) needed",
     "functions free.csv --window 5": "free.csv: column: 'available' found, a column of loads allowed",

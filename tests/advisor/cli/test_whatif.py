@@ -103,16 +103,40 @@ def test_advice_at_each_point(apportion):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], "--vary: missing, at least one PATH=v1,v2,... allowed"),
-        (["--vary", "application.parameters.n=8..0"], "which holds no value, a range that ascends allowed"),
-        (["--zip", "--vary", "application.parameters.n=1,2", "--vary", f"{LINK}=x1"], "--zip: 2 of application"),
+        ([], "--vary is missing; give at least one PATH=v1,v2,..."),
+        (
+            ["--vary", "application.parameters.n=8..0"],
+            "--vary application.parameters.n: '8..0' holds no value; give a range that ascends",
+        ),
+        (
+            ["--zip", "--vary", "application.parameters.n=1,2", "--vary", f"{LINK}=x1"],
+            (
+                "--zip: there are 2 of application.parameters.n, 1 of "
+                "platform.link.bandwidth; give equally many values of each"
+            ),
+        ),
         (["--vary", "platform.links.bandwidth=1Gbit/s"], "nearest: platform.link.bandwidth"),
         (["--vary", f"{LINK}=1Gbit/s", "--resume"], "--resume has no effect without --output"),
-        (["--vary", f"{LINK}=1Gbit/s", "--workers", "2", "--dask", "tcp://a:1"], "several found, one of them allowed"),
+        (
+            ["--vary", f"{LINK}=1Gbit/s", "--workers", "2", "--dask", "tcp://a:1"],
+            "--workers, --dask and --slurm exclude each other; give one of them",
+        ),
         (["--vary", f"{LINK}=1Gbit/s", "--job-script"], "--job-script has no effect without --slurm"),
-        (["--vary", f"{LINK}=1Gbit/s", "--slurm", "job=2"], "--slurm: 'job=2' found, KEY=VALUE"),
-        (["--vary", f"{LINK}=1Gbit/s", "--dask", "nowhere"], "--dask: 'nowhere' found, the address of a Dask"),
-        (["--vary", f"{LINK}=1Gbit/s", "--only", "zz"], "--only: 'zz' found, which 0 points begin with"),
+        (
+            ["--vary", f"{LINK}=1Gbit/s", "--slurm", "job=2"],
+            (
+                "--slurm: 'job=2' is not KEY=VALUE with one of jobs, queue, account, cores, "
+                "processes, memory, walltime, interface, python, logs, directive; nearest: jobs"
+            ),
+        ),
+        (
+            ["--vary", f"{LINK}=1Gbit/s", "--dask", "nowhere"],
+            "--dask is 'nowhere'; give the address of a Dask scheduler: missing port number in address 'nowhere'",
+        ),
+        (
+            ["--vary", f"{LINK}=1Gbit/s", "--only", "zz"],
+            "--only is 'zz', which the hashes of 0 points begin with; give more of the hash",
+        ),
     ],
 )
 def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, arguments, error):
@@ -130,7 +154,7 @@ def test_results_of_another_scenario_are_refused(apportion, monkeypatch, tmp_pat
     folder.mkdir()
     (folder / "manifest.json").write_text('{"format": 1, "kind": "runs", "files": ["runs.csv"]}')
     code, _, errors = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=x2", "-o", folder, "--resume")
-    assert (code, errors) == (2, f"error: {folder}: results that are no sweep's found, those of this sweep allowed\n")
+    assert (code, errors) == (2, f"error: {folder} holds results that are not a sweep's; name a folder of this sweep\n")
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 import pytest
 
-from advisor.report.doubt_text import (
+from advisor.report.explanation import (
     again_lines,
+    doubt_section,
     doubt_sentence,
     losses,
     next_lines,
@@ -11,18 +12,28 @@ from advisor.report.doubt_text import (
     share_rows,
     whole_percents,
 )
-from advisor.report.sections import doubt
+from tests.support.rendered import explained
 
 
 def source(name, share, **causes):
     return {"source": name, "share": share, "causes": {cause: part * share for cause, part in causes.items()}}
 
 
-def document(**fields):
-    ranked = [
+MEASURE_NEXT = {
+    "measure": "fast.json",
+    "command": "apportion calibrate speed --kernel dgemm -o fast-2.json",
+    "seconds": 20.0,
+    "expected_loss": 0.008,
+    "expected_loss_after": 0.003,
+    "ranked": [
         {"source": "fast.json", "seconds": 20.0, "reduction": 0.005, "reduction_per_s": 0.00025},
         {"source": "speed of old", "seconds": 5.0, "reduction": 0.0004, "reduction_per_s": 0.00008},
-    ]
+    ],
+    "unstated": ["link latency"],
+}
+
+
+def document(**fields):
     told = {
         "doubt": {
             "makespan": {
@@ -31,17 +42,9 @@ def document(**fields):
             },
             "gain": {"sources": [source("speed of old", 0.3), source("fast.json", 0.2)], "interactions and noise": 0.5},
         },
-        "measure_next": {
-            "measure": "fast.json",
-            "command": "apportion calibrate speed --kernel dgemm -o fast-2.json",
-            "seconds": 20.0,
-            "expected_loss": 0.008,
-            "expected_loss_after": 0.003,
-            "ranked": ranked,
-            "unstated": ["link latency"],
-        },
+        "measure_next": MEASURE_NEXT,
     }
-    return told | fields
+    return explained(told | fields)
 
 
 def test_the_sentence():
@@ -52,12 +55,12 @@ def test_the_sentence():
 
 
 def test_another_source_may_be_the_one_to_measure():
-    asked = document()["measure_next"] | {"measure": "speed of old", "seconds": 5.0}
+    asked = MEASURE_NEXT | {"measure": "speed of old", "seconds": 5.0}
     assert "; measuring speed of old again for 5 s is expected" in doubt_sentence(document(measure_next=asked))
 
 
 def test_where_no_measurement_is_worth_it():
-    asked = document()["measure_next"] | {"measure": None, "command": None}
+    asked = MEASURE_NEXT | {"measure": None, "command": None}
     told = document(measure_next=asked)
     assert doubt_sentence(told).endswith("(drift 40, form 16); no measurement is expected to save much")
     assert next_lines(told) == [
@@ -67,14 +70,14 @@ def test_where_no_measurement_is_worth_it():
 
 
 def test_nothing_doubted():
-    asked = document()["measure_next"] | {"measure": None, "ranked": []}
+    asked = MEASURE_NEXT | {"measure": None, "ranked": []}
     told = document(doubt=None, measure_next=asked)
     assert (doubt_sentence(told), share_rows(told), next_rows(told)) == ("", [], [])
     assert next_lines(told)[0] == "Measure next: nothing; none of the models states a doubt"
     few = document(doubt=None, measure_next=asked | {"doubted": True})
     assert next_lines(few)[0].endswith("one truth tells nothing of doubt; ask for more replications")
-    assert "Nothing is doubted" in str(doubt.section(told))
-    assert doubt_sentence({}) == ""
+    assert "Nothing is doubted" in str(doubt_section(told))
+    assert doubt_sentence(explained({})) == ""
 
 
 def test_columns_add_up_to_100():
@@ -124,4 +127,4 @@ def test_what_was_measured_again():
     assert lines[1].startswith("  before joint: 3 + 5; 2")
     assert [line[-20:] for line in lines[1:3]] == ["expected loss 0.80 %", "expected loss 0.30 %"]
     assert lines[3] == "  in the scenario: platform.nodes.0.x=a"
-    assert "Measured again" in str(doubt.section(told))
+    assert "Measured again" in str(doubt_section(told))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from tests.support.pages import HOSTILE, Page, hostile, words
 from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 

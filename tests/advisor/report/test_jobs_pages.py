@@ -7,11 +7,10 @@ import re
 
 import pytest
 
-from advisor.report.html import render_html
-from advisor.report.page import Figure, Table
-from advisor.report.pages import page_of
+from advisor.report.pages import page_of, render_html
 from simulator import plots
-from tests.support.command_line import apportion
+from simulator.base.blocks import Figure, Table
+from tests.support.command_line import apportion_here as apportion
 from tests.support.jobs_documents import OVER, advised, candidate, compared, difference
 from tests.support.pages import HOSTILE, Page, words
 

@@ -7,7 +7,7 @@ import pytest
 
 from advisor.report import html
 from advisor.report.html import render_page
-from advisor.report.page import MOST_ROWS, Beside, Folded, Page, Pairs, Section, Text, Widget, table
+from simulator.base.blocks import MOST_ROWS, Folded, Page, Pairs, Section, SideBySide, Text, Widget, table
 
 HOSTILE = '</script><script>alert("x")</script><!-- & \u2028 \''
 
@@ -36,7 +36,7 @@ def test_no_text_breaks_out_of_the_data_of_a_widget():
 @pytest.mark.usefixtures("widget_script")
 def test_a_widget_anywhere_brings_its_script_once_allowed_by_its_hash():
     echo = Widget("echo", "Echo", 1, (Text("without a script"),))
-    text = render_page(page_with(echo, Folded("more", (Beside(Text("left"), (echo,)),))))
+    text = render_page(page_with(echo, Folded("more", (SideBySide(Text("left"), (echo,)),))))
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert [script == "// own" for script in scripts] == [False, True]

@@ -2,17 +2,17 @@
 
 import json
 import re
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
 from advisor import advice_document, explain, recommend
 from advisor.cli import _run
-from advisor.report.html import render_html
-from advisor.report.illustrated import illustrated
-from advisor.report.pages import page_of
+from advisor.report.html import render_page
+from advisor.report.pages import page_of, render_html
 from simulator import load_scenario
-from tests.support.illustrated import TUTORIAL, simulated
-from tests.support.pages import Page, hostile, words
+from tests.support.illustrated import TUTORIAL, illustrated, simulated, simulated_page
+from tests.support.pages import HOSTILE, Page, hostile, words
 from tests.support.report_sample import sample_document
 
 LIMIT = 1_500_000
@@ -49,7 +49,7 @@ def advised():
     found = recommend(scenario, replications=4)
     document = advice_document(scenario, found) | explain(scenario, found, most_runs=20_000).to_dict()
     compared = scenario.with_configurations(found.candidates)
-    return illustrated(document, compared, found.runs, (found.configuration.name, "equal"))
+    return document | illustrated(compared, found.runs, (found.configuration.name, "equal"))
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_verify_says_whether_the_advice_held():
 
 @pytest.mark.slow
 def test_simulate_has_an_answer_its_timelines_and_the_platform():
-    page = Page(render_html(simulated()[2]))
+    page = Page(render_page(simulated_page()))
     assert page.faults == []
     assert "uneven takes 638 ms: 1.19 times faster than by-speed, the next, and 1.28 than one-each." in words(page, "p")
     assert words(page, "h2") == [
@@ -137,6 +137,25 @@ def test_no_name_from_outside_becomes_markup(name, advised):
             assert json.loads(found)
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
+
+
+def test_no_name_of_a_platform_becomes_markup():
+    plain = simulated_page()
+    section = next(one for one in plain.sections if one.id == "platform")
+    page = Page(render_page(replace(plain, sections=(replace(section, blocks=hostile_blocks(section.blocks)),))))
+    assert page.faults == []
+    assert not page.all("iframe")
+    assert len(page.all("script")) == 1
+
+
+def hostile_blocks(value):
+    """Blocks with every text in them replaced, drawings excepted."""
+    if isinstance(value, tuple):
+        return tuple(hostile_blocks(part) for part in value)
+    if is_dataclass(value):
+        named = {one.name: getattr(value, one.name) for one in fields(value)}
+        return replace(value, **{name: part if name == "svg" else hostile_blocks(part) for name, part in named.items()})
+    return value + HOSTILE if isinstance(value, str) else value
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from advisor.report.text import render_advice, render_text
+from tests.support.rendered import render_advice, render_text
 from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 
 FUNCTIONAL = "Give core0 2961 rows and core1 1239"

@@ -5,7 +5,7 @@ import pytest
 
 from advisor.report import timelines as module
 from advisor.report.timelines import MOMENTS, _Bars, _merged, median_replication, timelines
-from simulator import Configuration, run
+from simulator import Configuration, documents, run
 from tests.support.illustrated import simulated
 
 
@@ -95,7 +95,8 @@ def test_the_replication_is_the_one_nearest_the_median():
 def test_a_program_too_long_is_named_in_place_of_its_bars(monkeypatch, shown):
     scenario, runs, _ = shown
     monkeypatch.setattr(module, "MOST_OPERATIONS", 20)
-    left = {entry["configuration"]: entry for entry in timelines(scenario, runs, runs.configurations, replication=0)}
+    found = documents.to_dict(timelines(scenario, runs, runs.configurations, replication=0))
+    left = {entry["configuration"]: entry for entry in found}
     assert [name for name, entry in left.items() if entry.get("left_out")] == ["by-speed"]
     assert (left["by-speed"]["operations"], "bars" in left["by-speed"]) == (26, False)
 
@@ -132,7 +133,7 @@ def test_another_replication_has_its_own_draws():
     runs = run(scenario, replications=5, engine="process")
     for replication in (1, 4):
         lost = {}
-        for entry in timelines(scenario, runs, runs.configurations, replication=replication):
+        for entry in documents.to_dict(timelines(scenario, runs, runs.configurations, replication=replication)):
             assert entry["makespan_s"] == runs.of(entry["configuration"])[replication]
             computing = [part for part in entry["waits_for"] if part["what"] == "computing"]
             lost |= {part["where"]: part["held_up_s"] for part in computing}

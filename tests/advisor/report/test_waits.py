@@ -1,10 +1,10 @@
 """What a makespan waits for, in words."""
 
-from advisor.report.waits import MOST_ROWS, waits_table, waits_text
+from advisor.report.timelines import MOST_ROWS, Waited, waits_table, waits_text
 
 
 def part(what, where, share, *, held_up=0.0, steps=1):
-    return {"what": what, "where": where, "share": share, "seconds": 2 * share, "held_up_s": held_up, "steps": steps}
+    return Waited(what, where, 2 * share, held_up, steps, share)
 
 
 def test_the_sentence_names_pe_and_link():

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from advisor import wording
-from advisor.report.html import render_html
-from advisor.report.sections import whatif_asked
-from advisor.report.sections.whatif_grid import grid_data
-from advisor.report.whatif_text import render_whatif
+from advisor.report.pages import page_of, render_html
+from advisor.results import Described
 from advisor.whatif import whatif_document
+from simulator import documents
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
 from tests.support.pages import HOSTILE, Page, hostile_whatif, words
+from tests.support.rendered import grid_data, render_whatif
 
 NAMES = ("equal", "by-speed", "advised")
 
@@ -71,8 +71,9 @@ def test_without_a_script_every_point_is_in_a_table(document, text):
     cells = words(page, "td")
     for entry in document["points"]:
         for one in entry["configurations"]:
-            assert wording.with_interval(one["makespan_s"]) in cells
-            assert re.fullmatch(r"[\d.]+ s \([\d.]+ to [\d.]+\)", wording.with_interval(one["makespan_s"]))
+            told = wording.with_interval(documents.from_dict(Described, one["makespan_s"]))
+            assert told in cells
+            assert re.fullmatch(r"[\d.]+ s \([\d.]+ to [\d.]+\)", told)
     assert cells.count("failed") == 2  # in the matrix and among the points
     assert "application.parameters.n: 0 found, more allowed" in words(page, "th")
 
@@ -156,7 +157,7 @@ def test_points_side_by_side_are_one_slider(tmp_path):
     assert field["name"] == f"{LINK} with {LATENCY}"
     assert field["stops"] == ["1Gbit/s, 50us", "2 Gbit/s (x2), 25 us (/2)", "4 Gbit/s (x4), 12.5 us (/4)"]
     assert (field["asIs"], field["values"]) == (0, None)
-    (facts,) = whatif_asked.section(document).blocks
+    facts = next(section for section in page_of(document).sections if section.id == "asked").blocks[0]
     assert dict(facts.items)["Points"] == "3 with the base, values side by side"
 
 

@@ -62,4 +62,4 @@ def test_the_advice_is_judged_by_running_everything(tmp_path, program):
 
 def test_only_the_allocation_paper_is_live(capsys):
     assert _run(["reproduce", "gbbp", "--live"]) == 2
-    assert capsys.readouterr().err == "error: --live: gbbp found, allocation allowed\n"
+    assert capsys.readouterr().err == "error: --live goes with allocation, not with gbbp\n"

@@ -58,7 +58,7 @@ def test_a_figure_shows_cells_fitted_and_held_out(tmp_path):
     drawn = (tmp_path / "f.svg").read_text()
     assert all(f">{word}<" in drawn for word in ("model 2", "fitted", "held out", "M in words", "alpha", "L in words"))
     assert drawn.count("residual, % of the measured time") >= 3
-    with pytest.raises(ScenarioError, match="png, svg, pdf allowed"):
+    with pytest.raises(ScenarioError, match=r"ends in '\.gif'; name a file that ends in png, svg, pdf"):
         plots.plot_memory_fit(arrays, np.ones(3), tmp_path / "f.gif", title="", held_out=out)
 
 

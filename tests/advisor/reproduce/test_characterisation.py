@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.reproduce import characterisation, characterisation_live
+from advisor.reproduce import characterisation, characterisation_study
 from advisor.reproduce.characterisation import reproduce, text
 from simulator import ScenarioError
 from simulator.base.randomness import stream
@@ -66,15 +66,15 @@ def test_the_shipped_recordings(tmp_path):
 
 
 def test_a_budget_too_small_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(characterisation_live, "HOPS", (1, 2))
-    with pytest.raises(ScenarioError, match=r"--budget: .* found, about \d+s needed"):
-        characterisation_live.measure(tmp_path, budget_s=0.1, seed=1, on_progress=lambda _stage, _share: None)
+    monkeypatch.setattr(characterisation_study, "HOPS", (1, 2))
+    with pytest.raises(ScenarioError, match=r"--budget: .* is too short; give about \d+ s or more"):
+        characterisation_study.measure_messages(tmp_path, budget_s=0.1, seed=1, on_progress=lambda _stage, _share: None)
 
 
 def test_the_papers_range_is_measured():
-    assert (min(characterisation_live.SIZES), max(characterisation_live.SIZES)) == (100, 20000)
-    assert list(characterisation_live.HOPS) == list(range(1, 11))
-    assert np.all(np.diff(characterisation_live.SIZES) > 0)
+    assert (min(characterisation_study.SIZES), max(characterisation_study.SIZES)) == (100, 20000)
+    assert list(characterisation_study.HOPS) == list(range(1, 11))
+    assert np.all(np.diff(characterisation_study.SIZES) > 0)
 
 
 @pytest.mark.slow
@@ -88,6 +88,6 @@ def test_the_command_really_measures(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert result["communication"]["chain"]["points"] == len(characterisation_live.SIZES) * 10
+    assert result["communication"]["chain"]["points"] == len(characterisation_study.SIZES) * 10
     assert set(characterisation.SHIPPED) <= set(result["communication"])
     assert {f"{name}.csv" for name in characterisation.SHIPPED} <= {path.name for path in tmp_path.iterdir()}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from advisor.cli import _run
-from advisor.reproduce import allocation, characterisation_simulated, everything
+from advisor.reproduce import allocation, characterisation, everything
 from advisor.reproduce.comparison import (
     DEFINITION,
     IMPOSSIBLE,
@@ -172,8 +172,8 @@ def test_the_recorded_study_is_what_one_of_its_cases_gives_again():
 
 def test_the_papers_order_of_methods_comes_out_of_its_node_times():
     """Not of its errors, which nothing here was fitted to but one; eight processors, both kernels."""
-    rows = characterisation_simulated.errors((8,))
-    for kernel in characterisation_simulated.SCENARIOS:
+    rows = characterisation.simulated_errors((8,))
+    for kernel in characterisation.SCENARIOS:
         own = {row["method"]: row for row in rows if row["kernel"] == kernel}
         assert own["ICC"]["error_percent"] < own["HLLC"]["error_percent"] < own["POC"]["error_percent"]
         assert abs(own["HLLC"]["error_percent"] - own["HLLC"]["printed_percent"]) < 1
@@ -182,7 +182,7 @@ def test_the_papers_order_of_methods_comes_out_of_its_node_times():
 
 def test_a_bad_budget_is_bad_input_not_five_papers_that_fail(capsys):
     assert _run(["reproduce", "all", "--budget", "1s"]) == 2
-    assert capsys.readouterr().err.startswith("error: --budget: '1s' found")
+    assert capsys.readouterr().err.startswith("error: --budget is '1s'")
 
 
 @pytest.mark.slow

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from advisor.reproduce import gbbp, gbbp_live
-from advisor.reproduce.gbbp import reproduce, text
-from advisor.reproduce.gbbp_score import score
+from advisor.reproduce.gbbp import reproduce, score, text
 from simulator import ScenarioError, plots
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from tests.support.command_line import apportion_here as apportion
@@ -72,9 +71,9 @@ def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--budget", "5s"), "error: --budget: '5s' found, 30s to 24h allowed"),
+        (("--budget", "5s"), "error: --budget is '5s'; give 30s to 24h"),
         (("--budget", "60"), "error: --budget: "),
-        (("--cpu", "4096"), "error: cpu: 4096 found"),
+        (("--cpu", "4096"), "error: cpu is 4096; name one of"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(tmp_path, arguments, message):

@@ -9,7 +9,6 @@ import pytest
 from advisor.cli import _run
 from advisor.reproduce import jobs
 from advisor.reproduce.comparison import NOT_REPRODUCED, REPEATED, REPRODUCED
-from advisor.reproduce.inventory import jobs as inventory
 from simulator import Policy, ScenarioError, files, run_jobs, stream_lines
 from tests.support.modes_reached import MANY_JOBS
 
@@ -97,7 +96,7 @@ def test_jobs_that_are_missing_are_counted(found):
 
 
 def test_the_inventory_has_a_verdict_for_each_table(found):
-    verdicts = {one.number: one.verdict for one in inventory.tables(found("KTH-SP2"))}
+    verdicts = {one.number: one.verdict for one in jobs.inventory(found("KTH-SP2"))}
     assert verdicts == {
         "KTH-SP2 pyss": REPRODUCED,
         "KTH-SP2 predictsim": REPRODUCED,

@@ -10,8 +10,7 @@ from advisor.reproduce import parallel_study
 from simulator import ScenarioError, randomness
 from simulator.characterisation import PARALLEL_KERNELS, foretell, run_in_turns, shares
 from simulator.characterisation.parallel.bodies import BODIES
-from simulator.characterisation.parallel.steps import keep_part
-from simulator.characterisation.parallel.table import numbers
+from simulator.characterisation.parallel.table import keep_part, numbers
 from simulator.models import CostVector, HardwareModel
 from simulator.models.network import LinkModel
 from tests.support.command_line import apportion_here
@@ -99,8 +98,8 @@ def test_a_process_alone_is_right_and_a_spoilt_result_is_seen(name):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["matmul", "--parallel", "--processes", "0"], "--processes: 0 found, whole numbers of 1 to 512"),
-        (["fft", "--parallel"], "--parallel: 'fft' found, kernels with a template allowed: integration, sort, matmul"),
+        (["matmul", "--parallel", "--processes", "0"], "--processes: 0 is no such number; give whole numbers"),
+        (["fft", "--parallel"], "--parallel: 'fft' is no kernel with a template; name integration, sort, matmul"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, told):
@@ -114,11 +113,11 @@ def test_bad_input_is_one_line(tmp_path, words, told):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"processes": "1,b"}, "--processes: '1,b' found"),
-        ({"sizes": "100"}, "--processes: 128 found, whole numbers of 1 to 100"),
-        ({"sizes": "100,200"}, "--sizes: 100,200 found, one size allowed"),
-        ({"sizes": "0"}, "--sizes: 0 found"),
-        ({"sizes": "10000000000"}, "--sizes: 10000000000 found"),
+        ({"processes": "1,b"}, "--processes is '1,b'; give whole numbers above 0 with commas between"),
+        ({"sizes": "100"}, "--processes: 128 is no such number; give whole numbers of 1 to 100 with commas between"),
+        ({"sizes": "100,200"}, "--sizes is 100,200; give one size with --parallel"),
+        ({"sizes": "0"}, "--sizes is 0; give 1 to 100000000"),
+        ({"sizes": "10000000000"}, "--sizes is 10000000000; give 1 to 100000000"),
         ({"link": Path("none.json")}, "none.json: no such file"),
     ],
 )

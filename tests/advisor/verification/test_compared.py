@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from advisor.verification.allocations import AllocationPredictions
-from advisor.verification.check import VerifyPlan, _document
-from advisor.verification.compared import comparisons, median_ratio
+from advisor.verification.check import VerifyPlan, _verified, comparisons, median_ratio
 from advisor.verification.interleaved import Verification
-from simulator import Scenario, ScenarioError, SpeedBand, run, this_machine
+from simulator import Scenario, ScenarioError, SpeedBand, documents, run, this_machine
 from simulator.calibration import Usage, fit_allocation_table, kept_comparisons, save_allocation_fit, state_file
 from simulator.models.doubt import Doubt, Noise
 from tests.conftest import Command
@@ -90,7 +89,7 @@ def test_document_and_page_state_both() -> None:
     made = certain(Doubt.constant(0.02), Noise.normal(0.1))
     mean = float(np.mean(run(made).of("c0")))
     measured = Verification({"c0": mean * np.array([0.9, 1.0, 1.5])})
-    document = _document(VerifyPlan(made, "c0"), run(made), measured, reused=0)
+    document = documents.to_dict(_verified(VerifyPlan(made, "c0"), run(made), measured, reused=0))
     (entry,) = document["configurations"]
     held = document["intervals"]
     assert (held["held"]["held"], held["runs"]["held"], held["runs"]["of"]) == (1, 2, 3)
@@ -98,7 +97,7 @@ def test_document_and_page_state_both() -> None:
     page = render_html(document)
     assert "90 % intervals of the mean held 1 of 1" in page
     assert "90 % intervals of one run held single runs: 2 of 3" in page
-    wide = _document(VerifyPlan(made, "c0", level=0.99), run(made), measured, reused=0)
+    wide = documents.to_dict(_verified(VerifyPlan(made, "c0", level=0.99), run(made), measured, reused=0))
     assert wide["configurations"][0]["predicted_interval_s"][0] < entry["predicted_interval_s"][0]
     assert wide["level"] == 0.99
 

@@ -35,10 +35,10 @@ def load_check(*arguments, cwd, limit_s=60):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (("--load", "140%"), "load: 1.4 found, a share above 0 and below 1 allowed"),
-        (("--kernel", "merge"), "kernel: 'merge' found, one of apexmap, "),
-        (("--durations", "1s,no"), "--durations: 'no' found"),
-        (("--interval", "10ms"), "an interval of at least 0.1 s"),
+        (("--load", "140%"), "load is 1.4; give a share above 0 and below 1"),
+        (("--kernel", "merge"), "kernel: there is no 'merge' of several sizes; name one of apexmap, "),
+        (("--durations", "1s,no"), "--durations: 'no' is no duration"),
+        (("--interval", "10ms"), "give an interval of 0.1 s or more"),
         (("--runs", "0"), "--runs"),
     ],
 )
@@ -83,7 +83,7 @@ def test_the_window_holds_the_longest_run_and_the_competitor_is_there_as_asked()
     plan = LoadBandPlan("dgemm", 0, load=0.4, period_s=0.5, durations_s=(0.1, 1.5), interval_s=0.1)
     assert plan.window == 30
     assert plan.trace().mean() == pytest.approx(0.4)
-    with pytest.raises(ScenarioError, match="load: 1 found"):
+    with pytest.raises(ScenarioError, match="load is 1; give"):
         LoadBandPlan("dgemm", 0, load=1.0)
 
 

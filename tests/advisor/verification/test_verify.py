@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.report.html import render_html
+from advisor.report.pages import render_html
 from advisor.verification.applications import CommandRuns, parse_command
-from advisor.verification.check import NO_RANGE, VerifyPlan, _document, load_starts, verify
+from advisor.verification.check import NO_RANGE, VerifyPlan, _verified, load_starts, verify
 from advisor.verification.interleaved import Verification, run_interleaved
 from advisor.verification.places import places_on
-from simulator import Application, Configuration, Platform, ScenarioError, SpeedBand, run, this_machine
+from simulator import Application, Configuration, Platform, ScenarioError, SpeedBand, documents, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.bench.usage import Usage
 from simulator.platform.networks import Link, Network, Star
@@ -168,7 +168,7 @@ def test_a_command_that_fails_is_one_line(tmp_path):
     errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert done.returncode == 1
     assert len(errors) == 1
-    assert errors[0].endswith("exit status 3 found, 0 allowed: no such thing 64")
+    assert errors[0].endswith("ended with exit status 3: no such thing 64")
 
 
 @pytest.mark.slow
@@ -212,14 +212,14 @@ def test_a_file_of_runs_that_holds_something_else_is_refused(tmp_path):
     plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
     kept = tmp_path / "runs.jsonl"
     kept.write_text(json.dumps({"key": plan.key, "configuration": "equal", "repetition": 0}) + "\n")
-    with pytest.raises(ScenarioError, match=r"runs\.jsonl:1: no run found, a file that verify wrote allowed"):
+    with pytest.raises(ScenarioError, match=r"runs\.jsonl:1: this is no run; name a file that verify wrote"):
         verify(plan, kept=kept, on_progress=lambda *_: None)
 
 
 @pytest.mark.slow
 def test_the_document_compares_medians():
     plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
-    found = verify(plan, kept=None, on_progress=lambda *_: None)
+    found = documents.to_dict(verify(plan, kept=None, on_progress=lambda *_: None))
     (entry,) = found["configurations"]
     assert entry["measured_median_s"] == pytest.approx(np.median(entry["measured_s"]))
     assert entry["error_percent"] == pytest.approx(100 * (entry["predicted_s"] / entry["measured_median_s"] - 1))
@@ -252,7 +252,7 @@ def test_the_document_names_what_the_prediction_assumes():
     network = Network(Star((Link("l", 1e-6, 1e9),)))
     made = replace(made, platform=Platform(made.platform.pes, network))
     measured = Verification({"c0": np.array([1.0, 1.1, 1.2])})
-    document = _document(VerifyPlan(made, "c0"), run(made), measured, reused=0)
+    document = documents.to_dict(_verified(VerifyPlan(made, "c0"), run(made), measured, reused=0))
     assert any(line.startswith("platform.network.loopback is not given") for line in document["warnings"])
 
 
@@ -262,7 +262,9 @@ def test_a_pull_that_takes_longer_than_the_scenario_says_is_told():
     plan = VerifyPlan(replace(made, application=Application("farm", "dgemm", parameters)), "c0")
 
     def told(pull_s):
-        return _document(plan, run(plan.scenario), Verification({"c0": np.array([1e-2])}, (), (pull_s,)), reused=0)
+        return documents.to_dict(
+            _verified(plan, run(plan.scenario), Verification({"c0": np.array([1e-2])}, (), (pull_s,)), reused=0)
+        )
 
     assert any("a pull takes 50 us here, and the scenario says 1 us; say" in line for line in told(50e-6)["warnings"])
     assert not any("pull" in line for line in told(1.2e-6)["warnings"])
@@ -321,7 +323,7 @@ def test_one_replication_and_what_is_not_drawn_predict_no_range(replications):
     certain = scenario([pe("a", cpu=CPU)], 64, (64,), replications=replications)
     plan = VerifyPlan(certain, "c0")
     measured = Verification({"c0": np.array([1.0, 1.1, 1.2])})
-    document = _document(plan, run(certain), measured, reused=0)
+    document = documents.to_dict(_verified(plan, run(certain), measured, reused=0))
     (entry,) = document["configurations"]
     assert (entry["predicted_interval_s"], entry["interval_holds"]) == (None, None)
     assert document["share_of_intervals_that_hold"] is None
@@ -330,7 +332,7 @@ def test_one_replication_and_what_is_not_drawn_predict_no_range(replications):
     assert "of intervals hold" not in page
     band = SpeedBand(np.array([1.0, 1e9]), *(np.full(2, speed) for speed in (0.8e9, 1e9, 1.2e9)))
     drawn = scenario([pe("a", band, cpu=CPU)], 64, (64,), replications=replications)
-    (entry,) = _document(VerifyPlan(drawn, "c0"), run(drawn), measured, reused=0)["configurations"]
+    (entry,) = documents.to_dict(_verified(VerifyPlan(drawn, "c0"), run(drawn), measured, reused=0))["configurations"]
     assert (entry["predicted_interval_s"] is None) == (replications == 1)
 
 

@@ -10,9 +10,10 @@ from simulator import CalibrationError, ScenarioError
 from simulator.base import machine
 from simulator.base.randomness import stream
 from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
-from simulator.calibration.apex.plan import Cell, block_of, room_for
+from simulator.calibration.apex.plan import Cell
+from simulator.calibration.apex.reader import block_of, room_for
 from simulator.calibration.apex.sweep import Readers, Visit, Visits
-from simulator.calibration.kernels import apex_access as access
+from simulator.calibration.kernels import apexmap as access
 from simulator.models.memory.file import read_memory_times
 
 HERE = machine.this_machine()
@@ -122,7 +123,7 @@ def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
 
 @pytest.mark.slow
 def test_a_budget_too_small_says_how_much(tmp_path):
-    with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about .* or more needed for 3 visits to each of"):
+    with pytest.raises(ScenarioError, match=r"10 ms is too short; give about .* or more for 3 visits to each of"):
         measure_sweep(sweep(), machine=HERE, budget_s=0.01, store=tmp_path / "visits", on_progress=silent)
     kept = (tmp_path / "visits").read_text().splitlines()
     assert len(kept) == 2  # the head and the visit that was made
@@ -136,16 +137,18 @@ def test_a_budget_that_is_not_firm_suffices_for_the_least():
 
 def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
     path, subject = tmp_path / "visits", sweep().to_dict()
-    with Visits(path, subject=subject, machine=HERE) as visits:
+    visits = Visits(path, subject=subject, machine=HERE)
+    with visits.journal:
         visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
         visits.keep(Visit(0, 4, (2e-9,), 1, 0.2))
     whole = path.read_text()
     path.write_text(whole[:-9])
-    with Visits(path, subject=subject, machine=HERE) as visits:
+    visits = Visits(path, subject=subject, machine=HERE)
+    with visits.journal:
         assert [visit.cell for visit in visits.made] == [3]
         visits.keep(Visit(0, 4, (2e-9,), 1, 0.2))
     assert path.read_text() == whole
-    with pytest.raises(ScenarioError, match="measurements of M 1024"):
+    with pytest.raises(ScenarioError, match="name a file of seed 9, or a new one"):
         Visits(path, subject=sweep(seed=9).to_dict(), machine=HERE)
     head, *rest = whole.splitlines()
     other = json.loads(head) | {"machine": json.loads(head)["machine"] | {"host": "elsewhere"}}
@@ -161,17 +164,17 @@ def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "found"),
     [
-        ({"max_memory": "900TiB"}, "--max-memory: 900 TiB found, 32 KiB to the"),
-        ({"max_memory": "110%"}, "available allowed"),
-        ({"max_memory": "1KiB"}, "--max-memory: 1 KiB found"),
-        ({"max_memory": "64"}, "--max-memory: '64' found, a size"),
-        ({"alphas": (0.1, 1.5)}, "--alpha: 0.1, 1.5 found, above 0 and up to 1 allowed"),
-        ({"alphas": (0.0,)}, "--alpha: 0 found"),
-        ({"lengths": (0.5,)}, "--length: 0.5 found, whole numbers of 1 or more"),
-        ({"lengths": (2**20,)}, "--length: 1048576 found, at most the 8192 words"),
-        ({"processes": 10_000}, r"--processes: 10000 found, 1 to \d+ \(the PEs here\) allowed"),
-        ({"over": "wire"}, "--over: 'wire' found, shared or mpi allowed"),
-        ({"cpu": 9999}, "--cpu: 9999 found, one of"),
+        ({"max_memory": "900TiB"}, "--max-memory is 900 TiB; give 32 KiB to the "),
+        ({"max_memory": "110%"}, r"--max-memory is .*; give 32 KiB to the .* available"),
+        ({"max_memory": "1KiB"}, "--max-memory is 1 KiB; give 32 KiB to the"),
+        ({"max_memory": "64"}, "--max-memory: '64' is no size"),
+        ({"alphas": (0.1, 1.5)}, r"--alpha is 0\.1, 1\.5; give numbers above 0 and up to 1"),
+        ({"alphas": (0.0,)}, r"--alpha is 0; give numbers above 0 and up to 1"),
+        ({"lengths": (0.5,)}, r"--length is 0\.5; give whole numbers of 1 or more"),
+        ({"lengths": (2**20,)}, r"--length is 1048576; give at most 8192, the words of the largest M"),
+        ({"processes": 10_000}, r"--processes is 10000; give 1 to \d+, the PEs here"),
+        ({"over": "wire"}, r"--over is 'wire'; name shared or mpi"),
+        ({"cpu": 9999}, "--cpu is 9999; name one of "),
     ],
 )
 def test_bad_options(changed, found):
@@ -182,5 +185,5 @@ def test_bad_options(changed, found):
 
 def test_elsewhere_than_on_linux_nothing_is_measured(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Plan9")
-    with pytest.raises(CalibrationError, match="Plan9 found, measuring needs Linux"):
+    with pytest.raises(CalibrationError, match="Plan9 and measuring needs Linux"):
         sweep()

@@ -8,16 +8,17 @@ import pytest
 
 from simulator import CalibrationError
 from simulator.calibration import LinkPlan, measure_link_times
-from simulator.calibration.pingpong import campaign, mpi
-from simulator.calibration.pingpong.mpi import mpi_pairs
+from simulator.calibration.bench import group
+from simulator.calibration.pingpong import campaign
+from simulator.calibration.pingpong.pairs import local_pairs
 from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))
 
 
 def test_ranks_exchange_messages_and_end():
-    with mpi_pairs([(CPUS[0], CPUS[-1])]) as (pairs, library):
-        assert library
+    with local_pairs("mpi", [(CPUS[0], CPUS[-1])]) as pairs:
+        assert pairs.library
         for size in (1, 2**20):
             for pattern in ("one_way", "exchange"):
                 assert 0 < pairs.sample_s(pattern, size, rounds=2, batches=2) < 60
@@ -25,7 +26,7 @@ def test_ranks_exchange_messages_and_end():
 
 
 def test_a_rank_that_dies_is_told():
-    with mpi_pairs([(CPUS[0], CPUS[-1])]) as (pairs, _):
+    with local_pairs("mpi", [(CPUS[0], CPUS[-1])]) as pairs:
         ranks = [p for p in psutil.Process().children(recursive=True) if p.cmdline()[:1] == [sys.executable]]
         ranks[0].kill()
         with pytest.raises(CalibrationError, match="MPI rank"):
@@ -34,8 +35,9 @@ def test_a_rank_that_dies_is_told():
 
 
 def test_ranks_that_do_not_start(monkeypatch):
-    monkeypatch.setattr(mpi, "RANK", "simulator.no_such_module")
-    with pytest.raises(CalibrationError, match="mpiexec: the ranks did not start"), mpi_pairs([(CPUS[0], CPUS[-1])]):
+    monkeypatch.setattr(group, "WORKER", "simulator.no_such_module")
+    found = "mpiexec: the ranks did not start: .*no_such_module"
+    with pytest.raises(CalibrationError, match=found), local_pairs("mpi", [(CPUS[0], CPUS[-1])]):
         pass
     assert relatives() == []
 

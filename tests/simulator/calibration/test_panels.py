@@ -5,8 +5,8 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels import operands, stencil
-from simulator.calibration.kernels.panels import SHAPED, named_kernel, panel_kernel
 from simulator.calibration.kernels.plain import averaged
+from simulator.calibration.kernels.table import SHAPED, named_kernel, panel_kernel
 from simulator.programs.applications import matmul
 from simulator.programs.applications import stencil as stencil_application
 
@@ -47,5 +47,5 @@ def test_a_panel_is_named_so_that_a_process_finds_it():
 def test_columns_where_there_are_none():
     with pytest.raises(ScenarioError, match="'fft' has no columns; dgemm, matmul, stencil have"):
         panel_kernel("fft", 8)
-    with pytest.raises(ScenarioError, match="columns: 0 found"):
+    with pytest.raises(ScenarioError, match="columns: 0 given"):
         panel_kernel("dgemm", 0)

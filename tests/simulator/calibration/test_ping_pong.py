@@ -13,8 +13,8 @@ from simulator import CalibrationError, ScenarioError
 from simulator.base.machine import this_machine
 from simulator.calibration import LinkPlan, measure_chain, measure_link_times
 from simulator.calibration.pingpong import campaign, measured
-from simulator.calibration.pingpong.campaign import Plan, message_sizes, open_store, run_campaign
-from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_sample
+from simulator.calibration.pingpong.campaign import Plan, measure_sizes, message_sizes, open_store
+from simulator.calibration.pingpong.ends import Buffers, StreamChannel, run_sample
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite
@@ -34,7 +34,7 @@ def test_sizes_are_powers_of_two_and_the_middle_between_them():
 
 @pytest.mark.parametrize("most", [0, -1, 2**40])
 def test_sizes_out_of_bounds_are_refused(most):
-    with pytest.raises(ScenarioError, match=r"1 to 1073741824 allowed"):
+    with pytest.raises(ScenarioError, match=r"largest message is .* bytes; give 1 to 1073741824"):
         message_sizes(most)
 
 
@@ -157,7 +157,7 @@ def quick(monkeypatch):
 def campaign_of(tmp_path, sampler, *, seed=1, budget_s=100.0, sizes=(1, 2, 1000), firm=True):
     plan = Plan(sizes, PATTERNS, budget_s, seed, firm=firm)
     store = open_store(tmp_path / "l.partial", plan, subject={"medium": "none"}, machine=None)
-    return run_campaign(plan, sampler, store, on_progress=lambda _stage, _share: None)
+    return measure_sizes(plan, sampler, store, on_progress=lambda _stage, _share: None)
 
 
 WARM_UP = 10
@@ -210,7 +210,7 @@ def test_samples_of_something_else_are_refused(tmp_path):
 
 
 def test_a_budget_too_small_says_what_is_needed(tmp_path):
-    with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about \d+s needed for 3 samples of 3 sizes"):
+    with pytest.raises(ScenarioError, match=r"10 ms is too short; give about \d+ s or more for 3 samples of 3 sizes"):
         campaign_of(tmp_path, Sampled(), budget_s=0.01)
     assert not (tmp_path / "l.partial").exists()
 
@@ -227,7 +227,9 @@ def test_one_pe_is_too_few(monkeypatch):
 
     one = dataclasses.replace(this_machine(), quota_cores=1.0)
     monkeypatch.setattr(measured, "this_machine", lambda: one)
-    with pytest.raises(ScenarioError, match="1 PE found, 2 needed"):
+    with pytest.raises(
+        ScenarioError, match=r"this machine has 1 PE, and messages between PEs need 2; --hosts measures between hosts"
+    ):
         measure_link_times(LinkPlan(), store=None)
 
 
@@ -235,17 +237,17 @@ def test_elsewhere_than_on_linux(monkeypatch):
     import platform
 
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
-    with pytest.raises(CalibrationError, match="Darwin found, measuring needs Linux"):
+    with pytest.raises(CalibrationError, match="Darwin and measuring needs Linux"):
         measure_link_times(LinkPlan(), store=None)
 
 
 @pytest.mark.parametrize(
     ("plan", "found"),
     [
-        ({"between": "pigeons"}, "--between: 'pigeons' found, processes, tcp, mpi allowed"),
-        ({"medium": "tcp"}, "--medium: 'tcp' found, unix, pipe allowed with --between processes"),
-        ({"max_bytes": 0}, "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
-        ({"max_bytes": -5}, "--max-bytes: -5 B found, 64 B to 1 GiB allowed"),
+        ({"between": "pigeons"}, r"--between is 'pigeons'; name one of processes, tcp, mpi"),
+        ({"medium": "tcp"}, r"--medium is 'tcp'; name unix or pipe with --between processes"),
+        ({"max_bytes": 0}, r"--max-bytes is 0 B; give 64 B to 1 GiB"),
+        ({"max_bytes": -5}, r"--max-bytes is -5 B; give 64 B to 1 GiB"),
     ],
 )
 def test_plans_that_cannot_be(plan, found):

@@ -14,11 +14,10 @@ import pytest
 
 from simulator import CalibrationError, ScenarioError
 from simulator.calibration import Address, is_this_host, listen, parse_address
-from simulator.calibration.pingpong import hosts, wire
+from simulator.calibration.pingpong import ends, hosts
+from simulator.calibration.pingpong.ends import PeerError, serve
 from simulator.calibration.pingpong.hosts import connected_pairs, listener_over_ssh
 from simulator.calibration.pingpong.pairs import tcp_ends
-from simulator.calibration.pingpong.serve import serve
-from simulator.calibration.pingpong.wire import PeerError
 from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -80,8 +79,8 @@ def test_without_the_token_nobody_is_served():
 def test_what_is_no_message():
     for line in NO_MESSAGES:
         with pytest.raises(PeerError, match="the other host: no JSON"):
-            wire.parse_line(line)
-    assert wire.parse_line(b'{"a": 1.5, "b": "\xc3\xa4", "c": true}\n') == {"a": 1.5, "b": "ä", "c": True}
+            ends.parse_line(line)
+    assert ends.parse_line(b'{"a": 1.5, "b": "\xc3\xa4", "c": true}\n') == {"a": 1.5, "b": "ä", "c": True}
 
 
 NO_MESSAGES = [
@@ -161,10 +160,10 @@ def test_who_knows_the_token_and_then_says_anything_is_named_in_a_line(capfd):
 def test_a_far_end_is_not_held_for_ever_by_who_knows_the_token():
     """Bytes that come one by one are no silence: the system ends a sample that takes too long."""
     near, far = socket.socketpair()
-    program = "import sys; from simulator.calibration.pingpong.serve import serve; serve(int(sys.argv[1]), limit_s=1)"
+    program = "import sys; from simulator.calibration.pingpong.ends import serve; serve(int(sys.argv[1]), limit_s=1)"
     words = [sys.executable, "-c", program, str(far.fileno())]
     with near, far, subprocess.Popen(words, pass_fds=[far.fileno()]) as child:
-        wire.send_line(near.fileno(), {"size_bytes": 100, "rounds": 1, "batches": 1})
+        ends.send_line(near.fileno(), {"size_bytes": 100, "rounds": 1, "batches": 1})
         while child.poll() is None:
             near.send(b"x")
             time.sleep(0.3)
@@ -186,7 +185,7 @@ def test_a_listener_does_only_what_is_within_bounds(message):
     """Whoever knows the token still cannot ask for all memory, or for anything but samples."""
     near, far = socket.socketpair()
     with near, far:
-        wire.send_line(near.fileno(), message)
+        ends.send_line(near.fileno(), message)
         with pytest.raises((CalibrationError, PeerError), match="the other host: "):
             serve(far.fileno())
 
@@ -258,7 +257,7 @@ def test_a_host_that_proves_itself_and_then_says_anything():
     def speak(server):
         connection, _ = server.accept()
         with connection, suppress(ConnectionError):
-            wire.prove(connection, "secret", timeout_s=5, listens=True)
+            hosts.prove(connection, "secret", timeout_s=5, listens=True)
             connection.recv(2**12)
             connection.sendall(CHALLENGED)
             connection.recv(2**12)
@@ -324,14 +323,14 @@ def test_no_side_answers_its_own_challenge():
     thread = threading.Thread(target=mirror)
     thread.start()
     with near, pytest.raises(PeerError, match="--token"):
-        wire.prove(near, "secret", timeout_s=5, listens=False)
+        hosts.prove(near, "secret", timeout_s=5, listens=False)
     thread.join()
     far.close()
 
 
 @pytest.mark.parametrize("text", ["", "host", "host:", "host:0", "host:70000", ":80", "::1:80", "host:x", "host:１"])
 def test_addresses_that_are_none(text):
-    with pytest.raises(ScenarioError, match="HOST:PORT such as"):
+    with pytest.raises(ScenarioError, match="give HOST:PORT, such as"):
         parse_address(text, field="--connect")
 
 
@@ -373,5 +372,5 @@ def test_a_listener_started_by_ssh(tmp_path, monkeypatch):
         listener_over_ssh("node2", [str(talker)]),
     ):
         pass
-    with pytest.raises(PeerError, match="a host name allowed"), listener_over_ssh("-oProxyCommand=x", ["apportion"]):
+    with pytest.raises(PeerError, match="is no name of a host"), listener_over_ssh("-oProxyCommand=x", ["apportion"]):
         pass

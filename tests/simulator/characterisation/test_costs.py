@@ -1,6 +1,7 @@
 """Cost vectors from observed runs: made-up truths come back, programs can be left out, guesses fill what is unseen."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -8,17 +9,21 @@ import pytest
 from simulator.base.errors import CalibrationError
 from simulator.base.randomness import stream
 from simulator.characterisation.costs.guesses import DESIGN, HIGH_LEVEL, INSTRUCTIONS, design_vector, guess_cycles
-from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet, times_of_streams, words_of
-from simulator.characterisation.costs.observations import KERNEL, MICRO, STREAM, Observation
-from simulator.characterisation.costs.run_store import RunStore
-from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
+from simulator.characterisation.costs.timing import RunStore, Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import (
     FLOP_RATE_OF,
+    KERNEL,
+    MICRO,
+    STREAM,
+    MemoryTimesByWorkingSet,
+    Observation,
     fitted_vector,
     flop_vector,
     hardware_model,
     refitted,
+    times_of_streams,
     with_guesses,
+    words_of,
 )
 from simulator.models.resource import HardwareModel
 
@@ -150,7 +155,7 @@ def test_waits_never_fall_with_the_working_set():
     assert dips.beyond_nearest() == pytest.approx([0, 0, 1e-9])
     assert dips.wait_s({"load": 10.0}, 2.0**17) == pytest.approx(5e-9)
     assert dips.wait_s({"alu": 10.0}, 2.0**17) == 0
-    assert MemoryTimesByWorkingSet.from_dict(dips.to_dict()) == dips
+    assert MemoryTimesByWorkingSet(**asdict(dips)) == dips
 
 
 def test_streams_are_times_per_word():

@@ -9,7 +9,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.formula import parse
 from simulator.characterisation import STUDY_KERNELS
 from simulator.characterisation.costs.calibration import SUITE
-from simulator.characterisation.kernels.table import study_kernel
+from simulator.characterisation.kernels import study_kernel
 from simulator.programs.graphs.templates import TEMPLATES
 
 SMALL = {"fft": 16, "sieve": 100, "sort": 37, "integration": 50}
@@ -107,6 +107,6 @@ def test_a_micro_benchmark_leaves_a_result(micro):
 
 def test_an_unknown_kernel():
     with pytest.raises(
-        ScenarioError, match=r"kernel: 'nothing' found, integration, sort, .* or FILE.py:FUNCTION allowed"
+        ScenarioError, match=r"there is no kernel 'nothing', only integration, sort, .* or a function of yours"
     ):
         study_kernel("nothing")

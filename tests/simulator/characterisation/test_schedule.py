@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.characterisation.derive.machine.schedule import LOAD_CYCLES, WIDTH, Body, cycles_of
+from simulator.characterisation.derive.machine.assembly import LOAD_CYCLES, WIDTH, Body, cycles_of
 
 
 def loop(*lines):

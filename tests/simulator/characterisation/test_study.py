@@ -4,9 +4,13 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.characterisation import METHODS, characterise, make_subject, statistics
-from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
-from simulator.characterisation.costs.observations import MICRO, Observation
-from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
+from simulator.characterisation.costs.vectors import (
+    FLOP_RATE_OF,
+    MICRO,
+    MemoryTimesByWorkingSet,
+    Observation,
+    hardware_model,
+)
 from simulator.characterisation.study import about, tools
 
 FUNCTION = """
@@ -55,21 +59,21 @@ def test_a_design_is_a_range(file):
 @pytest.mark.parametrize(
     ("subject", "options", "told"),
     [
-        ("nothing", {}, "kernel: 'nothing' found"),
+        ("nothing", {}, "there is no kernel 'nothing'"),
         ("nofile.py:f", {}, "nofile.py: no such file"),
-        ("FILE", {}, "no function named, FILE.py:FUNCTION allowed"),
-        ("FILE:g", {}, "function 'g' not found, f allowed"),
+        ("FILE", {}, "names no function; write FILE.py:FUNCTION"),
+        ("FILE:g", {}, "has no function 'g', only f"),
         ("FILE:f", {}, "arguments: n, x missing"),
-        ("FILE:f", {"args": ["n=a x=1"]}, "--args: n: 'a' found"),
-        ("FILE:f", {"args": ["n"]}, "--args: 'n' found"),
-        ("FILE:f", {"args": ["n=1.5 x=2.0"], "sizes": [3]}, "--sizes: no whole number"),
-        ("FILE:f", {"args": ["n=5 x=2.0"], "design": ["flop"]}, "--design: 'flop' found"),
-        ("FILE:f", {"args": ["n=5 x=2.0"], "design": ["fly=n"]}, "--design: 'fly=n' found"),
+        ("FILE:f", {"args": ["n=a x=1"]}, "--args: n is 'a'; give a number"),
+        ("FILE:f", {"args": ["n"]}, "--args: 'n' is no argument"),
+        ("FILE:f", {"args": ["n=1.5 x=2.0"], "sizes": [3]}, "--sizes needs a whole number"),
+        ("FILE:f", {"args": ["n=5 x=2.0"], "design": ["flop"]}, "--design is 'flop'; write OPERATION=FORMULA"),
+        ("FILE:f", {"args": ["n=5 x=2.0"], "design": ["fly=n"]}, "--design is 'fly=n'; write OPERATION=FORMULA"),
         ("FILE:f", {"args": ["n=5 x=2.0"], "design": ["flop=m"]}, "--design flop"),
-        ("matmul", {"args": ["m=3"]}, "--args: m=3 found, n=NUMBER allowed"),
-        ("matmul", {"args": ["n=0"]}, "--args: n=0 found"),
-        ("matmul", {"sizes": [0]}, "--sizes: 0 found"),
-        ("fft", {"sizes": [100]}, "--sizes: 100 found, powers of two"),
+        ("matmul", {"args": ["m=3"]}, "--args: m=3 given, but kernel matmul takes n=NUMBER alone"),
+        ("matmul", {"args": ["n=0"]}, "--args: n=0 given"),
+        ("matmul", {"sizes": [0]}, "--sizes is 0; give"),
+        ("fft", {"sizes": [100]}, "--sizes is 100, and kernel fft takes powers of two"),
     ],
 )
 def test_faults(file, subject, options, told):

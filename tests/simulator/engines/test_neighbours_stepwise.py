@@ -14,7 +14,7 @@ from tests.support.programs import with_domains
 from tests.support.stepwise import TICK, check_one
 from tests.support.stepwise_oracle import TooLongError
 
-EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "50"))
 MANY, AT_ONCE = 10_000, 100
 quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 

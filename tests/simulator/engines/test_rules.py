@@ -236,7 +236,7 @@ def test_an_eager_message_that_nobody_receives_is_an_error():
 def test_a_pe_that_stands_still_is_named_the_first_one_first():
     load = Load(LoadTrace(np.zeros(1), np.ones(1), 1.0), "idle")
     pes = [PE(name, name, {"k": flat(1)}, load) for name in ("one", "two")]
-    line = "PE one: its load leaves nothing for ever, some share at some time needed"
+    line = "PE one: its load leaves nothing for ever; give a load that leaves a share at some time"
     assert lines([[Compute(1, 1)], [Compute(1, 1)]], pes=pes, placement=(1, 0)) == (line,)
     assert lines([[Compute(1, 1)], [Compute(1, 1)], [Compute(1, 1)]], pes=pes, placement=(1, 0, 0)) == (line,)
 
@@ -257,7 +257,7 @@ def test_more_flows_than_units_on_a_link_are_an_error():
     rows = [[Send(2, 1)], [Send(3, 1)], [Recv(0)], [Recv(1)]]
     network = star([1] * 4, contention="fair", backbone=2.0**-50)
     assert lines(rows, network=network) == (
-        "link backbone: more flows than it can carry at this tick found, fewer or a faster link needed",
+        "link backbone: there are more flows than it can carry at this tick; give it fewer, or a faster link",
     )
 
 
@@ -280,7 +280,10 @@ def test_an_operation_of_the_users_own():
 
 
 def test_operations_that_nobody_defined_are_refused():
-    with pytest.raises(ScenarioError, match="operation 'locked' found, none without"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"program: nothing defines operation 'locked'; define it with `run\(\.\.\., operations=\{\.\.\.\}\)`",
+    ):
         simulate([[Custom("locked")]])
     with pytest.raises(ScenarioError, match="operation 'locked' found, one of free allowed"):
         simulate([[Custom("locked")]], operations={"free": None})

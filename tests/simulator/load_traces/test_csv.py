@@ -20,14 +20,20 @@ def test_round_trip(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("time,load\n0,1\n1,1\n", "header: 'time,load' found"),
-        ("", "header: '' found"),
-        ("time_s,load\n0,1\n", "rows: 1 found, at least 2"),
-        ("time_s,load\n0,1\n1,x\n", r"t.csv:3: load: 'x' found"),
-        ("time_s,load\n0,1\n1,-1\n", r"t.csv:3: load: '-1' found"),
-        ("time_s,load\n0,1\n# c\n1,nan\n", r"t.csv:4: load: 'nan' found"),
-        ("time_s,load\n0,1\n0,1\n", r"t.csv:3: time_s: 0 found, more than the line before"),
-        ("time_s,load\n0,1\n1,1,1\n", r"t.csv:3: 3 columns found"),
+        (
+            "time,load\n0,1\n1,1\n",
+            (
+                "1: the header is 'time,load'; give 'time_s,load' or "
+                "'time_s,available', with further columns of other names"
+            ),
+        ),
+        ("", "there is no header; begin with 'time_s,load' or 'time_s,available'"),
+        ("time_s,load\n0,1\n", "the number of rows is 1; give at least 2"),
+        ("time_s,load\n0,1\n1,x\n", "3: load is 'x'; give a finite number of at least 0"),
+        ("time_s,load\n0,1\n1,-1\n", r"3: load is '\-1'; give a finite number of at least 0"),
+        ("time_s,load\n0,1\n# c\n1,nan\n", "4: load is 'nan'; give a finite number of at least 0"),
+        ("time_s,load\n0,1\n0,1\n", r"3: time_s is 0; give more than the line before \(0\)"),
+        ("time_s,load\n0,1\n1,1,1\n", "3: the line has 3 columns; give 2 as in the header"),
     ],
 )
 def test_bad_traces_name_file_line_and_field(tmp_path, text, message):

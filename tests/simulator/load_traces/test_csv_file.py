@@ -24,22 +24,34 @@ def test_the_column_is_the_known_one_or_the_one_asked_for(tmp_path):
     assert read_trace(path).values.tolist() == [1.0, 2.0]
     assert read_trace(path, column="busy_cpu0").values.tolist() == [0.5, 0.25]
     assert trace_column(path) == "load"
-    with pytest.raises(TraceError, match=r"t.csv: column: 'cpu9' found, one of load, busy_cpu0 allowed"):
+    with pytest.raises(TraceError, match="there is no column 'cpu9'; name one of load, busy_cpu0"):
         read_trace(path, column="cpu9")
     both = written(tmp_path, "time_s,load,available\n0,1,0.5\n1,2,0.25\n")
-    with pytest.raises(TraceError, match="column: no choice found, one of load, available allowed"):
+    with pytest.raises(TraceError, match="the column is not stated; name one of load, available"):
         read_trace(both)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("time_s,load\n1,1\n0,1\n", r"t.csv:3: time_s: 0 found, more than the line before \(1\) allowed"),
-        ("time_s,busy\n0,1\n1,1\n", r"t.csv:1: header: 'time_s,busy' found"),
-        ("time_s,load,load\n0,1,1\n1,1,1\n", r"t.csv:1: header"),
-        ("# only a comment\n", "header: '' found"),
-        ("time_s,load\ninf,1\n1,1\n", r"t.csv:2: time_s: 'inf' found, a finite number allowed"),
-        ("time_s,load\n0,-0.5\n1,1\n", r"t.csv:2: load: '-0.5' found, a finite number of at least 0 allowed"),
+        ("time_s,load\n1,1\n0,1\n", r"3: time_s is 0; give more than the line before \(1\)"),
+        (
+            "time_s,busy\n0,1\n1,1\n",
+            (
+                "1: the header is 'time_s,busy'; give 'time_s,load' or "
+                "'time_s,available', with further columns of other names"
+            ),
+        ),
+        (
+            "time_s,load,load\n0,1,1\n1,1,1\n",
+            (
+                "1: the header is 'time_s,load,load'; give 'time_s,load' "
+                "or 'time_s,available', with further columns of other names"
+            ),
+        ),
+        ("# only a comment\n", "there is no header; begin with 'time_s,load' or 'time_s,available'"),
+        ("time_s,load\ninf,1\n1,1\n", "2: time_s is 'inf'; give a finite number"),
+        ("time_s,load\n0,-0.5\n1,1\n", r"2: load is '\-0\.5'; give a finite number of at least 0"),
     ],
 )
 def test_faults_name_file_line_and_field(tmp_path, text, message):
@@ -61,7 +73,7 @@ def test_a_last_line_without_an_end_is_kept_if_it_is_whole_but_never_in_a_record
 
 
 def test_a_fault_that_is_not_the_last_line_is_no_tear(tmp_path):
-    with pytest.raises(TraceError, match=r"t.csv:3: 1 columns found"):
+    with pytest.raises(TraceError, match="3: the line has 1 columns; give 2 as in the header"):
         read_trace(written(tmp_path, "time_s,load\n0,1\n1\n2,1"))
 
 

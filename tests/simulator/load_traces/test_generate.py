@@ -87,24 +87,45 @@ def test_bootstrap_is_made_of_the_recordings_blocks():
     steps = np.diff(made.reshape(-1, 10), axis=1) % 100
     assert np.all(steps == 1)
     assert len(set(made[::10])) > 40
-    with pytest.raises(TraceError, match="step: 2 s found, 1 s as recorded allowed"):
+    with pytest.raises(TraceError, match="generate: the step is 2 s; give 1 s as recorded, or resample the recording"):
         BlockBootstrap(recorded, block_s=10.0).draw(1000.0, 2.0, draws())
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Constant(-1.0), "load: -1 found"),
-        (lambda: OnOff(1.0, 0.0, 1.0), "mean_on_s: 0 found"),
-        (lambda: OnOff(1.0, 1.0, 1.0, stays="weibull"), "stays: 'weibull' found"),
-        (lambda: OnOff(1.0, 1.0, 1.0, stays="pareto", shape=1.0), "shape: 1 found"),
-        (lambda: AR1(1.0, 1.0, 1.0), "correlation: 1 found"),
-        (lambda: Diurnal(1.0, 1.5), "amplitude: 1.5 found"),
-        (lambda: BlockBootstrap(regular([1, 2]), 5.0), "block_s: 5 found"),
-        (lambda: Constant(1.0).draw(1.0, 2.0, draws()), "duration_s: 1 found"),
-        (lambda: Constant(1.0).draw(1e12, 1.0, draws()), r"a trace of 1e\+12 values found, at most 10000000 allowed"),
-        (lambda: AR1(1.0, 1.0, 0.5).draw(1e300, 1.0, draws()), r"1e\+300 values found"),
-        (lambda: OnOff(1.0, 1e-6, 1e-6).draw(1e6, 1.0, draws()), r"1e\+12 values found"),
+        (lambda: Constant(-1.0), r"generate: load is \-1; give at least 0"),
+        (lambda: OnOff(1.0, 0.0, 1.0), r"generate: mean_on_s is 0; give at least 1e\-09"),
+        (
+            lambda: OnOff(1.0, 1.0, 1.0, stays="weibull"),
+            "generate: stays is 'weibull'; give one of exponential, pareto",
+        ),
+        (lambda: OnOff(1.0, 1.0, 1.0, stays="pareto", shape=1.0), "generate: shape is 1; give at least 1"),
+        (lambda: AR1(1.0, 1.0, 1.0), "generate: correlation is 1; give 0 to 1"),
+        (lambda: Diurnal(1.0, 1.5), r"generate: amplitude is 1\.5; give 0 to 1"),
+        (lambda: BlockBootstrap(regular([1, 2]), 5.0), "generate: block_s is 5; give 1 to 2"),
+        (lambda: Constant(1.0).draw(1.0, 2.0, draws()), "generate: duration_s is 1; give at least 2"),
+        (
+            lambda: Constant(1.0).draw(1e12, 1.0, draws()),
+            (
+                r"generate: the trace would have 1e\+12 values; give at "
+                "most 10000000: a shorter trace, or longer steps or stays"
+            ),
+        ),
+        (
+            lambda: AR1(1.0, 1.0, 0.5).draw(1e300, 1.0, draws()),
+            (
+                r"generate: the trace would have 1e\+300 values; give at "
+                "most 10000000: a shorter trace, or longer steps or stays"
+            ),
+        ),
+        (
+            lambda: OnOff(1.0, 1e-6, 1e-6).draw(1e6, 1.0, draws()),
+            (
+                r"generate: the trace would have 1e\+12 values; give at "
+                "most 10000000: a shorter trace, or longer steps or stays"
+            ),
+        ),
     ],
 )
 def test_parameters_out_of_bounds_are_refused(make, message):
@@ -118,13 +139,13 @@ def test_settings_as_people_write_them():
     with pytest.raises(ScenarioError) as caught:
         make_generator("on-off", {"load": "2", "maen_on": "1s"})
     assert sorted(caught.value.lines) == [
-        "generate: maen_on: not for on-off, one of load, mean_on, mean_off, off_load, stays, shape allowed",
-        "generate: mean_off: nothing found, on-off needs it",
-        "generate: mean_on: nothing found, on-off needs it",
+        "generate: on-off has no maen_on; set one of load, mean_on, mean_off, off_load, stays, shape",
+        "generate: on-off needs mean_off; set it",
+        "generate: on-off needs mean_on; set it",
     ]
     with pytest.raises(ScenarioError, match=r"generate: mean_on: '3' is no duration; write one such as 50us, 1\.5s"):
         make_generator("on-off", {"load": "2", "mean_on": "3", "mean_off": "1s"})
-    with pytest.raises(ScenarioError, match="recording: nothing found, bootstrap needs one"):
+    with pytest.raises(ScenarioError, match="generate: bootstrap needs a recording; name one"):
         make_generator("bootstrap", {"block": "1s"})
 
 
@@ -170,7 +191,7 @@ def test_diurnal_fit_finds_the_wave():
 
 @pytest.mark.parametrize(("kind", "values"), [("on-off", [1.0] * 9), ("ar1", [0.0] * 9)])
 def test_a_recording_that_cannot_tell_is_refused(kind, values):
-    with pytest.raises(TraceError, match="needed"):
+    with pytest.raises(TraceError, match="fit: ar1: the recording has no load; give one with a mean above 0"):
         fit_generator(regular(values), kind, draws=draws())
 
 

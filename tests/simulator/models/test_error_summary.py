@@ -24,7 +24,7 @@ def test_one_error_has_no_spread():
 
 @pytest.mark.parametrize("errors", [[], [1.0, float("nan")], [float("inf")]])
 def test_what_has_no_statistics(errors):
-    with pytest.raises(ScenarioError, match="at least one finite"):
+    with pytest.raises(ScenarioError, match="give at least one number"):
         error_statistics(errors)
 
 

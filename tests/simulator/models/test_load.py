@@ -46,7 +46,7 @@ def test_availability_rules():
     assert availability(load, "fair", cores=2).tolist() == [1, 1, 1, 1 / 2]
     assert availability(load, "idle").tolist() == [1, 0.5, 0, 0]
     assert availability(np.array([0.4]), "given", processes=2).tolist() == [0.2]
-    with pytest.raises(TraceError, match="one of idle, fair, given allowed"):
+    with pytest.raises(TraceError, match="is no rule; write one of idle, fair, given"):
         availability(load, "greedy")
 
 

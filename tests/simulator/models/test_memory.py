@@ -45,5 +45,5 @@ def test_those_who_fit_together_lose_nothing_and_private_levels_are_not_shared()
 def test_uses_that_are_none(fields):
     with pytest.raises(ScenarioError, match="alpha above 0 and up to 1"):
         MemoryUse(*fields)
-    with pytest.raises(ScenarioError, match="latency: -1 found"):
+    with pytest.raises(ScenarioError, match="latency: -1 is not"):
         MemoryLevel("x", 1, -1, 1)

@@ -8,8 +8,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.models import MemoryModel, MemoryTimes, select_model
-from simulator.models.memory.fit import fit_form, standard_errors
-from simulator.models.memory.forms import FORMS, Constants
+from simulator.models.memory.forms import FORMS, Constants, fit_form, standard_errors
 from simulator.models.memory.selection import _folds, faults_of
 
 TRUTHS = {

@@ -9,8 +9,7 @@ from advisor.cli import _run
 from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.base.files import shipped
-from simulator.calibration.pingpong.cost import measure_cost
-from simulator.calibration.pingpong.pairs import local_pairs
+from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
 from simulator.models.network.file import fit_network_table, message_cost
 from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
 
@@ -39,7 +38,7 @@ def test_costs_in_files():
     assert message_cost({}, "f") is None
     bad = {"per_message_s": -1.0, "per_byte_s": 0.0}, 3, {"per_byte_s": 1}, {"per_message_s": "x", "per_byte_s": 1}
     for entry in bad:
-        with pytest.raises(ScenarioError, match=r"f: cpu: .* found, what `calibrate network` writes allowed"):
+        with pytest.raises(ScenarioError, match=r"f: cpu: .*; name a file that `apportion calibrate network` wrote"):
             message_cost({"cpu": entry}, "f")
     with pytest.raises(ScenarioError, match="memory_bytes_per_byte"):
         message_cost(document | {"memory_bytes_per_byte": -1}, "f")

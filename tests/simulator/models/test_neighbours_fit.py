@@ -76,13 +76,13 @@ def test_only_what_is_shared_becomes_a_domain(fitted, law, kinds):
     assert errors(model, 1, **law).mean() < 0.02
 
 
-def test_a_told_capacity_that_is_another_machines(tmp_path):
-    """The cache holds 32 MB; the system tells 128 MB."""
+def test_a_reported_capacity_that_is_another_machines(tmp_path):
+    """The cache holds 32 MB; the system reports 128 MB."""
     path = tmp_path / "visits.csv"
     path.write_text(visits(noise=0.005, capacity=1e15, clock=(1,)))
     model = replay_neighbours(path, caches=[("L3", 1.28e8)])
     assert [domain["capacity"] for domain in model.domains] == ["32000000.0B"]
-    assert any("25% of the capacity told" in line for line in model.warnings)
+    assert any("25% of the reported capacity" in line for line in model.warnings)
 
 
 def compute(pes, seconds):
@@ -167,7 +167,7 @@ def test_a_table_of_visits_is_read_back_as_it_was(tmp_path):
         ("triad,1,triad:1,0,2", "2: times 0 and 2 are not both above 0; give seconds"),
         ("triad,1,triad:1,nan,2", "2: lone_s: 'nan' is no finite number; write one"),
         (",1,triad:1,1,2", "2: subject is empty"),
-        ("triad,1,triad:1,1", "2: the row has 4 cells and the header 5; write as many"),
+        ("triad,1,triad:1,1", "the row has 4 cells and the header 5"),
         ("triad,1,,1,2", "no row has anything beside its subject"),
     ],
 )

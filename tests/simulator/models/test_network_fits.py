@@ -137,7 +137,7 @@ def test_repetitions_are_one_point_by_their_median_and_order_does_not_matter():
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
-def test_every_second_row_foretells_the_others(noise):
+def test_every_second_row_predicts_the_others(noise):
     """Three lines with jumps, noise and spikes in every eleventh row."""
     size, hops, time = drawn(THREE, np.round(2.0 ** np.arange(0, 26.1, 1 / 3)), [1], seed=8, noise=noise)
     time[::11] *= 2
@@ -165,10 +165,10 @@ def test_a_smooth_curve_is_taken_where_no_lines_fit():
 
 def test_forms_with_too_few_points_say_how_many_they_need():
     fit = fit_network(make_points([1, 10, 100, 1000], [1] * 4, [1e-6, 1e-6, 1.1e-6, 2e-6]))
-    told = {form.name: form.faults for form in fit.forms if form.fitted is None}
-    assert told["packetised"] == ("4 points of 4 sizes found, at least 7 points of 4 sizes needed",)
-    assert told["piecewise"] == ("4 sizes found, at least 6 needed",)
-    with pytest.raises(ScenarioError, match="3 distinct sizes found, at least 4 allowed"):
+    why = {form.name: form.faults for form in fit.forms if form.fitted is None}
+    assert why["packetised"] == ("4 points of 4 sizes; at least 7 points of 4 sizes are needed",)
+    assert why["piecewise"] == ("4 sizes; at least 6 are needed",)
+    with pytest.raises(ScenarioError, match=r"3 distinct sizes are too few; measure at least 4 \(hockney needs"):
         fit_network(make_points([1, 10, 100], [1] * 3, [1e-6, 1e-6, 1.1e-6]))
 
 

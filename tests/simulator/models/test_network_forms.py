@@ -97,13 +97,13 @@ def test_what_is_not_physical_is_told():
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "message"),
     [
-        (([10], [1], [1], [0], [0]), "breaks_bytes: 1 numbers found, 0 allowed"),
+        (([10], [1], [1], [0], [0]), "breaks_bytes has 1 numbers; 1 lines need 0"),
         (([], [np.inf], [1], [0], [0]), "latencies_s: .*finite"),
-        (([10, 5], [1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 0, 0]), "breaks_bytes: ascending"),
+        (([10, 5], [1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 0, 0]), "breaks_bytes: sizes have to ascend"),
     ],
 )
-def test_what_is_no_line_is_refused(columns, told):
-    with pytest.raises(ScenarioError, match=told):
+def test_what_is_no_line_is_refused(columns, message):
+    with pytest.raises(ScenarioError, match=message):
         PiecewiseModel(*arrays(*columns))

@@ -20,5 +20,5 @@ def test_payloads_are_rounded_up_to_whole_packets():
     [(-1, 1, 1, "latency"), (0, 0, 1, "packet"), (0, 1, 0, "packet_time"), (float("inf"), 1, 1, "latency")],
 )
 def test_other_numbers_are_refused(latency_s, packet_bytes, packet_s, field):
-    with pytest.raises(ScenarioError, match=f"link: {field}: "):
+    with pytest.raises(ScenarioError, match=f"link: {field} is "):
         PacketModel(latency_s, packet_bytes, packet_s)

@@ -5,7 +5,14 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
-from simulator.models.paging import ASSUMED, SwapTimes, levels_with_swap, paged_time_s, resident_levels, swap_on_disk
+from simulator.models.memory.levels import (
+    ASSUMED,
+    SwapTimes,
+    levels_with_swap,
+    paged_time_s,
+    resident_levels,
+    swap_on_disk,
+)
 
 CACHE = MemoryLevel("L3", 1000, 1e-9, 0.0, shared=True)
 MEMORY = MemoryLevel("RAM", np.inf, 1e-8, 0.0)
@@ -45,5 +52,5 @@ def test_levels_that_name_swap_stay_and_speeds_were_measured_without_it():
 def test_swap_on_a_disk_brings_a_page_first():
     times = swap_on_disk(1e-3, 4.096e6)
     assert (times.latency_s, times.gap_s) == pytest.approx((2e-3, 8 / 4.096e6))
-    with pytest.raises(ScenarioError, match="at least 0 allowed"):
+    with pytest.raises(ScenarioError, match="times of at least 0"):
         SwapTimes(-1.0, 0.0)

@@ -25,7 +25,7 @@ def test_a_part_of_the_footprint_and_no_levels():
     assert (1 / predicted_speeds((NEAR, FAR), half, [1600, 3200], flop_rate=1 / 4e-9)).tolist() == pytest.approx(
         [4e-9, 8e-9]
     )
-    with pytest.raises(ScenarioError, match="levels: none found"):
+    with pytest.raises(ScenarioError, match="needs the memory levels"):
         predicted_speeds((), USE, [1], flop_rate=1.0)
 
 

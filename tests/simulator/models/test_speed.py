@@ -88,7 +88,7 @@ def test_a_band_may_end_at_zero_speed_and_its_time_there_is_infinite():
     found, unique = band.function().size([1e9])
     assert found == pytest.approx([20])
     assert unique.all()
-    with pytest.raises(ScenarioError, match="mid above zero"):
+    with pytest.raises(ScenarioError, match="give mid above 0"):
         SpeedBand.through([Cut(10, 0, 0, 0), Cut(20, 1, 2, 3)])
 
 

@@ -6,12 +6,11 @@ import pytest
 from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.calibration import make_sweep, measure_vectors
-from simulator.calibration.kernels.apex_access import fill, sweepers
+from simulator.calibration.kernels.apexmap import fill, sweepers
 from simulator.models.memory.correction import fit_correction
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import MemoryLevel, MemoryUse
-from simulator.models.memory.model import MemoryModel
-from simulator.models.memory.sweeps import Sweeps
+from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.neighbours import Occupancy
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, moved_s, predicted_speeds, unit_times_s
 from simulator.models.speed import SpeedBand
@@ -48,7 +47,7 @@ def test_sweeps_that_make_no_sense():
     for columns in ((one, two, one), (two, two, -two), (two[::-1], two, two), (one[:0],) * 3):
         with pytest.raises(ValueError, match="sweeps"):
             Sweeps(*columns)
-    with pytest.raises(ScenarioError, match=r"written_per_unit: 0.6 found, 0 up to half the 1 accesses_per_unit"):
+    with pytest.raises(ScenarioError, match=r"written_per_unit: 0.6 is not 0 up to half the 1 accesses_per_unit"):
         MemoryUse(1.0, 1.0, written_per_unit=0.6)
 
 

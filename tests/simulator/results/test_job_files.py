@@ -52,7 +52,7 @@ def test_batsim_s_table(done):
         assert float(row["execution_time"]) == float(row["turnaround_time"]) == pytest.approx(seconds, abs=1e-9)
         assert float(row["finish_time"]) == pytest.approx(float(row["starting_time"]) + seconds, abs=1e-8)
     assert [row["job_id"] for row in rows] == [str(k) for k in range(1, 10)]
-    with pytest.raises(ScenarioError, match=r"jobs: '.txt' found, .swf or .csv allowed"):
+    with pytest.raises(ScenarioError, match=r"jobs: kind is '\.txt'; give \.swf or \.csv"):
         job_lines(*done, ".txt")
 
 

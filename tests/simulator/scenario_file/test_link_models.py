@@ -148,7 +148,7 @@ def test_a_file_is_written_out_in_the_explicit_form(folder):
             FORMS["packetised"] | {"beta_s": -1e-6},
             r"11:3: platform\.link: beta \-1e\-06 is negative: this is not physical; give numbers of at least 0",
         ),
-        (FORMS["lines"] | {"breaks_bytes": []}, "breaks_bytes: 0 numbers found, 1 allowed"),
+        (FORMS["lines"] | {"breaks_bytes": []}, r"11:3: platform\.link: breaks_bytes has 0 numbers; 2 lines need 1"),
     ],
     ids=["missing", "another kind", "two forms", "not physical", "lengths"],
 )

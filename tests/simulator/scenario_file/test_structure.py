@@ -21,7 +21,7 @@ from simulator.base import randomness
 from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import Doubt
 from simulator.models.neighbours import Bandwidth, ShareTable, SharingDomain
-from simulator.models.network import KnotsModel, PacketModel, PiecewiseModel, drawn_model
+from simulator.models.network import KnotsModel, PacketModel, PiecewiseModel
 from simulator.platform.networks import Link, Network, Star
 from simulator.programs.program import Compute, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
@@ -80,9 +80,9 @@ def test_times_of_all_forms_are_multiplied_without_a_step_back():
     falling = Doubt(np.array([1.0, 1e6]), np.array([0.5, 0.0]))
     knots = KnotsModel(np.array([1.0]), (np.array([1.0, 1e6]),), (np.array([1e-4, 1e-2]),), doubt=DOUBT)
     for one in (model(), PacketModel(1e-4, 1500.0, 1e-5, doubt=DOUBT), knots):
-        assert drawn_model(one, 0.0).doubt is None
-        assert np.allclose(drawn_model(one, 1.5).time_s(sizes[:3]), one.time_s(sizes[:3]) * np.exp(0.3), rtol=1e-9)
-    late = drawn_model(replace(model(), doubt=falling), 2.0)
+        assert one.drawn(0.0).doubt is None
+        assert np.allclose(one.drawn(1.5).time_s(sizes[:3]), one.time_s(sizes[:3]) * np.exp(0.3), rtol=1e-9)
+    late = replace(model(), doubt=falling).drawn(2.0)
     assert late.time_s(1e6) == pytest.approx(1e-2)
     assert late.time_s(1.0) == pytest.approx(model().time_s(1.0) * np.exp(1.0))
     assert np.all(np.diff(late.time_s(np.logspace(0, 7, 200))) >= 0)

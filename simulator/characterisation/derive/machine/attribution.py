@@ -162,10 +162,10 @@ class _Finder:
         names, texts, rows = zip(*found, strict=True)
         return _Candidates(names, texts, np.stack(rows))
 
-    def _each(self, counts: _Counts, counter: int) -> _Counts | None:
-        """Entries per entry of a block of the source; None if the code runs where that does not."""
+    def _each(self, counts: _Counts, counter: int, *, always: bool = False) -> _Counts | None:
+        """Entries per entry of a block of the source; None if the code runs where that does not, or not `always`."""
         entries = self._entries[counter]
-        if np.any((entries == 0) & (counts > 0)) or not entries.any():
+        if np.any((entries == 0) & (counts > 0)) or not entries.any() or (always and not entries.all()):
             return None
         return np.asarray(counts[entries > 0] / entries[entries > 0])
 
@@ -186,11 +186,9 @@ class _Finder:
     def _vectors(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
         """Blocks around a loop for which the loop's count, divided and rounded, gives these counts exactly."""
         for body, (around, _) in self._builder.loops.items():
-            each = self._each(counts, around)
-            if each is None or len(each) < len(counts):
-                continue
+            each = self._each(counts, around, always=True)
             divided = self._candidates[body]
-            for place in np.flatnonzero(_equal(divided.values, each)):
+            for place in [] if each is None else np.flatnonzero(_equal(divided.values, each)):
                 name, text = divided.names[place], divided.texts[place]
                 yield (Place(around, text, plain=False, name=name, miss=0.0),)
 
@@ -200,8 +198,8 @@ class _Finder:
             if middle not in self._builder.loops:
                 continue
             around = self._builder.loops[middle][0]
-            each = self._each(counts, around)
-            if each is None or len(each) < len(counts):
+            each = self._each(counts, around, always=True)
+            if each is None:
                 continue
             outer, inner = self._candidates[middle], self._candidates[body]
             for one, two in np.argwhere(_equal(outer.values[:, None, :] * inner.values[None, :, :], each)):
@@ -212,8 +210,8 @@ class _Finder:
     def _fits(self, counts: _Counts) -> Iterator[Place]:
         """A formula fitted to the count per entry of each block of the source."""
         for counter in self._entries:
-            each = self._each(counts, counter)
-            if each is None or len(each) < len(counts):
+            each = self._each(counts, counter, always=True)
+            if each is None:
                 continue
             found = fit.fit(each.tolist(), self._builder.profile.points)
             if found.miss > NEAR / 10:  # several terms would follow chance, and lead far astray at other sizes

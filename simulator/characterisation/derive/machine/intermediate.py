@@ -5,39 +5,22 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from simulator.characterisation.derive.machine.code import CodeBlock, Counting
+from simulator.characterisation.derive.machine.code import MATH, WRAPPERS, CodeBlock, Counting, is_math
 
-COUNTS = "apportion_counts"
-_WRAPPERS = ("_ZN7cpython", "cfunc.", "NRT_", "nrt_")
 _LABEL = re.compile(r'^(?:"[^"]+"|[-\w$.]+):')
 _DEFINE = re.compile(r'^define .*?@(?P<name>"[^"]+"|[-\w$.]+)\(')
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _FREE = ("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.experimental.noalias")
 _BY_OPERAND = {"store", "icmp", "fcmp"}
 _UNTYPED = {"getelementptr", "ret", "unreachable", "switch"}
-MATH = (
-    "exp",
-    "log",
-    "pow",
-    "sin",
-    "cos",
-    "tan",
-    "atan",
-    "asin",
-    "acos",
-    "sqrt",
-    "cbrt",
-    "erf",
-    "hypot",
-    "fmod",
-    "gamma",
-)
-"""Names of the mathematical library's functions begin so, after a prefix that LLVM or Numba may give them."""
 MEMORY = ("memset", "memcpy", "memmove")
 
 
-def put_counters(text: str) -> Counting:
-    """The same module with a counter in every block of the functions, those that only pass arguments on apart."""
+def put_counters(text: str, address: int) -> Counting:
+    """The same module with a counter in every block of the functions, those that only pass arguments on apart.
+
+    Counter k lies at `address + 8 k`.
+    """
     static = dict(_static(text))
     blocks: list[CodeBlock] = []
     lines: list[str] = []
@@ -56,17 +39,16 @@ def put_counters(text: str) -> Counting:
                 continue
         if waiting and line.strip() and not re.match(r"\s*%\S+ = phi ", line):
             uses, called = static[function, number]
-            lines += _counter(len(blocks))
-            blocks.append(CodeBlock(f"{len(blocks)}", uses, sum(uses.values())))
+            lines += _counter(len(blocks), address + 8 * len(blocks))
+            blocks.append(CodeBlock(uses, sum(uses.values())))
             outside |= called
             waiting = False
         lines.append(line)
-    head = f"@{COUNTS} = global [{max(1, len(blocks))} x i64] zeroinitializer"
-    return Counting("\n".join([*lines, head, ""]), tuple(blocks), tuple(sorted(outside)))
+    return Counting("\n".join([*lines, ""]), tuple(blocks), tuple(sorted(outside)))
 
 
-def _counter(number: int) -> list[str]:
-    place = f"getelementptr inbounds (i64, ptr @{COUNTS}, i64 {number})"
+def _counter(number: int, address: int) -> list[str]:
+    place = f"inttoptr (i64 {address} to ptr)"
     return [
         f"  %apportion.{number}.a = load i64, ptr {place}",
         f"  %apportion.{number}.b = add i64 %apportion.{number}.a, 1",
@@ -74,23 +56,20 @@ def _counter(number: int) -> list[str]:
     ]
 
 
-def _static(text: str) -> Iterator[tuple[tuple[str, int], tuple[Counter[str], set[str]]]]:
+def _static(text: str) -> Iterator[tuple[tuple[str, int], tuple[dict[str, int], set[str]]]]:
     """Function and number of block -> operations, and functions called that are defined elsewhere."""
     import llvmlite.binding as llvm
 
     module = llvm.parse_assembly(text)
     own = {function.name for function in module.functions if not function.is_declaration}
     for function in module.functions:
-        if function.is_declaration or function.name.startswith(_WRAPPERS):
+        if function.is_declaration or function.name.startswith(WRAPPERS):
             continue
         for number, block in enumerate(function.blocks):
-            uses: Counter[str] = Counter()
             called: set[str] = set()
-            for instruction in block.instructions:
-                name = _operation(instruction, own, called)
-                uses[name] += 1
+            uses = Counter(_operation(instruction, own, called) for instruction in block.instructions)
             del uses[""]
-            yield (function.name, number), (uses, called)
+            yield (function.name, number), (dict(uses), called)
 
 
 def _operation(instruction: Any, own: set[str], called: set[str]) -> str:
@@ -120,8 +99,3 @@ def _call(name: str, own: set[str], called: set[str]) -> str:
         return f"call.{word}"
     called.add(name or "a function by address")
     return "call.math" if is_math(name) else "call.other"
-
-
-def is_math(name: str) -> bool:
-    """Whether a function is one of the mathematical library."""
-    return name.removeprefix("numba_").removeprefix("npy_").lstrip("_").startswith(MATH)

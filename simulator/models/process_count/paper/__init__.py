@@ -4,8 +4,7 @@ Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Cl
 models by ordinary least squares, binning, composition and linear adjustment. `estimation` joins them, `building` fits.
 """
 
-from simulator.models.process_count.paper.building import fit_paper, from_dict
-from simulator.models.process_count.paper.composition import Composed
-from simulator.models.process_count.paper.regimes import MemoryRegimes
+from simulator.models.process_count.paper.fits import Composed, MemoryRegimes
+from simulator.models.process_count.paper.model import fit_paper, from_dict
 
 __all__ = ["Composed", "MemoryRegimes", "fit_paper", "from_dict"]

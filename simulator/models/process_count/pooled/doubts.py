@@ -7,14 +7,10 @@ from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
-from simulator.models.process_count.pooled.cells import Cells
-from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
+from simulator.models.process_count.pooled.problem import Cells
+from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, row_faults
 
-FEWEST_SIZES = 2
-"""Sizes without which there is no growth to see."""
 GOOD_SIZES = 4
-FEWEST_COUNTS = 2
-"""Process counts without which there is no scaling to see."""
 SHORT_S = 0.05
 """Run time below which start-up and the scheduler's credit hide the speed."""
 NOISY = 0.08
@@ -44,29 +40,17 @@ def check_runs(runs: AllocationRuns) -> None:
     Raises
     ------
     ScenarioError
-        One line per fault; it says how many more sizes or process counts are needed.
+        One line per fault.
     """
-    faults = []
-    if len(runs.size) == 0:
-        raise ScenarioError("runs: none found, at least 4 needed")
-    bad = ~(np.isfinite(runs.time_s) & (runs.time_s > 0))
-    if bad.any():
-        faults.append(f"runs: time_s: {runs.time_s[bad][0]:g} found, a number above 0 allowed")
-    bad = ~(np.isfinite(runs.size) & (runs.size > 0))
-    if bad.any():
-        faults.append(f"runs: N: {runs.size[bad][0]:g} found, a number above 0 allowed")
-    processes = runs.processes
-    if (processes < 1).any():
-        faults.append("runs: a run with P = 0 found, at least 1 process needed")
-    for name, number, fewest in (
-        ("sizes N", len(np.unique(runs.size)), FEWEST_SIZES),
-        ("process counts P", len(np.unique(processes)), FEWEST_COUNTS),
-    ):
-        if number < fewest:
-            faults.append(f"runs: {name}: {number} found, at least {fewest} needed, {fewest - number} more")
+    faults = row_faults(runs)
+    if not len(runs.size):
+        raise ScenarioError(faults)
+    for name, values in (("size N", runs.size), ("process count P", runs.processes)):
+        if len(np.unique(values)) < 2:  # no growth, or no scaling, to see
+            faults.append(f"runs: all have the same {name}; add runs with another")
     for kind, used in zip(runs.kinds, runs.allocations[:, :, 0].sum(axis=0), strict=True):
         if used == 0:
-            faults.append(f"runs: {kind}: no run uses it, at least 1 needed: nothing to compose its times from")
+            faults.append(f"runs: no run uses kind {kind}; add one, or leave the kind out")
     if faults:
         raise ScenarioError(faults)
 
@@ -84,7 +68,7 @@ def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, 
     used = cells.allocations[:, :, 0] > 0
     together = used.sum(axis=1)
     found = [
-        f"{kind}: never run without other kinds; its speed is told by mixed runs only"
+        f"{kind}: never run without other kinds; its speed is known from mixed runs only"
         for kind, column in zip(cells.kinds, used.T, strict=True)
         if not (column & (together == 1)).any()
     ]
@@ -95,7 +79,7 @@ def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, 
     sizes = np.unique(cells.size)
     if len(sizes) < GOOD_SIZES:
         more = GOOD_SIZES - len(sizes)
-        found.append(f"N: {len(sizes)} sizes found; {more} more would tell the growth from the overhead")
+        found.append(f"the runs have {len(sizes)} sizes N; {more} more would separate the growth from the overhead")
     largest = cells.size == sizes[-1]
     shortest = float(cells.time_s[largest].min())
     if shortest < SHORT_S:
@@ -138,7 +122,7 @@ def doubts_of_estimates(
     for kind, row in np.argwhere((allocations[:, :, 1] > most).T).tolist():
         m = int(allocations[row, kind, 1])
         doubts[row] += (f"{cells.kinds[kind]}: {m} processes on a PE, measured up to {most[kind]}",)
-    counts = (allocations[:, :, 0] * allocations[:, :, 1]).sum(axis=1)
+    counts = processes_of(allocations)
     limit = int(cells.processes.max())
     for row in np.flatnonzero(counts > FAR_COUNT * limit).tolist():
         doubts[row] += (f"P = {counts[row]} is far beyond the measured P = {limit}",)

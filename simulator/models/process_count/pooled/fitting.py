@@ -1,17 +1,37 @@
-"""The posterior mode of one program shape, once for each belief, and what its residuals say of the noise."""
+"""The fit of one program shape, once for each belief, and what a fitted structure says of configurations."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
-from simulator.models.process_count.pooled.cells import Cells
-from simulator.models.process_count.pooled.prior import Prior, prior_of, scales_of
-from simulator.models.process_count.pooled.problem import Problem, amplitude, problem_of, seconds, slowest_of
-from simulator.models.process_count.pooled.residuals import LIKENESS, choose_likeness, inverse_roots
-from simulator.models.process_count.pooled.terms import BELIEFS, TERMS, Belief, Shape
+from simulator.models.process_count.pooled.problem import (
+    LIKENESS,
+    Cells,
+    Groups,
+    Prior,
+    Problem,
+    amplitude,
+    amplitude_of,
+    choose_likeness,
+    groups_of,
+    inverse_roots,
+    kernel,
+    log_times,
+    prior_of,
+    problem_of,
+    scales_of,
+    seconds,
+    slowest_of,
+    used_columns,
+)
+from simulator.models.process_count.pooled.terms import BELIEFS, TERMS, WORK, Belief, Shape
 from simulator.models.process_count.runs import Floats, Ints
+
+# The posterior mode of one program shape, once for each belief, and what its residuals say of the noise.
+
 
 # Where a fit starts: non-negative least squares with the kind that is slowest in each run guessed and corrected.
 
@@ -363,3 +383,142 @@ def _inverse(information: Floats) -> tuple[Floats, float]:
     found = lower + lower.T
     found.flat[:: len(found) + 1] = lower.diagonal()
     return np.asarray(found), 2.0 * float(np.log(root.diagonal()).sum())
+
+
+# One fitted structure as a predictor: log times, their slopes, and what single configurations keep of their own.
+
+
+ADAPTED = 0.5
+"""Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
+OWN_LEAST_SD = 0.01
+"""Least standard deviation of what a configuration keeps of its own: closer than this no two are told apart."""
+MOST_CAUTION = 1.0
+"""Most that the mean may exceed the median, in log seconds."""
+
+
+WHOLE = ("mode", "covariance", "variance", "freedom", "effective", "likeness")
+BY_CELL = ("amplitude", "noise", "residuals")
+"""Fields of a posterior that are kept, the latter by cell, without the phases that were measured apart."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a structure says at n points."""
+
+    of_kind: Floats
+    """Log seconds of the PEs of each kind, minus infinity where it takes no part; (n, kind)."""
+    parts: Floats
+    """Share of each term in them, (n, kind, terms)."""
+    shift: Floats
+    """What the own runs of the configuration add to the log makespan, (n,)."""
+    pull: Floats
+    """By how much less the log makespan follows the log coefficients for that, (n, kind * terms)."""
+    own: Floats
+    """Variance of what else the configuration keeps of its own, (n,)."""
+    caution: Floats
+    """How much the mean of the seconds of a kind exceeds their median, in log seconds; (n, kind)."""
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """Of the log makespan by the log coefficients, (n, kind * terms)."""
+        rows = np.arange(len(self.shift))
+        found = np.zeros_like(self.parts)
+        slowest = slowest_of(self.of_kind)
+        found[rows, slowest] = self.parts[rows, slowest]
+        found = found.reshape(len(rows), -1)
+        found -= self.pull
+        return found
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A posterior and the cells that it rests on."""
+
+    posterior: Posterior
+    cells: Cells
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The cells by configuration."""
+        count = len(self.cells.size)
+        return groups_of(self.cells.size, self.cells.configuration).scaled(self.posterior.amplitude[:count])
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        """Number of each measured configuration."""
+        first = np.ascontiguousarray(self.cells.allocations[self.cells.first()], dtype=np.int64)
+        return {row.tobytes(): number for number, row in enumerate(first)}
+
+    @cached_property
+    def _known(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """By configuration: inverse covariance of the residuals, amplitudes, residuals, slopes."""
+        fitted, groups = self.posterior, self.groups
+        count = len(self.cells.size)
+        inverse = np.asarray(np.linalg.inv(groups.covariance(fitted.noise[:count], fitted.likeness)), dtype=np.float64)
+        mean, slopes = log_times(self.terms(self.cells.size, self.cells.allocations), fitted.mode)
+        residuals = groups.rows(np.log(self.cells.time_s) - mean)
+        return inverse, groups.rows(fitted.amplitude[:count]), residuals, groups.rows(slopes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        fitted, count = self.posterior, len(self.cells.size)
+        named = {"shape": fitted.shape.name, "belief": fitted.prior.belief, "scale": fitted.prior.scale.tolist()}
+        whole = {name: np.asarray(getattr(fitted, name)).tolist() for name in WHOLE}
+        by_cell = {name: getattr(fitted, name)[:count].tolist() for name in BY_CELL}
+        return named | whole | by_cell | {"evidence": fitted.evidence}
+
+    def terms(self, size: Floats, allocations: Ints) -> Floats:
+        """Scaled terms, (n, kind, terms)."""
+        return used_columns(self.posterior.shape, size, allocations) * self.posterior.prior.scale
+
+    def measured(self, allocations: Ints) -> Ints:
+        """Number of each measured configuration, -1 for others."""
+        rows = np.ascontiguousarray(allocations, dtype=np.int64)
+        return np.array([self._numbers.get(row.tobytes(), -1) for row in rows], dtype=np.int64)
+
+    def predict(self, size: float, terms: Floats, number: Ints) -> Predicted:
+        """Everything about configurations at one problem size.
+
+        Parameters
+        ----------
+        terms
+            As by `terms`.
+        number
+            As by `measured`.
+        """
+        fitted = self.posterior
+        parts = terms * np.exp(fitted.mode)
+        seconds = parts.sum(axis=2)
+        spread = amplitude_of(seconds, parts[:, :, :WORK].sum(axis=2))
+        parts /= np.where(seconds > 0, seconds, 1.0)[:, :, None]
+        with np.errstate(divide="ignore"):
+            of_kind = np.log(seconds)
+        own = fitted.likeness * spread**2
+        shift, pull = np.zeros(len(own)), np.zeros((len(own), fitted.mode.size))
+        # What was not measured may keep more of its own than what the fit has adapted to.
+        count = float(self.cells.configuration[-1] + 1)
+        own[number < 0] *= count / (count - min(ADAPTED * fitted.effective, 2.0 * count / 3.0))
+        seen = np.flatnonzero(number >= 0)
+        if len(seen):
+            which = number[seen]
+            inverse, amplitudes, residuals, slopes = self._known
+            near = kernel(np.log(size), self.groups.logs[which]) * amplitudes[which]
+            near *= fitted.likeness * spread[seen, None]
+            gain = (near[:, None, :] @ inverse[which])[:, 0]
+            shift[seen] = (gain * residuals[which]).sum(axis=1)
+            pull[seen] = (gain[:, None, :] @ slopes[which])[:, 0]
+            own[seen] = np.maximum(own[seen] - (gain * near).sum(axis=1), 0.0)
+        own = np.maximum(own * fitted.variance, OWN_LEAST_SD**2)
+        return Predicted(of_kind, parts, shift, pull, own, self.caution(parts))
+
+    def caution(self, parts: Floats) -> Floats:
+        """Half the variance of the log seconds of a kind, by the share of each of its terms, (..., kind, terms).
+
+        It matters for kinds that were never the slowest of a run, or never ran: their median would look too good.
+        """
+        kinds, terms = self.posterior.mode.shape
+        whole = self.posterior.covariance.reshape(kinds, terms, kinds, terms)
+        found = [
+            ((parts[..., kind, :] @ whole[kind, :, kind]) * parts[..., kind, :]).sum(axis=-1) for kind in range(kinds)
+        ]
+        return np.asarray(np.minimum(np.stack(found, axis=-1) / 2.0, MOST_CAUTION))

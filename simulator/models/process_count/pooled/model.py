@@ -17,20 +17,41 @@ from scipy.special import ndtri
 
 from simulator.base import files, ties
 from simulator.base.errors import MALFORMED, ScenarioError
-from simulator.models.process_count.estimates import Estimates, ShareTables
-from simulator.models.process_count.pooled.cells import Cells
-from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes
-from simulator.models.process_count.pooled.fitting import Posterior, refit
-from simulator.models.process_count.pooled.prior import prior_of
-from simulator.models.process_count.pooled.structure import Predicted, Structure
-from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, columns
-from simulator.models.process_count.runs import Floats, Ints
+from simulator.models.choice import odds
+from simulator.models.process_count.pooled.doubts import (
+    Rival,
+    check_runs,
+    doubts_of_estimates,
+    doubts_of_runs,
+    mixture_codes,
+)
+from simulator.models.process_count.pooled.fitting import (
+    BY_CELL,
+    WHOLE,
+    Posterior,
+    Predicted,
+    Structure,
+    fit_shape,
+    refit,
+)
+from simulator.models.process_count.pooled.problem import Cells, cells_of, prior_of
+from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, Shape, columns
+from simulator.models.process_count.runs import (
+    AllocationRuns,
+    Estimates,
+    Floats,
+    Ints,
+    ShareTables,
+    mixed_bits,
+    processes_of,
+    starts,
+)
 from simulator.models.regression.runtime_model import mixture_quantiles
 
 # Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
 
 
-MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def coefficient_draws(covariance: Floats, number: int) -> Floats:
@@ -51,17 +72,10 @@ def configuration_draws(allocations: Ints, number: int) -> Floats:
     """Standard normal draws that belong to each configuration, shape (number, n)."""
     code = np.zeros(len(allocations), dtype=np.uint64)
     for column in allocations.reshape(len(allocations), -1).T:
-        code = _mixed(code + column.astype(np.uint64) + MIX[0])
-    member = _mixed(np.arange(1, number + 1, dtype=np.uint64) * MIX[0])
-    uniform = (_mixed(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
+        code = mixed_bits(code + column.astype(np.uint64) + STEP)
+    member = mixed_bits(np.arange(1, number + 1, dtype=np.uint64) * STEP)
+    uniform = (mixed_bits(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
     return np.asarray(ndtri(np.clip(uniform, 1e-6, 1 - 1e-6)))
-
-
-def _mixed(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits well mixed (the finaliser of SplitMix64; Steele, Lea and Flood 2014)."""
-    code = (code ^ (code >> np.uint64(30))) * MIX[1]
-    code = (code ^ (code >> np.uint64(27))) * MIX[2]
-    return code ^ (code >> np.uint64(31))
 
 
 def _primes(number: int) -> Floats:
@@ -107,7 +121,7 @@ class PooledModel:
 
     @cached_property
     def inflation(self) -> float:
-        """Factor on the variances: squared errors at the largest size foretold from the smaller ones, against expected.
+        """Factor on the variances: squared errors at the largest size, as the smaller ones predict it, over expected.
 
         Costs one more fit of the first structure, when it is first asked for.
         """
@@ -210,7 +224,26 @@ class PooledModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _to_document(self)
+        cells = self.cells
+        return {
+            "kind": "process_count",
+            "method": "pooled",
+            "kinds": list(cells.kinds),
+            "terms": [term.name for term in TERMS],
+            "warnings": list(self.warnings),
+            "inflation": self.inflation,
+            "cells": {
+                "size": cells.size.tolist(),
+                "allocations": cells.allocations.tolist(),
+                "time_s": cells.time_s.tolist(),
+                "runs": cells.runs.tolist(),
+                "run_sd": cells.run_sd,
+            },
+            "structures": [
+                {"weight": float(weight), **structure.to_dict()}
+                for weight, structure in zip(self.weights, self.structures, strict=True)
+            ],
+        }
 
     @cached_property
     def _shapes(self) -> tuple[Structure, ...]:
@@ -226,13 +259,7 @@ class PooledModel:
 
     def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
         """Whether no run used these kinds together, or this one alone; (n,)."""
-        codes, known = mixture_codes(allocations), self._known_mixtures
-        return np.asarray(known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] != codes)
-
-    @cached_property
-    def _known_mixtures(self) -> Ints:
-        """Codes of the sets of kinds that runs used, in order."""
-        return np.unique(mixture_codes(self.cells.allocations))
+        return ~np.isin(mixture_codes(allocations), mixture_codes(self.cells.allocations))
 
     @cached_property
     def _most(self) -> tuple[int, Ints]:
@@ -253,7 +280,7 @@ class PooledModel:
         sizes = self.cells.size
         beyond = max(np.log(size / sizes.max()), np.log(sizes.min() / size), 0.0)
         most, most_each = self._most
-        processes = (allocations[:, :, 0] * allocations[:, :, 1]).sum(axis=1)
+        processes = processes_of(allocations)
         more = np.log(np.maximum(processes / most, 1.0))
         over = np.log(np.maximum(allocations[:, :, 1] / most_each, 1.0).max(axis=1))
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
@@ -267,31 +294,66 @@ class PooledModel:
         return np.asarray((mixture_codes(allocations)[:, np.newaxis] == known).sum(axis=1), np.float64)
 
 
+# From runs: which program shapes are worth a fit, and how much each structure counts.
+
+
+SLOPE_SD = 0.05
+"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
+LEAST_APART = 0.3
+"""Distance of two log sizes from which growth between them counts."""
+NEGLIGIBLE = 0.05
+"""Weight below which a structure is left out."""
+TEMPER = 0.3
+"""Power of the evidence that weighs structures: none of them is quite true."""
+
+
+def fit_pooled(runs: AllocationRuns) -> PooledModel:
+    """Fit the default model.
+
+    Parameters
+    ----------
+    runs
+        At least two sizes and two process counts; every kind in at least one run.
+
+    Raises
+    ------
+    ScenarioError
+        If there are too few runs, with how many more are needed.
+    """
+    check_runs(runs)
+    cells = cells_of(runs)
+    shapes = plausible_shapes(cells)
+    kept = [posterior for shape in shapes for posterior in fit_shape(shape, cells)]
+    chances = odds([posterior.evidence for posterior in kept], power=TEMPER)
+    kept = [posterior for posterior, chance in zip(kept, chances, strict=True) if chance > NEGLIGIBLE]
+    chances = chances[chances > NEGLIGIBLE]
+    first = kept[ties.first_most(chances)]
+    factors = first.noise[: len(cells.size)] / cells.doubtfulness
+    scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
+    return PooledModel(
+        cells=cells,
+        structures=tuple(Structure(posterior, cells) for posterior in kept),
+        weights=chances / chances.sum(),
+        warnings=doubts_of_runs(cells, factors, scatter),
+    )
+
+
+def plausible_shapes(cells: Cells) -> list[Shape]:
+    """Shapes that grow at least as fast as the steepest growth that was surely seen."""
+    last = np.append(cells.first()[1:], len(cells.size)) - 1
+    end = last[cells.configuration]
+    apart = np.log(cells.size[end] / cells.size)
+    # Not from neighbouring sizes, where noise makes any slope.
+    there = apart > LEAST_APART
+    doubt = 2.0 * SLOPE_SD * np.sqrt(cells.doubtfulness + cells.doubtfulness[end])
+    slope = (np.log(cells.time_s[end] / cells.time_s) - doubt)[there] / apart[there]
+    steepest = float(slope.max(initial=0.0))
+    top = max(float(cells.size.max()), 3.0)
+    found = [shape for shape in SHAPES if not ties.is_less(shape.order + shape.logarithm / np.log(top), steepest)]
+    return found or [SHAPES[-1]]
+
+
 # As plain data for JSON, and back
-
-
-def _to_document(model: PooledModel) -> dict[str, Any]:
-    """Plain data for JSON."""
-    cells = model.cells
-    return {
-        "kind": "process_count",
-        "method": "pooled",
-        "kinds": list(cells.kinds),
-        "terms": [term.name for term in TERMS],
-        "warnings": list(model.warnings),
-        "inflation": model.inflation,
-        "cells": {
-            "size": cells.size.tolist(),
-            "allocations": cells.allocations.tolist(),
-            "time_s": cells.time_s.tolist(),
-            "runs": cells.runs.tolist(),
-            "run_sd": cells.run_sd,
-        },
-        "structures": [
-            {"weight": float(weight), **_structure(structure.posterior, len(cells.size))}
-            for weight, structure in zip(model.weights, model.structures, strict=True)
-        ],
-    }
 
 
 def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
@@ -306,7 +368,7 @@ def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
         return _model(document)
     except (*MALFORMED, StopIteration) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"model: no pooled process-count model of this version found ({reason})") from error
+        raise ScenarioError(f"it is no pooled process-count model of this version ({reason}); fit it again") from error
 
 
 def _model(document: Mapping[str, Any]) -> PooledModel:
@@ -317,7 +379,6 @@ def _model(document: Mapping[str, Any]) -> PooledModel:
     allocations = np.array(stored["allocations"], dtype=np.int64)
     kinds = tuple(document["kinds"])
     unknown = np.full((len(size), len(kinds)), np.nan)
-    fresh = np.any(np.diff(allocations.reshape(len(size), -1), axis=0) != 0, axis=1)
     cells = Cells(
         kinds=kinds,
         size=size,
@@ -326,7 +387,7 @@ def _model(document: Mapping[str, Any]) -> PooledModel:
         comp_s=unknown,
         comm_s=unknown,
         runs=np.array(stored["runs"], dtype=np.int64),
-        configuration=np.concatenate([[0], np.cumsum(fresh)]).astype(np.int64),
+        configuration=np.cumsum(starts(*allocations.reshape(len(size), -1).T)) - 1,
         run_sd=float(stored["run_sd"]),
     )
     return PooledModel(
@@ -338,41 +399,12 @@ def _model(document: Mapping[str, Any]) -> PooledModel:
     )
 
 
-def _structure(fitted: Posterior, count: int) -> dict[str, Any]:
-    return {
-        "shape": fitted.shape.name,
-        "belief": fitted.prior.belief,
-        "scale": fitted.prior.scale.tolist(),
-        "mode": fitted.mode.tolist(),
-        "covariance": fitted.covariance.tolist(),
-        "variance": fitted.variance,
-        "freedom": fitted.freedom,
-        "effective": fitted.effective,
-        "likeness": fitted.likeness,
-        "amplitude": fitted.amplitude[:count].tolist(),
-        "noise": fitted.noise[:count].tolist(),
-        "residuals": fitted.residuals[:count].tolist(),
-        "evidence": fitted.evidence,
-    }
-
-
 def _posterior(part: Mapping[str, Any], cells: Cells) -> Posterior:
     shape = next(shape for shape in SHAPES if shape.name == part["shape"])
     belief = next(belief for belief in BELIEFS if belief.name == part["belief"])
-    return Posterior(
-        shape=shape,
-        prior=prior_of(len(cells.kinds), belief, _floats(part["scale"])),
-        mode=_floats(part["mode"]),
-        covariance=_floats(part["covariance"]),
-        variance=float(part["variance"]),
-        freedom=float(part["freedom"]),
-        effective=float(part["effective"]),
-        likeness=float(part["likeness"]),
-        amplitude=_floats(part["amplitude"]),
-        noise=_floats(part["noise"]),
-        residuals=_floats(part["residuals"]),
-        evidence=float(part["evidence"]),
-    )
+    numbers: dict[str, Any] = {name: float(part[name]) for name in (*WHOLE[2:], "evidence")}
+    arrays: dict[str, Any] = {name: _floats(part[name]) for name in (*WHOLE[:2], *BY_CELL)}
+    return Posterior(shape=shape, prior=prior_of(len(cells.kinds), belief, _floats(part["scale"])), **numbers, **arrays)
 
 
 def _floats(values: Any) -> Floats:

@@ -15,16 +15,16 @@ from simulator.programs.configuration import Configuration
 from tests.support.advice_oracle import PARAMETERS, scenario
 
 NAMES = tuple(PARAMETERS)
-SEEDS = (2, 4, 8, 10)
-"""Platforms of several nodes; in 10 asking finds something better than the search did."""
-MORE_SEEDS = (1, 3, 5, 6, 7, 9, 15, 27)
+SEED = 10
+"""A platform of several nodes where asking finds something better than the search did."""
+MORE_SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 27)
 """As well in 1, 5 and 15."""
 ERRORS = 3
 TIE = 0.01
 """Within so much the simplest is advised."""
 
 
-@pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MORE_SEEDS)])
+@pytest.mark.parametrize("seed", [SEED, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MORE_SEEDS)])
 def test_no_row_and_nothing_else_seen_is_better_than_the_advice(seed, tmp_path, monkeypatch):
     asked = []
 

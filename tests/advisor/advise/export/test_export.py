@@ -132,7 +132,11 @@ def test_hpl_gets_its_input_where_it_can_do_what_is_asked():
 
 def test_a_host_that_no_launcher_takes_is_refused():
     made = scenario([replace(pe("p"), node="two words\n#SBATCH --wrap=x")], 60)
-    with pytest.raises(ScenarioError, match="host 'two words"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"platform: node: host is 'two words\\n\#SBATCH \-\-wrap=x'; "
+        r"give letters, digits, dots and hyphens \(say `host:` with the node\)",
+    ):
         export_files(made, Configuration("x", (60,), (0,)))
 
 

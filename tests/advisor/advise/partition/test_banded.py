@@ -121,10 +121,16 @@ def test_worst_regret_is_least_over_all_corners():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"objective": "median"}, "objective: 'median' found, mean, cvar, worst, regret allowed"),
-        ({"correlation": 1.0}, "correlation: 1 found, from 0 to below 1 allowed"),
-        ({"low": np.array([1.0, 0.0, 1.0])}, "pe1: low: speed 0 found"),
-        ({"objective": "regret", "low": np.array([0.5, 0.5, 0.6])}, "pe1: speeds: not the same at all sizes"),
+        ({"objective": "median"}, "objective 'median' is not known; give mean, cvar, worst, regret"),
+        ({"correlation": 1.0}, "correlation is 1; give a number from 0 to below 1"),
+        (
+            {"low": np.array([1.0, 0.0, 1.0])},
+            "pe1: low has speed 0, so that no partition has a worst case",
+        ),
+        (
+            {"objective": "regret", "low": np.array([0.5, 0.5, 0.6])},
+            "pe1: speeds differ by size; give one speed",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(options, said):
@@ -135,5 +141,5 @@ def test_what_cannot_be_asked_is_refused(options, said):
 
 def test_regret_allows_no_limits():
     pes = SpeedKinds.of([[1], [1]], [[1.0], [1.0]], limits=[5, 100])
-    with pytest.raises(ScenarioError, match="pe0: setup_s or max_size found"):
+    with pytest.raises(ScenarioError, match="pe0 has setup_s or max_size, which objective regret cannot use"):
         banded(10, pes, low=pes.speeds, high=pes.speeds, objective="regret")

@@ -5,7 +5,7 @@ import pytest
 
 from advisor.advise.partition import SpeedKinds, discontinuous, functional, min_max
 from advisor.advise.partition.min_max import least_limit, narrowed
-from advisor.advise.partition.tables import tabulated
+from advisor.advise.partition.result import tabulated
 from simulator.base.randomness import stream
 from tests.advisor.advise.partition.cases import Case, least_makespan, random_cases
 

@@ -92,9 +92,9 @@ def test_shapes():
     pes = SpeedKinds.constant([1.0, 2.0])
     shape = grid2d(600, pes).details
     assert (shape["rows"], shape["columns"]) == (24, 25)
-    with pytest.raises(ScenarioError, match="10x7 found, rows times columns that are the 60 units allowed"):
+    with pytest.raises(ScenarioError, match="matrix: 10x7 is not 60 units; give rows times columns that are"):
         grid2d(60, pes, rows=10, columns=7)
     with pytest.raises(ScenarioError, match="both rows and columns"):
         grid2d(60, pes, rows=10)
-    with pytest.raises(ScenarioError, match="6000 PEs found, at most 5000 allowed"):
+    with pytest.raises(ScenarioError, match="grid2d: 6000 PEs are too many; give at most 5000"):
         grid2d(60, SpeedKinds.of([[1.0]], [[1.0]], counts=[6000]))

@@ -19,7 +19,7 @@ def problem(p, seed):
 def test_without_noise_few_measurements_do(p):
     pes, units = problem(p, 1), 50_000 * p
     found = iterative(units, pes, measure=pes.times_s)
-    assert found.details["ended"] == "no gain foretold"
+    assert found.details["ended"] == "no gain predicted"
     assert found.details["iterations"] <= 5
     assert pes.times_s(found.units).max() <= 1.05 * functional(units, pes).makespan_s
     assert found.makespan_s == min(found.details["measured_s"])
@@ -29,7 +29,7 @@ def test_without_noise_few_measurements_do(p):
 def test_noise_does_not_keep_it_going(p):
     pes, units, rng = problem(p, 2), 50_000 * p, stream(3, "noise")
     found = iterative(units, pes, measure=lambda units: pes.times_s(units) * np.exp(0.02 * rng.standard_normal(p)))
-    assert found.details["ended"] == "no gain foretold"
+    assert found.details["ended"] == "no gain predicted"
     assert found.details["iterations"] <= 10
     assert pes.times_s(found.units).max() <= 1.08 * functional(units, pes).makespan_s
 

@@ -11,8 +11,8 @@ import scipy.linalg
 
 from simulator.calibration import lu_command
 from simulator.calibration.allocation import lu_mpi
-from simulator.calibration.allocation.output import make_reader
-from simulator.calibration.bench.mpi_launch import mpiexec
+from simulator.calibration.allocation.program import make_reader
+from simulator.calibration.bench.group import mpiexec
 
 ROOT = Path(__file__).parents[4]
 # Factors on MPI's ranks, and prints U's diagonal and the solution of all columns of each rank.
@@ -20,7 +20,7 @@ DRIVER = """
 import sys
 import numpy as np
 from mpi4py import MPI
-from simulator.calibration.parallel import lu_mpi
+from simulator.calibration.allocation import lu_mpi
 comm, n, block = MPI.COMM_WORLD, int(sys.argv[1]), int(sys.argv[2])
 part = lu_mpi.BlockColumns(n, block, rank=comm.rank, ranks=comm.size, seed=3)
 whole = comm.gather((part.columns, part.matrix.copy()))
@@ -80,7 +80,7 @@ def test_what_is_printed_can_be_read_and_adds_up(ranks):
 def test_ranks_of_another_mpi_are_told_apart():
     done = run(2, "-m", "simulator.calibration.allocation.lu_mpi", 20, 8, "--kinds", "a,a,a")
     assert done.returncode != 0
-    assert "lu_mpi: 2 ranks found, 3 needed: mpi4py uses another MPI than this mpiexec" in done.stderr
+    assert "lu_mpi: 3 kinds for 2 ranks: mpi4py uses another MPI than this mpiexec" in done.stderr
 
 
 def test_a_wrong_solution_has_a_large_residual():

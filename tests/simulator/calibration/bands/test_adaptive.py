@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import CutRule, build
-from simulator.calibration.bands.curve import Curve
-from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.bands import CutRule, PointMeasured, build
+from simulator.calibration.bands.adaptive import Curve
 
 spec = importlib.util.spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
 shapes = importlib.util.module_from_spec(spec)

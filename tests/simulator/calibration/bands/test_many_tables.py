@@ -8,7 +8,7 @@ import pytest
 from simulator.calibration.bands import CutRule, KeptReplay, ReplaySource, build
 from simulator.calibration.bands.adaptive import MOST_POINTS
 from simulator.calibration.bands.gbbp import EACH_MULTIPLE
-from simulator.calibration.bench.point_store import points_kept
+from simulator.calibration.bench.journal import points_kept
 
 TABLES = 200
 MOST_CPU_S = 2.0

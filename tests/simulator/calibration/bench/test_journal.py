@@ -9,32 +9,31 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import this_machine
-from simulator.calibration.allocation.output import MeasuredTimes
-from simulator.calibration.allocation.run_table import RunTable
-from simulator.calibration.apex.sweep import Visit, Visits, visits_kept
-from simulator.calibration.bands import KeptReplay, PointMeasured
+from simulator.calibration.allocation.campaign import RunTable
+from simulator.calibration.allocation.program import MeasuredTimes
+from simulator.calibration.apex.sweep import Visit, Visits
+from simulator.calibration.bands import KeptReplay, Measurement
 from simulator.calibration.bands.source import ReplaySource
-from simulator.calibration.bench.journal import Journal, read_entries
-from simulator.calibration.bench.point_store import PointStore, points_kept
-from simulator.characterisation.costs.run_store import RunStore
+from simulator.calibration.bench.journal import Journal, PointStore, points_kept, read_entries
+from simulator.characterisation.costs.timing import RunStore
 from tests.support.stored_points import stored
 
 SUBJECT = {"what": "a test"}
 
 
 def point(n):
-    return PointMeasured(float(n), 2.0 * n, (0.1 * n,), (0.1 * n,), 0.1 * n)
+    return Measurement.of_times(float(n), 2.0 * n, (0.1 * n,), (0.1 * n,), 0.1 * n)
 
 
 def points_at(path, subject=SUBJECT):
-    return PointStore(path, read=PointMeasured.from_dict, subject=subject, machine=None)
+    return PointStore(path, read=Measurement.from_row, subject=subject, machine=None)
 
 
 def keep_points(path, count):
     store = points_at(path)
     for n in range(1, count + 1):
         store.keep(point(n))
-    store.sync()
+    store.journal.sync()
     return store
 
 
@@ -64,14 +63,14 @@ def test_a_point_costs_the_same_to_keep_whatever_was_kept_before(tmp_path, monke
     monkeypatch.setattr(os, "fsync", synced.append)
     path = tmp_path / "p.json"
     store = keep_points(path, 1)
-    store._journal._stream = Counted(store._journal._stream, written)
+    store.journal._stream = Counted(store.journal._stream, written)
     synced.clear()
     for n in range(2, 1002):
         store.keep(point(n))
     assert len(written) == 1000
     assert max(written[-10:]) <= max(written[:10]) + 40  # longer numbers, no more
     assert len(synced) <= 100  # not one per point
-    store.sync()
+    store.journal.sync()
     assert len(stored(path)["points"]) == points_kept(path) == 1001
 
 
@@ -126,7 +125,7 @@ def test_garbage_at_the_end_and_within_leaves_the_whole_lines(tmp_path, seed):
 def test_what_holds_something_else_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "p.json"
     keep_points(path, 2)
-    with pytest.raises(ScenarioError, match="points of what a test found"):
+    with pytest.raises(ScenarioError, match="holds points of what a test; name a file of what another, or a new one"):
         points_at(path, {"what": "another"})
     assert points_kept(path) == 2
     for text in ("a,b\n1,2\n", "hello", '{"format": 1, "kind": "sweep"}\n', "[]\n"):
@@ -140,7 +139,7 @@ def test_a_file_as_it_was_written_before_is_gone_on_with(tmp_path):
     """Format 1 was one document, written whole after each point."""
     path = tmp_path / "p.json"
     head = {"format": 1, "kind": "points", "subject": SUBJECT, "machine": None, "ends": None}
-    points = ",\n".join(json.dumps(point(n).to_dict()) for n in (1, 2, 3))
+    points = ",\n".join(json.dumps(point(n).row()) for n in (1, 2, 3))
     path.write_text(f'{json.dumps(head)[:-1]}, "points": [\n{points}\n], "open": [\n\n]}}\n')
     assert whole(path)[1] == [1, 2, 3]
     assert points_kept(path) == 3
@@ -152,7 +151,7 @@ def test_a_file_as_it_was_written_before_is_gone_on_with(tmp_path):
 def test_points_measured_anew_replace_those_before(tmp_path):
     store = keep_points(tmp_path / "p.json", 3)
     store.forget(2)
-    longer = PointMeasured(2.0, 4.0, (9.0,), (9.0,), 9.0)
+    longer = Measurement.of_times(2.0, 4.0, (9.0,), (9.0,), 9.0)
     store.keep(longer)
     assert points_at(tmp_path / "p.json").points[2] == longer
     assert store.before == set()
@@ -173,17 +172,20 @@ def test_a_replay_says_that_its_store_was_cut(tmp_path):
 
 def test_visits_go_on_after_garbage(tmp_path):
     path, here = tmp_path / "visits", this_machine()
-    with Visits(path, subject=SUBJECT, machine=here) as visits:
+    visits = Visits(path, subject=SUBJECT, machine=here)
+    with visits.journal:
         for cell in range(3):
             visits.keep(Visit(0, cell, (1e-9,), 0, 0.1))
     with path.open("ab") as stream:
         stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": -1, "word_s": [1], "switches": 0, "cost_s": 1}\n{"numb')
-    with Visits(path, subject=SUBJECT, machine=here) as visits:
+    visits = Visits(path, subject=SUBJECT, machine=here)
+    with visits.journal:
         assert [visit.cell for visit in visits.made] == [0, 1, 2]
-        assert "3 lines are cut off or damaged" in visits.warnings[0]
+        assert "3 lines are cut off or damaged" in visits.journal.warnings[0]
         visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
-    assert visits_kept(path) == 5  # whole lines; one of them is no visit, as its reader says
-    with Visits(path, subject=SUBJECT, machine=here) as visits:
+    assert points_kept(path) == 5  # whole lines; one of them is no visit, as its reader says
+    visits = Visits(path, subject=SUBJECT, machine=here)
+    with visits.journal:
         assert [visit.cell for visit in visits.made] == [0, 1, 2, 3]
 
 
@@ -192,11 +194,11 @@ def test_runs_for_costs_go_on_after_a_cut(tmp_path):
     store = RunStore(path, key="one")
     for label in "abc":
         store.keep_counts({label: {"icc": {"cycles": 1.0}}})
-    store.close()
+    store.journal.close()
     path.write_bytes(path.read_bytes()[:-7])
     again = RunStore(path, key="one")
     assert set(again.counts) == {"a", "b"}
-    assert "1 line is cut off" in again.warnings[0]
+    assert "1 line is cut off" in again.journal.warnings[0]
 
 
 def test_a_table_of_runs_goes_on_after_garbage_in_both_of_its_files(tmp_path):
@@ -223,7 +225,7 @@ def test_a_table_of_runs_goes_on_after_garbage_in_both_of_its_files(tmp_path):
 
 
 def test_a_full_disk_is_one_line(tmp_path):
-    journal = Journal(tmp_path / "j", head={"kind": "k", "format": 1}, what="lines", check=print, take=print)
+    journal = Journal(tmp_path / "j", kind="k", version=1, what="lines", take=print, belongs={})
     journal.keep({"a": 1})
 
     class Full:

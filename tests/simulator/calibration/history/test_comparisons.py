@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from simulator.base.machine import this_machine
-from simulator.calibration.history.comparisons import (
+from simulator.calibration.history.coverage import (
     keep_comparisons,
     kept_comparisons,
     median_errors,
 )
-from simulator.calibration.history.kept import KeptWarning, state_file
+from simulator.calibration.history.learnt import KeptWarning, state_file
 from tests.support.comparisons import ONE
 
 ROOT = Path(__file__).parents[4]
@@ -99,7 +99,7 @@ def test_writers_at_once_lose_nothing() -> None:
     program = (
         "import sys; from dataclasses import replace\n"
         "from tests.support.comparisons import ONE\n"
-        "from simulator.calibration.history.comparisons import keep_comparisons\n"
+        "from simulator.calibration.history.coverage import keep_comparisons\n"
         "for n in range(25): keep_comparisons([replace(ONE, case=f'{sys.argv[1]} {n}', model='m' * 5000)])"
     )
     writers = [subprocess.Popen([sys.executable, "-c", program, name], cwd=ROOT) for name in "abcd"]

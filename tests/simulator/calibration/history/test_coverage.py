@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from simulator.calibration.history.comparisons import Comparison, keep_comparisons
 from simulator.calibration.history.coverage import (
     LEARNT,
     MOST,
+    Comparison,
     bias_of,
     coverage,
     factor,
+    keep_comparisons,
     learnt_in,
     share_held,
     widened,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.calibration import keep_calibration, learnt_drift
-from simulator.calibration.history.drift import PRIOR, of_observations
+from simulator.calibration.history.learnt import PRIOR, of_observations
 from simulator.models.doubt import DRIFT
 
 SUBJECT = {"model": "speed", "kernel": "dgemm", "cpu": 1}

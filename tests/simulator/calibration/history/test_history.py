@@ -146,9 +146,9 @@ def test_faulty_runs_are_refused_and_nothing_is_kept(tmp_path):
     with pytest.raises(ScenarioError) as error:
         add_runs(path, [RECORDS[0], bad])
     assert error.value.lines == (
-        "run 2: N: nan found, a finite number allowed",
-        "run 2: total: -1 s found, a finite time of 0 s or more allowed",
-        "run 2: x: found as a parameter and as a time, one of them allowed",
+        "run 2: N is nan; give a finite number",
+        "run 2: total is -1 s; give a finite time of 0 s or more",
+        "run 2: x is a parameter and a time; give it one meaning",
     )
     add_runs(path, RECORDS[:1])
     assert list_runs(path) == RECORDS[:1]
@@ -172,7 +172,7 @@ def test_a_pipe_in_the_place_of_a_history_is_refused_without_waiting(tmp_path):
     path = tmp_path / "runs.sqlite"
     os.mkfifo(path)
     for work in (list_runs, lambda pipe: add_runs(pipe, RECORDS)):
-        with pytest.raises(ScenarioError, match="this is a device or a pipe; name a file"):
+        with pytest.raises(ScenarioError, match=r"runs\.sqlite: this is a device or a pipe"):
             work(path)
     assert not is_history(path)
 
@@ -271,16 +271,25 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("N,total_s\n1,x\n", ":2: total_s: 'x' found, a number allowed"),
-        ("N,P\n1,2\n", "a column that ends in _s missing, N, P found"),
-        ("PARAMETER p\nPOINTS (1) (2 3)\n", ":2: POINTS: 2 values found, one per PARAMETER"),
-        ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", ":4: more DATA lines than the 1 POINTS"),
-        ("#a\nPARAMETER p\nPOINTS (1) (2)\nDATA 1\nREGION b\n", ":5: 1 DATA lines of total found, 2 as POINTS"),
-        ("PARAMETER p\nPOINTS (1) (2)\nREGION b\nDATA 1", ":4: 1 DATA lines of b found, 2 as POINTS"),
-        ("PARAMETER p\nPIONTS (1)\n", ":2: 'PIONTS' found"),
+        ("N,total_s\n1,x\n", ":2: total_s: 'x' is no number"),
+        ("N,P\n1,2\n", "a column that ends in _s is missing; the columns are N, P"),
+        ("PARAMETER p\nPOINTS (1) (2 3)\n", ":2: a point of POINTS has 2 values; give 1, one for each PARAMETER"),
+        ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", ":4: there are more DATA lines than the 1 POINTS"),
+        (
+            "#a\nPARAMETER p\nPOINTS (1) (2)\nDATA 1\nREGION b\n",
+            ":5: total has 1 DATA lines; give 2, one for each of POINTS",
+        ),
+        ("PARAMETER p\nPOINTS (1) (2)\nREGION b\nDATA 1", ":4: b has 1 DATA lines; give 2, one for each of POINTS"),
+        (
+            "PARAMETER p\nPIONTS (1)\n",
+            ":2: 'PIONTS' is no line of Extra-P; write PARAMETER, POINTS, REGION, METRIC or DATA",
+        ),
         ('{"parameters": ["p"]}', "KeyError"),
-        ("JobID|State\n1|COMPLETED\n", "JobID and Elapsed"),
-        ("JobID|Elapsed\n1|soon\n", ":2: Elapsed: 'soon' found"),
+        (
+            "JobID|State\n1|COMPLETED\n",
+            "the columns are JobID, State, without JobID or Elapsed (raw or not); run sacct -P without -n",
+        ),
+        ("JobID|Elapsed\n1|soon\n", ":2: Elapsed is 'soon'; give [DD-]HH:MM:SS or seconds"),
     ],
 )
 def test_bad_imports_say_where(tmp_path, text, message):
@@ -314,20 +323,30 @@ def test_the_budget_stops_a_run_and_says_how_far_it_came():
 
 def test_a_failing_command_is_told_with_its_last_words():
     plan = make_plan("ls /no-such-folder-{N}", parse_grid("N=1"), budget="5s", repetitions=1)
-    with pytest.raises(CalibrationError, match=r"exit status 2 found, 0 allowed: .*no-such-folder-1"):
+    with pytest.raises(
+        CalibrationError, match=r"command: ls /no-such-folder-1: ended with exit status 2: .*no-such-folder-1"
+    ):
         record_runs(plan, lambda _: None)
 
 
 @pytest.mark.parametrize(
     ("command", "grid", "message"),
     [
-        ("run {M}", "N=1", r"command: \{M\} found, N in the grid"),
-        ("run", "N=1", r"grid: N found, but the command has no \{N\}"),
-        ("run '{N}", "N=1", "No closing quotation"),
-        ("", "N=1", "an empty line found"),
-        ("run {N}", "N=1:x", "grid: N: 'x' found, a number allowed"),
-        ("run {N}", "1:2", "NAME=VALUE:VALUE:... allowed"),
-        ("run {N}", "N=1,N=2", "each parameter's name once"),
+        (
+            "run {M}",
+            "N=1",
+            r"command: \{M\} is not in the grid, which has N; grid: N has no place in the command",
+        ),
+        ("run", "N=1", r"grid: N has no place in the command; write \{N\} there, or leave it out"),
+        ("run '{N}", "N=1", "command: no closing quotation; match the quotes"),
+        (
+            "",
+            "N=1",
+            r"command is empty; name a program; grid: N has no place in the command",
+        ),
+        ("run {N}", "N=1:x", "grid: N: 'x' is no number; give a finite one"),
+        ("run {N}", "1:2", r"grid: '1:2' has no name; write NAME=VALUE:VALUE:\.\.\."),
+        ("run {N}", "N=1,N=2", "grid: 'N' is no name, or comes twice; name each parameter once"),
     ],
 )
 def test_bad_plans_are_refused(command, grid, message):

@@ -57,15 +57,15 @@ def test_the_budget_ends_a_run_that_outlasts_it():
 @pytest.mark.parametrize(
     ("grid", "options", "message"),
     [
-        (f"N=64,P=1:{PES + 1}", {}, f"grid: P: {PES + 1} found, 1 to {PES} allowed"),
-        ("N=64,P=0", {}, "grid: P: 0 found, an integer of at least 1 allowed"),
-        ("N=64.5,P=1", {}, r"grid: N: 64.5 found, an integer"),
-        ("N=1e7,P=1", {}, r"grid: N: 1e\+07 found, at most \d+ allowed"),
-        ("N=64", {}, "grid: N found, N and P allowed with matmul"),
-        ("N=64,P=1,Q=1", {}, "grid: N, P, Q found, N and P allowed"),
-        ("N=64,P=1", {"repetitions": 0}, "repetitions: 0 found"),
-        ("N=64,P=1", {"kernel": "fast"}, "kernel: 'fast' found, one of dgemm, matmul allowed"),
-        ("N=64,P=1", {"budget": "0"}, r"budget: '0' is no duration; write one such as 50us, 1\.5s or 10min"),
+        (f"N=64,P=1:{PES + 1}", {}, f"grid: P is {PES + 1}; give 1 to {PES}, since this machine has {PES} PEs"),
+        ("N=64,P=0", {}, "grid: P is 0; give a whole number of 1 or more"),
+        ("N=64.5,P=1", {}, r"grid: N is 64\.5; give a whole number of 1 or more"),
+        ("N=1e7,P=1", {}, r"grid: N is 1e\+07; give at most \d+, since more does not fit into memory"),
+        ("N=64", {}, "grid has N; give N and P with matmul"),
+        ("N=64,P=1,Q=1", {}, "grid has N, P, Q; give N and P with matmul"),
+        ("N=64,P=1", {"repetitions": 0}, "repetitions is 0; give 1 or more"),
+        ("N=64,P=1", {"kernel": "fast"}, "there is no kernel 'fast', only dgemm, matmul"),
+        ("N=64,P=1", {"budget": "0"}, "budget: '0' is no duration"),
     ],
 )
 def test_what_cannot_be_recorded_here_is_refused_in_one_line(grid, options, message):
@@ -75,7 +75,7 @@ def test_what_cannot_be_recorded_here_is_refused_in_one_line(grid, options, mess
 
 
 def test_unknown_applications_are_refused():
-    with pytest.raises(ScenarioError, match="app: 'hpl' found, one of matmul allowed"):
+    with pytest.raises(ScenarioError, match="app is 'hpl'; name one of matmul"):
         make_application_plan("hpl", {}, budget="1s")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from simulator.base.machine import this_machine
-from simulator.calibration.history.kept import NAME, KeptWarning, keep, kept, state_file
+from simulator.calibration.history.learnt import NAME, KeptWarning, keep, kept, state_file
 
 
 def test_entries_come_back_in_order_by_kind_and_of_this_machine_only() -> None:

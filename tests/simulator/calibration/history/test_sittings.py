@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator.calibration.history.comparisons import Comparison, median_errors
-from simulator.calibration.history.coverage import factor, summary_of
+from simulator.calibration.history.coverage import Comparison, factor, median_errors, summary_of
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("sittings.jsonl").read_text().splitlines()]
 GROUPS = {(row["sitting"], row["kernel"]): [] for row in ROWS}

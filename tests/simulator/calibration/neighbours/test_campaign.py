@@ -9,6 +9,7 @@ import pytest
 
 from simulator import ScenarioError, this_machine
 from simulator.base.machine import CacheUnit, Core, MemoryUnit, Topology
+from simulator.calibration.bench.journal import points_kept
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.neighbours import campaign
 from simulator.calibration.neighbours.plan import (
@@ -99,7 +100,7 @@ def test_names_of_commands_are_words_of_a_table():
 def test_a_neighbour_is_there_from_begin_to_end():
     """What it says it did fills the time that it was asked for, on its own processor."""
     with Processes(CPUS, SMALL, (), memory_bytes=2**30) as processes:
-        processes.prepare_on(1, (0, 1))
+        processes.prepare(1, 0, 1)
         begin = time.perf_counter()
         with processes.running([(1, 1)]) as used:
             own = processes.sample(1, 0, 200)
@@ -137,12 +138,12 @@ def test_a_campaign_is_kept_and_gone_on_with(tmp_path):
     assert store.read_text().startswith(kept)
     assert (first.reused, again.reused) == (0, len(first.plan.cells))
     assert again.plan == first.plan
-    assert campaign.neighbour_visits_kept(store) == 2 * len(first.plan.cells)
+    assert points_kept(store) == 2 * len(first.plan.cells)
     model = campaign.fit_neighbour_visits(again)
     assert model.pe_count == 2
     assert {one["kernel"] for one in model.lone_speeds} == {"integration", "triad"}
     other = campaign.NeighboursWishes(CPUS, kernels=(), seed=1)
-    with pytest.raises(ScenarioError, match="visits of"):
+    with pytest.raises(ScenarioError, match="holds visits of"):
         campaign.measure_neighbour_visits(other, budget_s=60, store=store, items=(list(SMALL), []))
 
 
@@ -176,10 +177,11 @@ def summed(*disturbed):
     """A campaign whose visits to its one cell were disturbed so much."""
     wishes = campaign.NeighboursWishes((0, 1), kernels=())
     visits = campaign.Visits(None, subject={}, machine=this_machine())
-    visits.keep_plan(Plan(tuple(SMALL), (CellPlan((1, 1), (0, 1), 0),)))
+    plan = Plan(tuple(SMALL), (CellPlan((1, 1), (0, 1), 0),))
+    visits.keep_plan(plan)
     for number, lost in enumerate(disturbed):
         visits.keep(campaign.Visit(number, 0, (0, 1), 1.0, 1.0 + lost, lost, 1, 0.1))
-    return campaign._summed(visits, wishes)
+    return campaign._summed(visits, plan, wishes)
 
 
 def test_visits_that_others_disturbed_are_left_out_and_counted():

@@ -5,7 +5,7 @@ import pytest
 
 from simulator import randomness
 from simulator.calibration import Point, Ranks, measure_link, measure_speeds, measured_bands
-from simulator.calibration.ranks.measuring import half_interval_of_median
+from simulator.calibration.bench.measurement import half_interval_of_median
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIR = [CPUS[0], CPUS[-1]]
@@ -41,7 +41,9 @@ def test_measuring_real_kernels_gives_bands_and_keeps_all_samples():
             generator=randomness.stream(1, "order"),
             on_progress=lambda measurements, share: seen.append((len(measurements), share)),
         )
-    assert {(m.pe, m.point) for m in measured} == {(name, point) for name in "ab" for point in points}
+    assert {(m.pe, Point(m.kernel, m.n, m.rows)) for m in measured} == {
+        (name, point) for name in "ab" for point in points
+    }
     assert all(len(m.samples) >= 3 for m in measured)
     assert [count for count, _ in seen] == [6] * len(seen)
     found = measured_bands(measured)

@@ -117,7 +117,7 @@ def test_each_loop_is_busy_from_its_own_level_on():
 
 
 def test_parts_of_a_competitor_are_refused():
-    with pytest.raises(CalibrationError, match="whole numbers allowed"):
+    with pytest.raises(CalibrationError, match="give whole numbers"):
         Competitor(PAIR[-1], trace([0, 1], [1, 1.5], 2))
 
 

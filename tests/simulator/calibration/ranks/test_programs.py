@@ -13,8 +13,8 @@ from simulator import Configuration
 from simulator.calibration import SIZED_KERNELS, Ranks, RealProgram, program_fault
 from simulator.calibration.kernels import operands, stencil
 from simulator.calibration.kernels.plain import PLAIN, averaged, is_right
-from simulator.calibration.pingpong.channels import StreamChannel
-from simulator.calibration.ranks.programs import PROGRAMS, Room, Seat, farm
+from simulator.calibration.pingpong.ends import StreamChannel
+from simulator.calibration.ranks.programs import PROGRAMS, Room, Seat, agree
 from simulator.calibration.ranks.ranks import _joined
 from simulator.programs.applications import make_work
 from tests.support.processes import relatives
@@ -122,7 +122,7 @@ def test_strips_are_what_plain_numpy_finds(seats, units):
 
 
 def test_a_stencil_that_does_not_hear_of_its_neighbour_is_noticed(seats, monkeypatch):
-    monkeypatch.setattr("simulator.calibration.ranks.programs.stencil._exchange", lambda *_: None)
+    monkeypatch.setattr("simulator.calibration.ranks.programs._exchange", lambda *_: None)
     parts = [PROGRAMS["stencil"].part(seat, Room()) for seat in seats(program("stencil", (12, 8), n=20, iterations=1))]
     run_all(parts)
     with pytest.raises(ValueError, match="row 11 of the stencil is wrong after 1 iterations"):
@@ -152,9 +152,9 @@ def test_a_farm_does_each_unit_once_and_each_rank_pulls_until_nothing_is_left(se
         told = [part.check() for part in parts]
         assert sum(one["pulls"] for one in told) == -(-50 // chunk) + 3  # as the simulated farm
         assert sum(one["units"] for one in told) == 50
-        assert farm.agree(asked, told) is None
+        assert agree(asked, told) is None
     told[0] = told[0] | {"units": told[0]["units"] - 1}
-    assert farm.agree(asked, told) == "the farm has 50 units, of which the ranks did 49"
+    assert agree(asked, told) == "the farm has 50 units, of which the ranks did 49"
 
 
 def test_a_kernel_that_answers_wrongly_is_no_unit(seats, monkeypatch):
@@ -176,7 +176,7 @@ def test_kernels_answer_what_plain_numpy_finds_again_and_again(name):
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        (("stencil", "dgemm", {}), "stencil really runs with the kernel 'stencil', not with 'dgemm'"),
+        (("stencil", "dgemm", {}), "stencil really runs with the kernel stencil, not with 'dgemm'"),
         (("matmul", "fft", {}), "matmul really runs with the kernels dgemm, matmul, not with 'fft'"),
         (("farm", "sort", {}), "farm really runs with the kernels apexmap, dgemm, fft, .* not with 'sort'"),
         (

@@ -14,10 +14,9 @@ from simulator import CalibrationError, ScenarioError, SpeedSurface
 from simulator.base.machine import memory_available_bytes, this_machine
 from simulator.calibration import RealSource, fit_speed, save_speed_model
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.speed.sampling import Effort
+from simulator.calibration.speed.sampling import Effort, Room, find_ends
 from simulator.calibration.speed.subjects import command_subject
-from simulator.calibration.speed.upper_end import Room, find_ends
-from simulator.models.speed_file import load_speed
+from simulator.models.speed import load_speed
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite, stored
 
@@ -108,8 +107,14 @@ def test_cpu_time_of_children_counts(tmp_path):
     ("code", "match"),
     [
         ("import os; os.abort()", r"n = \d+: ended by signal 6"),
-        ("import sys; print('no licence', file=sys.stderr); sys.exit(3)", r"n = \d+: exit status 3 .*: no licence"),
-        ("x = bytearray(10**9)", r"n = \d+: exceeds the .* of memory allowed \(exit status 1 .*MemoryError"),
+        (
+            "import sys; print('no licence', file=sys.stderr); sys.exit(3)",
+            r"n = \d+: ended with exit status 3: no licence",
+        ),
+        (
+            "x = bytearray(10**9)",
+            r"n = \d+: exceeds the .* of memory that it may take \(ended with exit status 1: MemoryError",
+        ),
         ("import time; time.sleep(60)", r"n = \d+: no end within 0.9 s, stopped with all that it started"),
     ],
 )
@@ -138,15 +143,19 @@ def test_what_was_measured_before_a_crash_is_kept(tmp_path):
 @pytest.mark.parametrize(
     ("line", "size", "match"),
     [
-        ("", "n", "an empty line"),
+        ("", "n", r"command is empty; name a program with \{n\} in its arguments"),
         ("./app 'x {n}", "n", "quotat"),
-        ("true", "n", r"no place found, \{n\}"),
-        ("true {n} {m}", "n", r"\{m\}, \{n\} found"),
-        ("./there-is-none {n}", "n", "there-is-none not found"),
-        ("true {n}", "100 - n", "falls to"),
+        ("true", "n", r"command has no place; write \{n\} where its parameter goes, and no other"),
+        ("true {n} {m}", "n", r"command has \{m\}, \{n\}; write \{n\} where its parameter goes, and no other"),
+        (
+            "./there-is-none {n}",
+            "n",
+            r"command: \./there-is-none is no program that can be run; name one on the path or by its own path",
+        ),
+        ("true {n}", "100 - n", "size falls from 99 to 98 at n = 2; give a size that grows with n"),
         ("true {n}", "0*n + 7", "7 for every n"),
-        ("true {n}", "n - 1", "size: 0 at n = 1"),
-        ("true {n}", "__import__(n)", "size: the function '__import__' is unknown; take log, log2, log10, sqrt"),
+        ("true {n}", "n - 1", "size is 0 at n = 1; give a formula that is above 0 for every n"),
+        ("true {n}", "__import__(n)", "is unknown"),
     ],
 )
 def test_bad_commands_are_refused(line, size, match):
@@ -157,9 +166,9 @@ def test_bad_commands_are_refused(line, size, match):
 
 def test_options_out_of_range_are_refused():
     for options, match in (
-        ({"max_size": 10.0}, "--max-size: 10 found, above the smallest"),
-        ({"time_cap_s": 0.0}, "time cap: 0 found"),
-        ({"cpu": 10**6}, "cpu: 1000000 found"),
+        ({"max_size": 10.0}, "--max-size is 10; give more than the smallest size"),
+        ({"time_cap_s": 0.0}, "time cap is 0; give"),
+        ({"cpu": 10**6}, "cpu is 1000000; name one of"),
     ):
         with pytest.raises(ScenarioError, match=match):
             RealSource.of_kernel("triad", **{**QUICK, **options})
@@ -170,10 +179,10 @@ def test_an_unlike_machine_or_subject_is_refused(tmp_path):
     store = tmp_path / "store.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK):
         pass
-    with pytest.raises(ScenarioError, match="points of kernel triad, cpu"):
+    with pytest.raises(ScenarioError, match="holds points of kernel triad; name a file of"):
         RealSource.of_kernel("fft", max_size=10_000, store=store, **QUICK)
     rewrite(store, head=lambda head: head["machine"].update(host="elsewhere"))
-    with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\) found") as found:
+    with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\), and this one has host") as found:
         RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK)
     assert len(found.value.lines) == 1
 

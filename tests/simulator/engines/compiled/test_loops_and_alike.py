@@ -71,7 +71,7 @@ def outcome(engine, made, **options):
     return runs.makespan_ticks.tolist(), [array.tolist() for array in times], runs.logs
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in (1, 2, 3))])
 def test_loops_under_changing_loads_end_at_the_same_ticks(block):
     for seed in range(25 * block, 25 * block + 25):
         made = scenario(seed)

@@ -76,10 +76,13 @@ def test_a_damaged_point_is_named_by_readers_and_run_again(copy, damage):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "1:1: this is no JSON: Expecting value"),
-        ("[]", "results that are no sweep's found"),
-        ('{"format": 1, "kind": "sweep", "files": [], "columns": {}, "sweep": 3}', "results that are no sweep's found"),
-        ('{"format": 9, "kind": "sweep"}', "results that are no sweep's found"),
+        ("", "manifest.json:1:1: this is no JSON"),
+        ("[]", "holds results that are not a sweep's; name a folder of this sweep"),
+        (
+            '{"format": 1, "kind": "sweep", "files": [], "columns": {}, "sweep": 3}',
+            "holds results that are not a sweep's; name a folder of this sweep",
+        ),
+        ('{"format": 9, "kind": "sweep"}', "holds results that are not a sweep's; name a folder of this sweep"),
     ],
 )
 def test_a_damaged_manifest_is_refused(copy, text, message):
@@ -87,7 +90,7 @@ def test_a_damaged_manifest_is_refused(copy, text, message):
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ScenarioError, match=message):
         sweep(plan, never, folder=folder, resume=True)
-    with pytest.raises(ScenarioError, match=r"no results found|a JSON document allowed"):
+    with pytest.raises(ScenarioError, match=r"no results found|this is no JSON"):
         load_results(folder)
 
 
@@ -95,7 +98,7 @@ def test_a_damaged_manifest_is_refused(copy, text, message):
 def test_a_damaged_table_is_named_and_written_again(copy, text):
     plan, folder, whole = copy
     (folder / "points.csv").write_text(text)
-    with pytest.raises(ScenarioError, match=r"points.csv: .* allowed"):
+    with pytest.raises(ScenarioError, match="No columns to parse from file; give the table as it was written"):
         load_results(folder).to_dataframe()
     sweep(plan, never, folder=folder, resume=True)
     assert contents(folder) == whole
@@ -122,7 +125,7 @@ def test_two_processes_at_one_folder(copy):
 def test_a_file_where_the_folder_should_be(swept, tmp_path):
     plan, _, _ = swept
     (tmp_path / "out").write_text("")
-    with pytest.raises(ApportionError, match="this is a file; name a folder"):
+    with pytest.raises(ApportionError, match="out: this is a file; name a folder"):
         sweep(plan, never, folder=tmp_path / "out")
 
 

@@ -75,7 +75,9 @@ def test_a_torn_file_is_no_result_and_a_wider_sweep_goes_on(swept):
     assert torn.read_bytes() == whole
     assert list(second.documents) == [point.hash for point in wider.points]
     assert [row["point"] for row in second.rows] == [0, 1, 2, 3]
-    with pytest.raises(ScenarioError, match="a sweep with 1 points that this one lacks found"):
+    with pytest.raises(
+        ScenarioError, match="holds a sweep with 1 points that this one lacks; name a folder of this one"
+    ):
         sweep(good, never, folder=folder, resume=True)
 
 
@@ -94,7 +96,9 @@ def test_a_point_alone_has_the_same_bits(swept):
     point = plan.points[2]
     kept = plan.path.parent / "out" / "points" / f"{point.hash}.json"
     assert answer_alone(plan, plan.find(point.hash[:10])) == kept.read_text()
-    with pytest.raises(ScenarioError, match="--only: 'zz' found, which 0 points begin with"):
+    with pytest.raises(
+        ScenarioError, match=r"\-\-only is 'zz', which the hashes of 0 points begin with; give more of the hash"
+    ):
         plan.find("zz")
 
 
@@ -102,7 +106,7 @@ def test_results_of_another_sweep_are_refused(swept, tmp_path):
     plan, _, _ = swept
     folder = plan.path.parent / "out"
     varied = (f"{N}=1200,-5,1600", "platform.link.bandwidth=1Gbit/s,10Gbit/s")
-    with pytest.raises(ScenarioError, match="results found, another folder, or --resume to go on, allowed"):
+    with pytest.raises(ScenarioError, match=r"holds results; name another folder, or go on with \-\-resume"):
         sweep(plan, never, folder=folder)
     with pytest.raises(ScenarioError, match="a sweep of another seed found, results of this one allowed"):
         sweep(plan_of(plan.path, *varied, seed=4), never, folder=folder, resume=True)
@@ -161,7 +165,9 @@ def test_what_is_finished_is_kept_when_it_is_stopped(swept, tmp_path, stop, erro
     good = plan_of(plan.path, f"{N}=1200,1600,1700")
     with pytest.raises(error, match=f"2 of 4 points kept in {tmp_path / 'out'}: --resume goes on"):
         sweep(good, thread, folder=tmp_path / "out", progress=stopping)
-    with pytest.raises(ScenarioError, match="a sweep with 2 of 4 points finished found"):
+    with pytest.raises(
+        ScenarioError, match=r"the sweep has finished 2 of 4 points; its command with \-\-resume goes on"
+    ):
         load_results(tmp_path / "out")
     assert sweep(good, thread, folder=tmp_path / "out", resume=True).spent["run_now"] == 2
 
@@ -169,9 +175,21 @@ def test_what_is_finished_is_kept_when_it_is_stopped(swept, tmp_path, stop, erro
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cors=1", "'cors=1' found, KEY=VALUE with one of jobs, queue"),
-        ("jobs=0", "jobs: '0' found, a whole number above 0 allowed"),
-        ("jobs", "'jobs' found, KEY=VALUE"),
+        (
+            "cors=1",
+            (
+                r"\-\-slurm: 'cors=1' is not KEY=VALUE with one of jobs, queue, account, cores, "
+                "processes, memory, walltime, interface, python, logs, directive; nearest: cores"
+            ),
+        ),
+        ("jobs=0", r"\-\-slurm: jobs is '0'; give a whole number above 0"),
+        (
+            "jobs",
+            (
+                r"\-\-slurm: 'jobs' is not KEY=VALUE with one of jobs, queue, account, "
+                "cores, processes, memory, walltime, interface, python, logs, directive"
+            ),
+        ),
         ("memory=16Gb", "memory: '16Gb' is in bits; write 16GB"),  # Dask reads it as 16 GB
         (
             "memory=2",

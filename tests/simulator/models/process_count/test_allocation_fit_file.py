@@ -29,7 +29,7 @@ def test_columns_are_found_by_name_in_any_order(table):
     assert runs.time_s.tolist() == [0.5, 0.6, 1.25]
     assert runs.allocations.tolist() == [[[3, 1], [0, 0]], [[3, 1], [0, 0]], [[2, 2], [1, 4]]]
     assert runs.processes.tolist() == [3, 3, 8]
-    assert notes == (f"{table}: columns not looked at: host, rep",)
+    assert notes == (f"{table}: columns that were not read: host, rep",)
 
 
 def test_parts_may_be_missing_and_those_of_idle_kinds_are_not_taken(tmp_path):
@@ -59,7 +59,7 @@ def test_a_fit_says_what_it_rests_on_and_comes_back_from_its_file(tmp_path):
     again = load_allocation_fit(tmp_path / "model.json")
     assert again.to_dict() == fitted.to_dict()
     assert again.method == "paper"
-    assert again.warnings[0] == f"{path}: columns not looked at: note"
+    assert again.warnings[0] == f"{path}: columns that were not read: note"
     assert again.measured.sizes.tolist() == [400, 600, 800, 1200, 1600]
     assert again.measured.most.tolist() == [[1, 2], [8, 1]]
     assert (again.measured.runs, len(again.measured.allocations), again.measured.most_processes) == (30, 6, 8)
@@ -86,11 +86,11 @@ def test_quality_is_of_the_runs_that_a_kind_took_part_in(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"measured": {"sizes": [], "configurations": [[[1, 1], [0, 0]]]}}, "measured.sizes: no list of sizes"),
-        ({"measured": {"sizes": [400, "x"], "configurations": []}}, "measured: something else than numbers"),
-        ({"measured": {"sizes": [400], "configurations": [[1, 1]]}}, "measured.configurations: none found"),
-        ({"quality": None}, "quality: nothing found"),
-        ({"notes": "x"}, "notes: a str found"),
+        ({"measured": {"sizes": [], "configurations": [[[1, 1], [0, 0]]]}}, "measured.sizes is no list of sizes"),
+        ({"measured": {"sizes": [400, "x"], "configurations": []}}, "measured holds something else than numbers"),
+        ({"measured": {"sizes": [400], "configurations": [[1, 1]]}}, "measured.configurations is no list"),
+        ({"quality": None}, "quality is missing or no object"),
+        ({"notes": "x"}, "notes are no list"),
     ],
 )
 def test_a_spoilt_model_is_refused(tmp_path, change, said):

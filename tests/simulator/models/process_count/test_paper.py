@@ -133,7 +133,7 @@ def test_a_line_through_communication_is_fitted_to_mixed_runs_of_one_size(told):
 def test_regimes_have_models_of_their_own():
     sizes = (*SIZES, 4000.0, 5000.0, 6000.0, 7000.0)
     swapping = [(n, {"slow": (1, 1, *(np.array(alone(1, n)) * (5.0 if n > 3000 else 1.0)))}) for n in sizes]
-    regimes = MemoryRegimes.at_sizes(1, [3000.0])
+    regimes = MemoryRegimes(((8.0 * 3000.0**2,),))
     model = fit_process_counts(make(swapping, ("slow",)), method="paper", regimes=regimes)
     for n, factor in ((2900.0, 1.0), (3100.0, 5.0)):
         assert model.estimate(n, allocation((1, 1))).mean_s == pytest.approx([factor * sum(alone(1, n))], rel=1e-7)

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.models.process_count.pooled.cells import cells_of
-from simulator.models.process_count.pooled.model import coefficient_draws, configuration_draws, pooled_from_dict
-from simulator.models.process_count.pooled.problem import log_times, used_columns
-from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
+from simulator.models.process_count.pooled.model import (
+    coefficient_draws,
+    configuration_draws,
+    fit_pooled,
+    plausible_shapes,
+    pooled_from_dict,
+)
+from simulator.models.process_count.pooled.problem import cells_of, log_times, used_columns
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
 from tests.support import lu_clusters as clusters
 
@@ -234,20 +238,20 @@ def test_plain_data_and_back(fitted):
     assert first.warnings == second.warnings
     assert again.warnings == fitted.warnings
     assert np.array_equal(fitted.members(4800, clusters.judged()), again.members(4800, clusters.judged()))
-    with pytest.raises(ScenarioError, match="no pooled process-count model"):
+    with pytest.raises(ScenarioError, match="it is no pooled process-count model"):
         pooled_from_dict({**fitted.to_dict(), "terms": ["others"]})
 
 
 def test_kinds_that_no_run_used_and_too_few_sizes():
     runs = clusters.runs_of(clusters.cheapest_set(), (800,), clusters.lu)
-    with pytest.raises(ScenarioError, match="sizes N: 1 found, at least 2 needed, 1 more"):
+    with pytest.raises(ScenarioError, match="runs: all have the same size N"):
         fit_pooled(runs)
     only = clusters.runs_of(clusters.cheapest_set()[:1], SMALL, clusters.lu)
     with pytest.raises(ScenarioError) as refused:
         fit_pooled(only)
-    assert "process counts P: 1 found" in refused.value.lines[0]
-    assert "slow: no run uses it" in refused.value.lines[1]
-    with pytest.raises(ScenarioError, match="time_s: 0 found"):
+    assert "all have the same process count P" in refused.value.lines[0]
+    assert "no run uses kind slow" in refused.value.lines[1]
+    with pytest.raises(ScenarioError, match="time_s is 0"):
         fit_pooled(replace(only, time_s=only.time_s * 0))
 
 
@@ -266,7 +270,7 @@ def test_words_where_the_runs_cannot_tell(fitted):
     wild = fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.25))  # nothing repeated
     assert any("the runs scatter by" in line for line in wild.warnings)
     short = fit_pooled(clusters.runs_of(clusters.cheapest_set(), (100, 150, 200), clusters.lu))
-    assert any("1 more would tell" in line for line in short.warnings)
+    assert any("1 more would separate" in line for line in short.warnings)
     assert any("scheduler's credit" in line for line in short.warnings)
 
 

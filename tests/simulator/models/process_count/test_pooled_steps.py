@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from simulator.models.process_count.pooled.cells import cells_of
 from simulator.models.process_count.pooled.fitting import linearised, state_at, step
-from simulator.models.process_count.pooled.prior import prior_of, scales_of
-from simulator.models.process_count.pooled.problem import log_times, problem_of
-from simulator.models.process_count.pooled.residuals import LIKENESS, choose_likeness, inverse_roots
+from simulator.models.process_count.pooled.problem import (
+    LIKENESS,
+    cells_of,
+    choose_likeness,
+    inverse_roots,
+    log_times,
+    prior_of,
+    problem_of,
+    scales_of,
+)
 from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES
 from simulator.models.process_count.runs import AllocationRuns
 from tests.support import lu_clusters as clusters

@@ -1,10 +1,10 @@
 """How often stated intervals of mixed configurations hold on recorded runs of HPL, built as `allocate plan` builds."""
 
 import numpy as np
+import pytest
 
-from simulator.models.process_count.pooled.cells import cells_of
-from simulator.models.process_count.pooled.model import UNMIXED_SD
-from simulator.models.process_count.pooled.selection import fit_pooled
+from simulator.models.process_count.pooled.model import UNMIXED_SD, fit_pooled
+from simulator.models.process_count.pooled.problem import cells_of
 from tests.support import lu_clusters as clusters
 
 BALANCED = ((2, 1), (3, 1), (4, 1), (3, 2), (4, 2))
@@ -29,6 +29,7 @@ def sessions(runs):
                 yield fit_pooled(clusters.chosen(runs, wanted)), sizes[small:]
 
 
+@pytest.mark.slow
 def test_intervals_of_mixed_configurations_hold_on_recorded_runs():
     held, regret = [], []
     for runs in [clusters.recorded(), *clusters.two_core_tables().values()]:

@@ -9,7 +9,6 @@ from simulator.models.network import (
     PacketisedModel,
     PacketModel,
     PiecewiseModel,
-    scaled_model,
 )
 from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
 
@@ -26,27 +25,27 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_nothing_changes_by_a_factor_of_one(name):
     model = MODELS[name]
-    assert scaled_model(model).time_s(SIZES) == pytest.approx(model.time_s(SIZES))
+    assert model.scaled().time_s(SIZES) == pytest.approx(model.time_s(SIZES))
 
 
 @pytest.mark.parametrize("name", ["knots", "lines"])
 def test_least_time_and_the_rest_are_scaled_apart(name):
     model = MODELS[name]
     least, times = model.time_s(0.0), model.time_s(SIZES)
-    found = scaled_model(model, latency=3, bandwidth=2).time_s(SIZES)
+    found = model.scaled(latency=3, bandwidth=2).time_s(SIZES)
     assert found == pytest.approx(3 * least + (times - least) / 2)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_large_messages_go_by_the_bandwidth(name):
     model = MODELS[name]
-    assert scaled_model(model, bandwidth=2).time_s(1e9) == pytest.approx(model.time_s(1e9) / 2, rel=1e-3)
-    assert scaled_model(model, latency=3).time_s(1e9) == pytest.approx(model.time_s(1e9), rel=1e-3)
-    assert scaled_model(model, latency=3).time_s(0.0) > 2 * model.time_s(0.0)
+    assert model.scaled(bandwidth=2).time_s(1e9) == pytest.approx(model.time_s(1e9) / 2, rel=1e-3)
+    assert model.scaled(latency=3).time_s(1e9) == pytest.approx(model.time_s(1e9), rel=1e-3)
+    assert model.scaled(latency=3).time_s(0.0) > 2 * model.time_s(0.0)
 
 
 def test_a_packet_goes_by_the_bandwidth():
-    assert scaled_model(MODELS["packets"], latency=2, bandwidth=4).time_s(1) == pytest.approx(1e-4 + 2.5e-7)
+    assert MODELS["packets"].scaled(latency=2, bandwidth=4).time_s(1) == pytest.approx(1e-4 + 2.5e-7)
 
 
 LINKS = tuple(Link(f"l{place}", 1e-5, 1e9) for place in range(3))

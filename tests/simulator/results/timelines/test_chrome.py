@@ -190,7 +190,9 @@ def test_one_configuration_one_replication_packed(tmp_path):
     text = gzip.decompress((tmp_path / "t.json.gz").read_bytes()).decode()
     assert sorted(check(read(text)).values()) == ["quad.cpu0", "quad.cpu1", "single"]
     assert json.loads(text)["otherData"] == {"seed": 3}
-    with pytest.raises(ScenarioError, match="configuration other: not found, one-each, by-speed, uneven allowed"):
+    with pytest.raises(
+        ScenarioError, match=r"there is no configuration other; give one of one\-each, by\-speed, uneven"
+    ):
         write_timeline(tmp_path / "t.json", made, runs=runs, configurations=["other"])
     with pytest.raises(ScenarioError, match="replication 5: not logged"):
         write_timeline(tmp_path / "broken.json", made, runs=runs, replication=5)

@@ -282,7 +282,7 @@ BAD_FILES = {
     "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 does not fit"),
     "speeds that fall below 0": (
         json.dumps(GOOD_SPEED | {"model": GOOD_SPEED["model"] | {"low": [-1.0]}}),
-        "model: speed band: 0 <= low <= mid <= high allowed",
+        "model: speed band: curves have to be in order: 0 <= low <= mid <= high",
     ),
     "a date that is none": (
         json.dumps(GOOD_SPEED | {"provenance": {"made": "soon"}}),
@@ -385,10 +385,10 @@ def test_what_is_missing_is_said(tmp_path, models):
     ):
         with pytest.raises(ScenarioError, match=expected):
             join_platform(files)
-    with pytest.raises(ScenarioError, match="--kernel: no node has 'hpl'; take dgemm"):
+    with pytest.raises(ScenarioError, match=r"\-\-kernel: no node has 'hpl'; take dgemm"):
         join_platform([models["n01"], models["link"]], kernel="hpl")
     memory = memory_model(tmp_path / "m.json")
-    with pytest.raises(ScenarioError, match="has a memory model already"):
+    with pytest.raises(ScenarioError, match="has a memory model already; leave one out"):
         join_platform([models["n01"], memory, memory, models["link"]])
 
 

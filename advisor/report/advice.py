@@ -1,0 +1,119 @@
+"""An advice on a page and on a terminal: which configuration, against which others, how far that holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from advisor import wording
+from advisor.report.explanation import (
+    Explained,
+    again_lines,
+    doubt_section,
+    doubt_sentence,
+    explanation_section,
+)
+from advisor.report.illustrated import NO_PLATFORM, Illustration
+from advisor.report.origin import head, provenance_section
+from advisor.report.strategies import (
+    TOP,
+    Front,
+    ranking_section,
+    ranking_text,
+    strategies_section,
+    strategies_text,
+)
+from advisor.report.text import warnings
+from advisor.report.timelines import timeline_section
+from advisor.results import Compared, Provenance
+from simulator import blocks, documents
+
+
+@dataclass(frozen=True)
+class IdleCoresText:
+    """Cores that the recommended configuration leaves idle."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What `apportion advise` answers."""
+
+    command: str
+    warnings: tuple[str, ...]
+    provenance: Provenance
+    idle_cores: IdleCoresText | None
+    pareto: tuple[Front, ...]
+    compared: Compared = field(metadata=documents.FLAT)
+    explained: Explained = field(metadata=documents.FLAT)
+    drawn: Illustration = field(metadata=documents.FLAT)
+
+
+def advice_page(advice: Advice) -> blocks.Page:
+    """Recommended, compared, followed in time, explained."""
+    compared = advice.compared
+    return blocks.Page(
+        title=wording.asked(compared.application),
+        answer=wording.answer(compared),
+        sections=_sections(advice),
+        settings=wording.drawn_text(compared.drawn),
+        key_figures=_key_figures(compared),
+        **head(advice.command, advice.warnings, advice.provenance),
+    )
+
+
+def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
+    compared, drawn = advice.compared, advice.drawn
+    origin = provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text)
+    return (
+        strategies_section(compared),
+        timeline_section(drawn.timelines, compared.application),
+        doubt_section(advice.explained),
+        explanation_section(compared, advice.explained),
+        ranking_section(compared, advice.pareto),
+        drawn.platform or NO_PLATFORM,
+        origin,
+    )
+
+
+def _key_figures(compared: Compared) -> blocks.Pairs:
+    """Makespan, gain, and the chance to be the best one, or, where others are as good, that they are."""
+    best, (reference, named) = compared.best, wording.reference_of(compared)
+    tied = wording.tied_names(compared)
+    gained = reference is not None and best is not None and best.name not in reference.names
+    over = wording.with_interval(reference.gain, "") if gained and reference is not None else wording.NOTHING
+    figures = {
+        "predicted makespan, mean": wording.NOTHING if best is None else wording.with_interval(best.predicted),
+        f"predicted gain over {named}": over if over == wording.NOTHING else f"{over} ×",
+        "chance to be the best of all compared": wording.NOTHING
+        if tied
+        else wording.chance(compared.p_best, compared.drawn),
+        "tied with it, within 1 %": str(len(tied) - 1) if tied else "",
+        "expected loss to the best": wording.loss_text(compared.expected_loss),
+        "above what no partition can be below": wording.percent(compared.regret, 1),
+    }
+    return blocks.pairs({name: "" if text == wording.NOTHING else text for name, text in figures.items()})
+
+
+def advice_text(advice: Advice, *, top: int = TOP) -> Iterator[blocks.Block]:
+    """The answer, what it is for, warnings, strategies, ranking and Pareto fronts, for a terminal.
+
+    Parameters
+    ----------
+    top
+        How many of the ranking.
+    """
+    compared, drawn = advice.compared, advice.compared.drawn
+    facts = {
+        "Asked": f"{wording.asked(compared.application)}, {wording.replications_text(drawn)}, seed {drawn.seed}",
+        wording.unit_of(compared.application).capitalize(): wording.long_partition(compared),
+        "Runs": wording.confirmed_text(compared),
+        "Idle": "" if advice.idle_cores is None else advice.idle_cores.text,
+        "Bound": wording.gap_text(compared.regret),
+        "Doubt": doubt_sentence(advice.explained),
+    }
+    yield blocks.Text(wording.answer(compared))
+    yield blocks.pairs(facts)
+    yield blocks.Listing("\n".join(again_lines(advice.explained)))
+    yield warnings(advice.warnings)
+    yield strategies_text(compared)
+    yield from ranking_text(compared, advice.pareto, top)

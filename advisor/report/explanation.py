@@ -1,0 +1,478 @@
+"""The explanation of an advice: why, where it switches, what it is sensitive to, where its doubt comes from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from advisor import wording
+from advisor.advise.explanation import Reasons, Sensitivity, Switches
+from advisor.advise.explanation.doubt_sources import UNEXPLAINED as REST
+from advisor.advise.explanation.doubt_sources import UNSTATED, Share
+from advisor.advise.explanation.next_measurement import Candidate
+from advisor.advise.explanation.switch_points import Side
+from advisor.results import Compared, Described
+from advisor.wording import percent
+from simulator import blocks, documents, plots, units
+
+HEADING = "Why, and how far it holds"
+NONE = "Not asked for: with --explain, advise tells why, where another strategy is best, and what it is sensitive to."
+MOST_LIMITS, MOST_PARAMETERS = 4, 8
+"""PEs and parameters that a terminal shows."""
+LEAST_SHARE = 0.05
+"""Of the critical path or of replications, below which a PE is not said to limit."""
+LEAST_GAIN = 1.005
+"""Ratio below which two strategies are as good as equal."""
+LEAST_WAIT = 0.005
+"""Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
+NOT_DOUBTED = "none of the models states a doubt"
+NO_DOUBT = "Nothing is doubted: no model of this scenario says what measuring left unknown."
+MOST_SOURCES = 8
+SHARE_HEAD = ("source", "of the makespan", "of the gain", "because of")
+NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Sources, the one that explains most first."""
+
+    sources: tuple[Share, ...]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Where the doubt of makespan and gain comes from."""
+
+    makespan: Sources | None
+    gain: Sources | None
+
+
+@dataclass(frozen=True)
+class Next:
+    """What to measure next."""
+
+    measure: str | None
+    command: str
+    seconds: float
+    expected_loss: float | None
+    expected_loss_after: float | None
+    doubted: bool
+    ranked: tuple[Candidate, ...]
+    unstated: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredSource:
+    """A source that was measured again."""
+
+    source: str
+    model: str
+    seconds: float
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What was advised, and how sure that was."""
+
+    recommended: str
+    partition: tuple[int, ...]
+    expected_loss: float | None
+    predicted: Described = field(metadata=documents.named("predicted_makespan_s"))
+
+
+@dataclass(frozen=True)
+class MeasuredAgain:
+    """What was measured again, and the advice before and after."""
+
+    measured: tuple[MeasuredSource, ...]
+    before: Standing
+    after: Standing
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What explaining took."""
+
+    simulated_runs: int
+    most_runs: int
+    replications: int
+    search_regret: float | None
+    adopted_instead_of: str | None
+    adopted_gain: float | None
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The fields of an advice that explain it and its doubt."""
+
+    why: Reasons | None
+    switch_points: tuple[Switches, ...]
+    sensitivity: tuple[Sensitivity, ...]
+    explanation: Effort | None
+    doubt: Doubt | None
+    measure_next: Next | None
+    measured_again: MeasuredAgain | None
+
+
+# Pages
+
+
+def explanation_section(compared: Compared, found: Explained) -> blocks.Section:
+    """The explanation in words, tables and a figure."""
+    if found.explanation is None:
+        return blocks.Section("explanation", HEADING, (blocks.Text(NONE),))
+    drawn = (_why(found), _sensitivity(compared, found, found.explanation), _switches(found), _spent(compared, found))
+    return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
+
+
+def _why(found: Explained) -> Iterator[blocks.Block]:
+    why = found.why
+    if why is None:
+        return
+    limits = [
+        [one.pe, percent(one.path_share), percent(one.computes_last)]
+        for one in why.limits
+        if max(one.path_share, one.computes_last) >= LEAST_WAIT
+    ]
+    note = f"PEs in use spend {_time_spent(why)}."
+    limiting = blocks.table(
+        "PEs that limit, over replications", ["PE", "of the critical path", "computes last in"], limits[:12], note=note
+    )
+    waits = [[f"{one.pe} for {one.waits_for}", wording.duration(one.seconds)] for one in why.waits]
+    others = [
+        [f"{one.change} {one.pe}", wording.duration(one.makespan_s), change_text(one.longer, (one.low, one.high))]
+        for one in why.others
+    ]
+    tables = [
+        blocks.table("Change of the makespan with", ["with", "as advised", "redivided"], _cost_rows(why)),
+        blocks.table("One change of this advice, the units divided for it", ["change", "makespan", "longer"], others),
+        blocks.table("Who waits for whom to be ready, longest first", ["who", "mean"], waits[:6]),
+    ]
+    shown = tuple(one for one in tables if one.rows)
+    yield blocks.SideBySide(limiting, shown) if shown else limiting
+    if bound := sharing_lines(why):
+        yield blocks.Text("Sharing domains that bind: " + "; ".join(bound) + ".")
+
+
+def _time_spent(why: Reasons) -> str:
+    spent = f"{percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and waiting"
+    return f"{spent}, {percent(why.idle)} done early"
+
+
+def _cost_rows(why: Reasons) -> list[list[str]]:
+    return [
+        [
+            "the best problem size" if one.of == "problem size" else f"no {one.of}",
+            change_text(one.share, (one.low, one.high), less=True),
+            change_text(-one.divided_anew),
+        ]
+        for one in why.costs
+    ]
+
+
+def _sensitivity(compared: Compared, found: Explained, effort: Effort) -> Iterator[blocks.Block]:
+    drawn = plots.sensitivity_svg(documents.to_dict(found.sensitivity))
+    if not drawn:
+        return
+    least = effort.search_regret
+    note = "Regret: what this advice takes longer than the best found for the changed value. " + (
+        f"Of the unchanged scenario on these draws: {percent(least, 2)}." if least else ""
+    )
+    said = _sensitivity_table(found, len(found.sensitivity), "Sensitivity: change of the makespan", note)
+    level = wording.level_text(compared.drawn.held)
+    caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
+    yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
+
+
+def _sensitivity_table(found: Explained, most: int, caption: str, note: str) -> blocks.Table:
+    rows = [
+        [one.parameter, *(change_text(effect.makespan) for effect in one.effects), percent(one.regret, 2)]
+        for one in found.sensitivity[:most]
+    ]
+    effects = found.sensitivity[0].effects if rows else ()
+    head = ["parameter", *(change_text(effect.change, decimals=0) for effect in effects), "regret"]
+    return blocks.table(caption, head, rows, note=note)
+
+
+def _switches(found: Explained) -> Iterator[blocks.Block]:
+    if rows := [list(row) for row in switch_rows(found)]:
+        head = ["at", "below", "from there"]
+        yield blocks.table("Switch points: where another strategy is best", head, rows, text_columns=3)
+
+
+def switch_rows(found: Explained) -> Iterator[tuple[str, str, str]]:
+    """Where, what is best below and from there on; the last one is empty where nothing switches."""
+    for one in found.switch_points:
+        name = "load times" if one.of == "load" else one.parameter or one.of
+        span = f"{name} {value_text(one.low)} to {value_text(one.high)}"
+        for point in one.points:
+            below, above = (f"{side.strategy}{gain_text(side)}" for side in (point.below, point.above))
+            yield f"{name} {value_text(point.value)}", below, above
+        if not one.points and one.strategy:
+            yield span, f"{one.strategy} stays best", ""
+        if one.note:
+            yield span if one.strategy else name, one.note, ""
+
+
+def _spent(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
+    effort = found.explanation
+    if effort is None:
+        return
+    runs = f"{effort.simulated_runs} simulated runs of {wording.counted(effort.replications, 'replication')} each"
+    said = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
+    said += f" {better}." if (better := _better(effort)) else ""
+    said += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
+    yield blocks.Text(said, quiet=True)
+
+
+def _better(effort: Effort) -> str:
+    """What the search had advised, where explaining found something better."""
+    if not effort.adopted_instead_of:
+        return ""
+    longer = percent(effort.adopted_gain, 2)
+    return (
+        f"This advice was found while explaining; the search's own, {effort.adopted_instead_of}, takes {longer} longer"
+    )
+
+
+def doubt_section(found: Explained) -> blocks.Section:
+    """Shares by source, and what measuring each is expected to bring."""
+    return blocks.Section("doubt", "Where the doubt comes from", tuple(_doubt(found)) or (blocks.Text(NO_DOUBT),))
+
+
+def _doubt(found: Explained) -> Iterator[blocks.Block]:
+    if lines := again_lines(found):
+        yield blocks.Text(". ".join(line.strip() for line in lines) + ".")
+    if found.doubt is None:
+        return
+    if said := doubt_sentence(found):
+        yield blocks.Text(f"{said}.")
+    note = "Shares of the variance over truths; what sources do only together, and noise, is no source's."
+    yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found), note=note)
+    if rows := next_rows(found):
+        note = "Expected loss: what the advice takes longer than the best of each truth, in the mean."
+        yield blocks.table("What measuring again would bring", NEXT_HEAD, rows, note=note)
+    if lines := next_lines(found):
+        yield blocks.Text("; ".join(lines) + ".", quiet=True)
+
+
+# Terminals
+
+
+def explanation_text(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
+    """The fields that an explained advice has for a terminal; nothing where there are none."""
+    effort = found.explanation
+    if effort is None:
+        return
+    if found.why is not None:
+        caption = "\n".join(_why_lines(compared, found.why, effort))
+        yield blocks.table(caption, ["makespan with", "as advised", "redivided"], _cost_rows(found.why))
+        yield _others_text(compared, found.why)
+    if lines := [
+        f"  {at}: from here on {right}, below it {left}" if right else f"  {at}: {left}"
+        for at, left, right in switch_rows(found)
+    ]:
+        yield blocks.Listing("\n".join(["Switch points", *lines]))
+    title = (
+        "Sensitivity: change of the makespan of this advice, and what it regrets against advice for the changed value"
+    )
+    least = effort.search_regret
+    note = f"regret of the unchanged scenario on these draws: {percent(least, 2)}" if least else ""
+    yield _sensitivity_table(found, MOST_PARAMETERS, title, note)
+    yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found))
+    first, *more = next_lines(found) or [""]
+    lines, rows = [first, *(f"  {line}" for line in more)], next_rows(found)
+    yield blocks.table("\n".join(lines), NEXT_HEAD, rows) if len(rows) > 1 else blocks.Listing("\n".join(lines))
+    yield blocks.Text(_better(effort))
+    runs = f"{effort.simulated_runs} simulated runs of at most {effort.most_runs}"
+    said = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
+    yield blocks.Listing(f"{said}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else said)
+
+
+def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str]:
+    yield "Why"
+    limits = [one for one in why.limits if max(one.path_share, one.computes_last) >= LEAST_SHARE]
+    over = "the one replication" if effort.replications == 1 else "replications"
+    for place, one in enumerate(limits[:MOST_LIMITS]):
+        how = f"{one.pe} {'limits' if place == 0 else 'next'}: its computing is {percent(one.path_share)}"
+        yield f"  {how} of the critical path; it computes last in {percent(one.computes_last)} of {over}"
+    yield f"  PEs in use: {_time_spent(why)}"
+    predicted = None if compared.best is None else compared.best.predicted.mean
+    waits = [one for one in why.waits if one.seconds >= LEAST_WAIT * (predicted or 0.0)]
+    for wait in waits[:MOST_LIMITS]:
+        yield f"  {wait.pe} waits {wording.duration(wait.seconds)} for {wait.waits_for}"
+    yield from (f"  {line}" for line in sharing_lines(why))
+
+
+def _others_text(compared: Compared, why: Reasons) -> blocks.Table:
+    rows = [
+        [
+            f"{one.change} {one.pe}",
+            wording.seconds(one.makespan_s, wording.decimals_of(one.makespan_s)),
+            change_text(one.longer, (one.low, one.high)),
+        ]
+        for one in why.others
+    ]
+    head = ["change", f"{objective_text(compared.objective)} (s)", "longer"]
+    return blocks.table("What one change of this advice makes of it, the units divided for it", head, rows)
+
+
+def sharing_lines(why: Reasons) -> list[str]:
+    """The sharing domains that bind, one line each."""
+    lines = []
+    for one in why.sharing[:MOST_LIMITS]:
+        pes = f"PE {one.pes[0]}" if len(one.pes) == 1 else f"PEs {one.pes[0]} to {one.pes[-1]}"
+        more = f", and {wording.counted(one.alike, 'more such domain')}" if one.alike else ""
+        if one.kind in {"memory", "cache"} and one.capacity is not None:
+            show = units.show_size if one.kind == "cache" else lambda value: units.show_rate(value, "B/s")
+            asked = f"asked for {show(one.asked)} of {show(one.capacity)}"
+        else:
+            asked = f"{one.asked:.3g} compute at once"
+        lines.append(f"{one.domain} ({pes}{more}): {asked}: each keeps {percent(one.kept)}")
+    return lines
+
+
+# Doubt in words
+
+
+def doubt_sentence(found: Explained) -> str:
+    """Where most of the doubt comes from and what measuring would bring; empty where nothing is doubted."""
+    if found.doubt is None or found.doubt.makespan is None or not found.doubt.makespan.sources:
+        return ""
+    most, asked = found.doubt.makespan.sources[0], found.measure_next
+    parts = _causes(most)
+    said = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
+    if asked is None or asked.measure is None:
+        return f"{said}; no measurement is expected to save much"
+    again = "it" if asked.measure == most.source else asked.measure
+    before, after = losses(asked.expected_loss, asked.expected_loss_after)
+    saved = f"is expected to reduce the expected loss from {before} to {after}"
+    return f"{said}; measuring {again} again for {wording.duration(asked.seconds)} {saved}"
+
+
+def losses(before: float | None, after: float | None) -> tuple[str, str]:
+    """Two expected losses with as many decimals as they need to differ."""
+    said = [(percent(before, decimals), percent(after, decimals)) for decimals in (1, 2)]
+    return next((pair for pair in said if pair[0] != pair[1]), said[-1])
+
+
+def share_rows(found: Explained) -> list[list[str]]:
+    """Each source with its share of the variance of makespan and gain, and its causes; columns add up to 100."""
+    if found.doubt is None or found.doubt.makespan is None:
+        return []
+    every, gain = found.doubt.makespan.sources, found.doubt.gain
+    kept = every[:MOST_SOURCES]
+    names = [*(one.source for one in kept), REST if len(kept) == len(every) else f"others, {REST}"]
+    mine = _column(every, names[:-1])
+    other = [""] * len(names) if gain is None else _column(gain.sources, names[:-1])
+    return [list(row) for row in zip(names, mine, other, [*map(_causes, kept), ""], strict=True)]
+
+
+def next_rows(found: Explained) -> list[list[str]]:
+    """What measurements are expected to bring, the best first."""
+    asked = found.measure_next
+    return [
+        [
+            one.source,
+            wording.duration(one.seconds),
+            percent(max(0.0, (asked.expected_loss or 0.0) - one.reduction), 2),
+            percent(one.per_second, 3),
+        ]
+        for one in (() if asked is None else asked.ranked[:MOST_SOURCES])
+        if asked is not None
+    ]
+
+
+def next_lines(found: Explained) -> list[str]:
+    """What to measure next, by which command, and of what no doubt is known."""
+    asked = found.measure_next
+    if asked is None:
+        return []
+    more = [f"No doubt is stated of: {', '.join(asked.unstated)}"] if asked.unstated else []
+    if asked.measure is None:
+        few = "one truth tells nothing of doubt; ask for more replications" if asked.doubted else NOT_DOUBTED
+        return [f"Measure next: nothing; {'no measurement is expected to save much' if asked.ranked else few}", *more]
+    before, after = losses(asked.expected_loss, asked.expected_loss_after)
+    said = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"
+    return [f"{said}; expected loss {before} now, {after} then", asked.command, *more]
+
+
+def again_lines(found: Explained) -> list[str]:
+    """What was measured again, and the advice before and after."""
+    again = found.measured_again
+    if again is None:
+        return []
+    lines = [
+        f"Measured again: {one.source} for {wording.duration(one.seconds)}; the new model is {one.model}"
+        for one in again.measured
+    ]
+    for when, one in (("before", again.before), ("after", again.after)):
+        interval, loss = wording.with_interval(one.predicted), percent(one.expected_loss, 2)
+        loss = "not known" if one.expected_loss is None else loss
+        parts = wording.partition_text(one.partition, most=4)
+        lines.append(f"  {when:<7}{one.recommended}: {parts}; {interval}; expected loss {loss}")
+    changes = [change for one in again.measured for change in one.changes]
+    return [*lines, f"  in the scenario: {', '.join(changes)}"]
+
+
+def _column(sources: Sequence[Share], names: Sequence[str]) -> list[str]:
+    """Shares of some sources and of the rest in whole percent that add up to 100."""
+    shares = {one.source: one.share for one in sources}
+    some = [shares.get(name, 0.0) for name in names]
+    return [f"{value} %" for value in whole_percents([*some, max(0.0, 1 - sum(some))])]
+
+
+def whole_percents(shares: Sequence[float]) -> list[int]:
+    """Shares that add up to 1 as whole percents that add up to 100: the largest remainders are rounded up."""
+    floors = [int(100 * share) for share in shares]
+    order = sorted(range(len(shares)), key=lambda place: floors[place] - 100 * shares[place])
+    for place in order[: 100 - sum(floors)]:
+        floors[place] += 1
+    return floors
+
+
+def _causes(one: Share) -> str:
+    parts = sorted(one.causes.items(), key=lambda item: -item[1])
+    return ", ".join(f"{cause} {_whole(share)}" for cause, share in parts if cause != UNSTATED and share >= 0.005)
+
+
+def _whole(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+# Changes in words
+
+
+def objective_text(objective: str) -> str:
+    """What makespans are compared by, in words."""
+    return {"p95": "95 % quantile", "worst": "largest"}.get(objective, "mean")
+
+
+def change_text(
+    share: float, ends: tuple[float | None, float | None] = (None, None), *, less: bool = False, decimals: int = 1
+) -> str:
+    """A change as a percentage with its sign, and with its interval, if it has one.
+
+    Parameters
+    ----------
+    less
+        Whether share and interval say how much less it is.
+    """
+    low, high = ends
+    if low is None or high is None or round(low, decimals + 2) == round(high, decimals + 2):
+        text, zero = f"{-100 * share if less else 100 * share:+.{decimals}f}", f"{0:.{decimals}f}"
+        return f"{zero if text[1:] == zero else text} %"
+    said = (-share, -high, -low) if less else (share, low, high)
+    return units.show_interval(*said, unit="%", signed=True)
+
+
+def gain_text(side: Side) -> str:
+    """How much faster one side of a switch point is at the end of its range, in brackets; nothing if hardly."""
+    if side.gain is None or side.gain < LEAST_GAIN:
+        return ""
+    return f" ({wording.times(side.gain)} times faster at {value_text(side.at)})"
+
+
+def value_text(value: float) -> str:
+    """A value of a parameter, short."""
+    return f"{value:.0f}" if value % 1 == 0 else f"{value:.3g}"

@@ -1,0 +1,86 @@
+"""What every page says of where a result comes from: command, date, warnings, machine, versions, hashes, time taken."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from advisor import wording
+from advisor.results import Provenance
+from simulator import Machine, blocks
+
+
+def head(command: str, warnings: tuple[str, ...], origin: Provenance) -> dict[str, Any]:
+    """Command, date and warnings, as a page wants them."""
+    return {"command": command or "run", "made": wording.clean(origin.made), "warnings": warnings}
+
+
+def provenance_section(
+    origin: Provenance, seed: int | None, *, more: Mapping[str, str] | None = None, scenario_text: str = ""
+) -> blocks.Section:
+    """Everything needed to do it again.
+
+    Parameters
+    ----------
+    more
+        What else there is to know, such as the time taken.
+    """
+    facts = [("Made", origin.made or wording.NOTHING), ("Seed", str(seed)), *_rested_on(origin)]
+    facts += [(name, text) for name, text in (more or {}).items() if text]
+    shown = [blocks.Folded("Versions, inputs, time taken, paths", (blocks.Pairs(tuple(facts)),))]
+    if scenario_text:
+        summary = "The scenario, every default written out, long lists shortened"
+        shown.append(blocks.Folded(summary, (blocks.Listing(scenario_text),)))
+    return blocks.Section("provenance", "Provenance", tuple(shown))
+
+
+def timeless_section(origin: Provenance) -> blocks.Section:
+    """The same without times and dates, so that a resumed run writes the same page."""
+    said = (
+        "When it was made, and how long it took, is in manifest.json next to this page: the page itself holds no time, "
+        "so that a run that was interrupted and resumed writes it to the byte."
+    )
+    return blocks.Section(
+        "provenance", "Provenance", (blocks.Text(said, quiet=True), blocks.Pairs(tuple(_rested_on(origin))))
+    )
+
+
+def _rested_on(origin: Provenance) -> list[tuple[str, str]]:
+    versions = [(f"Version of {name}", value) for name, value in origin.versions.items()]
+    return [*versions, *((f"Hash of {name}", value) for name, value in origin.inputs.items())]
+
+
+def machine_section(machine: Machine | None, link: Mapping[str, Any]) -> blocks.Section:
+    """What is known of the machine, and of its messages by their sizes and times."""
+    facts = _of_machine(machine) if machine is not None else {}
+    return blocks.Section("machine", "Machine", (blocks.pairs(facts | {"Messages": _messages(link)}),))
+
+
+def _of_machine(machine: Machine) -> dict[str, str]:
+    caches = [
+        f"L{cache.level}{f' {cache.kind}' if cache.kind in {'data', 'instruction'} else ''} "
+        f"{wording.size_text(cache.size_bytes)}{f' (shared by {cache.shared_by})' if cache.shared_by > 1 else ''}"
+        for cache in machine.caches
+    ]
+    cores = [
+        f"{core.cpu}" + (f" [SMT sibling {', '.join(map(str, core.siblings))}]" if core.siblings else "")
+        for core in machine.cores
+    ]
+    named = f"processor{'' if len(cores) == 1 else 's'} {', '.join(cores)}"
+    load = ", ".join(f"{value:.2f}" for value in machine.load_average)
+    memory, free = (wording.size_text(size) for size in (machine.memory_bytes, machine.memory_available_bytes))
+    return {
+        "System": machine.system,
+        "Processor": machine.cpu_model,
+        "PEs": f"{machine.pe_count} ({named})",
+        "CPU quota": "" if machine.quota_cores is None else f"{machine.quota_cores:g} cores",
+        "Caches": ", ".join(caches),
+        "Memory": f"{memory}, {free} available" if machine.memory_bytes else "",
+        "Load before the run": f"{load} (mean over 1, 5, 15 min)" if load else "",
+        "Frequency governor": machine.governor or "",
+    }
+
+
+def _messages(link: Mapping[str, Any]) -> str:
+    """What the smallest and the largest message take."""
+    knots = list(zip(link.get("sizes_bytes") or (), link.get("times_s") or (), strict=False))
+    ends = [knots[0], knots[-1]] if len(knots) > 1 else knots
+    return ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for size, time in ends)

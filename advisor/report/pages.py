@@ -1,0 +1,47 @@
+"""The pages: which one shows the document of each command."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from advisor.report.advice import Advice, advice_page
+from advisor.report.html import render_page
+from advisor.report.job_choices import Changes, Comparison, changes_page, comparison_page
+from advisor.report.jobs import RanJobs, jobs_page
+from advisor.report.papers import Reproduced, papers_page
+from advisor.report.quickstart import QuickstartResult, quickstart_page
+from advisor.report.simulation import ShownSimulation, simulation_page
+from advisor.report.verification import verification_page
+from advisor.report.whatif import whatif_page
+from advisor.verification.check import Verified
+from advisor.whatif import Findings
+from simulator import blocks, documents
+
+PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
+    "advise": (Advice, advice_page),
+    "jobs advise": (Changes, changes_page),
+    "jobs compare": (Comparison, comparison_page),
+    "jobs run": (RanJobs, jobs_page),
+    "quickstart": (QuickstartResult, quickstart_page),
+    "reproduce": (Reproduced, papers_page),
+    "simulate": (ShownSimulation, simulation_page),
+    "verify": (Verified, verification_page),
+    "whatif": (Findings, whatif_page),
+}
+"""By the `command` of a document: what it is read as, and what lays that out."""
+
+
+def page_of(document: Mapping[str, Any]) -> blocks.Page:
+    """The page of a document; one of an unknown command is shown like a quickstart's, as far as it goes."""
+    kind, page = PAGES.get(str(document.get("command")), PAGES["quickstart"])
+    return page(documents.from_dict(kind, document))
+
+
+def render_html(document: Mapping[str, Any]) -> str:
+    """Write the report of a stored result as one self-contained page.
+
+    Parameters
+    ----------
+    document
+        What a command prints with `--json`; parts may be empty or None. Its `command` says which page it is.
+    """
+    return render_page(page_of(document))

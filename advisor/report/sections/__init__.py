@@ -1,1 +1,0 @@
-"""The sections that pages are made of: one file each, `section(document) -> Section`; see `advisor.report.page`."""

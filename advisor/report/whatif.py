@@ -1,0 +1,354 @@
+"""A what-if on a page and on a terminal: which change pays most, all points, and what it rests on."""
+
+from collections.abc import Iterator, Sequence
+
+from advisor import wording
+from advisor.report import whatif_words as words
+from advisor.report.origin import timeless_section
+from advisor.report.text import aligned
+from advisor.report.whatif_grid import grid_section
+from advisor.whatif import Findings
+from advisor.whatif.findings import Front, PointFound
+from advisor.wording import counted
+from simulator import blocks, plots, units
+
+MOST_UPGRADES = 20
+MOST_EXAMPLES = 3
+"""Points that are named with a reason."""
+MOST_ROWS = 40
+"""Points in the table of a terminal; of more, the base, those that gain most, and the slowest."""
+TOP = 20
+"""Points in the table of more."""
+MOST_COLUMNS = 10
+MOST_REASONS = 5
+MOST_STOPS = 8
+QUESTIONS = {
+    "simulated": "the scenario's own configurations, simulated",
+    "advised": "the configuration recommended at each point, and the equal split",
+}
+NO_SINGLE = (
+    "No point changes one field alone, so the gain of each by itself is not known: give each field its present value "
+    "among the others (for a quantity `x1`)."
+)
+
+
+def whatif_page(found: Findings) -> blocks.Page:
+    """Asked, explored, compared."""
+    sections = (
+        _asked_section(found),
+        grid_section(found),
+        blocks.Section("upgrades", "Which upgrade pays most", tuple(_upgrades(found))),
+        _sensitivity_section(found),
+        _costs_section(found),
+        _failed_section(found),
+        timeless_section(found.provenance),
+    )
+    count = sum(len(field.paths) for field in found.grid.fields)
+    return blocks.Page(
+        title=f"{found.scenario}: {counted(count, 'field')} varied, {counted(len(found.points), 'point')}",
+        answer=found.sentence,
+        sections=tuple(part for part in sections if part is not None),
+        command="whatif",
+        settings=f"{wording.replications_text(found.drawn)}, seed {found.drawn.seed}",
+        key_figures=_key_figures(found),
+        warnings=found.warnings,
+    )
+
+
+def _key_figures(found: Findings) -> blocks.Pairs:
+    figures, points = {}, found.points
+    if found.pays_most is not None:
+        most = points[found.pays_most]
+        gain = None if most.gain is None else most.gain.mean
+        figures["gain of the fastest that pays"] = f"{wording.times(gain)} ×"
+        figures["chance that none is faster"] = wording.chance(most.chance, found.drawn)
+        figures["makespan there"] = words.makespan(most)
+        figures["makespan as it is"] = words.makespan(points[0])
+    if len(points) > 1:
+        figures[f"of {counted(len(points) - 1, 'point')} pay"] = str(len(found.pays))
+    return blocks.pairs(figures | {"failed": str(found.failed or "")})
+
+
+def _asked_section(found: Findings) -> blocks.Section:
+    """The question: the base, the fields with their values, replications and seed."""
+    points, fields = found.points, found.grid.fields
+    several = ", values side by side" if any(len(field.paths) > 1 for field in fields) else ""
+    several = several or (", all combinations" if len(fields) > 1 else "")
+    facts = {
+        "Scenario": found.scenario,
+        "At each point": QUESTIONS.get(found.question, found.question),
+        "Configurations": ", ".join(dict.fromkeys(one.name for point in points for one in point.configurations)),
+    }
+    for field in fields:
+        texts = [stop.text for stop in field.stops]
+        many = f"{len(texts)} values, {texts[0]} to {texts[-1]}"
+        facts[field.name] = ", ".join(texts) if len(texts) <= MOST_STOPS else many
+    facts |= {
+        "Points": f"{len(points)} with the base{several}",
+        "Replications": f"{found.drawn.replications}, paired: the same draws at every point",
+        "Seed": str(found.drawn.seed),
+    }
+    return blocks.Section("asked", "What was asked", (blocks.pairs(facts),))
+
+
+def _failed_section(found: Findings) -> blocks.Section | None:
+    """Points that have no answer, each with its reason."""
+    lost = [
+        [why, str(len(points)), "; ".join(words.named(found, point) for point in points[:MOST_EXAMPLES])]
+        for why, points in words.failures(found)
+    ]
+    if not lost:
+        return None
+    count = sum(bool(point.error) for point in found.points)
+    said = f"{counted(count, 'point')} of {len(found.points)} without an answer; this does not touch the others."
+    text = blocks.table("Points that failed", ["reason", "points", "changes"], lost, text_columns=3)
+    return blocks.Section("failed", "What failed", (blocks.Text(said), text))
+
+
+# Which upgrade pays most
+
+
+def _upgrades(found: Findings) -> Iterator[blocks.Block]:
+    """Gains, sorted; how sure that is; together; diminishing returns."""
+    alone = bool(found.single)
+    shown = [found.points[number] for number in found.single] if alone else found.by_gain()
+    if not shown:
+        yield blocks.Text("No point has an answer to compare with the scenario as it is.")
+    elif not alone and len(found.grid.fields[0].paths) == 1:
+        yield blocks.Text(NO_SINGLE)
+    if shown:
+        level = wording.level_text(found.drawn.held)
+        named = [{**_gain_entry(point), "name": words.named(found, point)} for point in shown]
+        what = "Single changes" if alone else "Points"
+        caption = (
+            f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: "
+            f"{level} interval of each by itself. Thin: intervals that hold for all "
+            f"{found.comparisons} comparisons together; a change is said to pay only where that one is above 1."
+        )
+        drawn, said = plots.gains_svg(named, level=found.drawn.held), _gains(found, shown, alone=alone)
+        figure = blocks.Figure(drawn, caption)
+        # with costs there are more columns than there is room for at the side of a figure
+        yield from (figure, said) if found.fronts else (blocks.SideBySide(figure, (said,)),)
+    if found.diminishing:
+        note = (
+            "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does "
+            'not mean that there is none: "at most" is the upper end of its interval.'
+        )
+        note += _other_fields({one.others for one in found.diminishing})
+        rows = [words.diminishing(one) for one in found.diminishing]
+        yield blocks.table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=note)
+    if found.interactions:
+        yield _interactions(found)
+
+
+def _gain_entry(point: PointFound) -> dict[str, object]:
+    """What the figure takes."""
+    return {"gain": None if point.gain is None else vars(point.gain), "together": vars(point.together or point.gain)}
+
+
+def _other_fields(others: set[str]) -> str:
+    """What the other fields were."""
+    said = sorted(others - {""})
+    return f" Other fields {' or '.join(said)}." if said else ""
+
+
+def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> blocks.Table:
+    rows = [
+        [
+            words.named(found, point),
+            words.makespan(point),
+            wording.with_interval(point.gain, ""),
+            words.low_to_high(point.together),
+            words.chance(found, point),
+            *(words.run_text(point, front.of) for front in found.fronts),
+        ]
+        for point in shown[:MOST_UPGRADES]
+    ]
+    of, more = "single changes" if alone else "points", ""
+    if len(shown) > MOST_UPGRADES:
+        more = f"The {MOST_UPGRADES} that gain most of {len(shown)} {of}; points.csv has all. "
+    note = (
+        f"{more}All together: intervals of all {found.comparisons} comparisons hold at once (Bonferroni), so "
+        "that the best of many is not flattered by chance. Fastest: the chance that no other point is faster, "
+        "combinations and the scenario as it is included."
+    )
+    head = ["change", "makespan", "gain", "all together", "fastest"]
+    head += [f"{front.of} of a run" for front in found.fronts]
+    most = found.pays_most_alone if alone else found.pays_most
+    best = None if most is None else words.named(found, found.points[most])
+    tag = "pays most alone" if alone else "pays most"
+    return blocks.table(f"Gain of {of}", head, rows, best=best, tag=tag, note=note)
+
+
+def _interactions(found: Findings) -> blocks.Table:
+    rows = [
+        [
+            words.named(found, found.points[one.point]),
+            f"{one.gain:.2f}",
+            f"{one.product:.2f}",
+            wording.with_interval(one.factor, ""),
+        ]
+        for one in found.interactions
+    ]
+    note = (
+        f"Those that differ most of {found.combinations} combinations. Factor: gain together over the product of "
+        "the single gains, intervals hold for all of them together. Above 1 the changes help each other, below 1 the "
+        "one leaves less to the other."
+    )
+    head = ["combination", "gain", "single gains multiplied", "factor"]
+    return blocks.table("Changes together", head, rows, note=note)
+
+
+def _sensitivity_section(found: Findings) -> blocks.Section | None:
+    """Percent of makespan per percent of each field; None without fields of two numbers."""
+    if not found.elasticity:
+        return None
+    rows = []
+    for one in found.elasticity:
+        means = [step.mean or 0.0 for step in one.steps]
+        over = "" if len(means) < 2 else f"{min(means):+.2f} to {max(means):+.2f}"
+        said = wording.with_interval(one.here, "", signed=True)
+        rows.append([one.field, said, f"{one.here.begin} to {one.here.to}", over])
+    note = (
+        "Elasticity: so many percent of makespan for one percent more of the field, with its "
+        f"{wording.level_text(found.drawn.held)} interval; -1 is as good as it gets for a speed that "
+        "everything waits for, 0 means that it does not matter."
+    )
+    note += _other_fields({one.others for one in found.elasticity})
+    head = ["field", "% makespan per %", "between", "over single steps"]
+    shown = blocks.table("Elasticity of each field", head, rows, note=note)
+    return blocks.Section("sensitivity", "Sensitivity", (shown,))
+
+
+def _costs_section(found: Findings) -> blocks.Section | None:
+    """Makespan against cost and energy; None where no point says them."""
+    if not found.fronts:
+        return None
+    return blocks.Section("costs", "What it costs", tuple(_front_blocks(found, front) for front in found.fronts))
+
+
+def _front_blocks(found: Findings, front: Front) -> blocks.Block:
+    of, unit = front.of, front.unit
+    drawn = [
+        {
+            "makespan_s": point.own.makespan_s.mean,
+            "run": spent.run,
+            "front": point.point in front.points,
+            "base": point.point == 0,
+        }
+        for point in found.points
+        if (spent := point.spent(of)) is not None and point.own is not None
+    ]
+    rows = []
+    for point in (found.points[number] for number in front.points):
+        rate = point.cost.cost_per_s if of == "cost" and point.cost else point.energy.power_w if point.energy else None
+        said = [words.named(found, point), words.makespan(point), words.run_text(point, of), wording.digits(rate, 4)]
+        rows.append(said)
+    note = "Fastest first; by mean makespans, noise not counted."
+    note += f" {front.silent} points say no {of} of some PE." if front.silent else ""
+    head = ["change", "makespan", "of a run", "per second" if of == "cost" else "W"]
+    told_table = blocks.table(f"Points that none beats in both, {of} in {unit}", head, rows, note=note)
+    caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
+    figure = blocks.Figure(plots.costs_svg(drawn, unit=unit, name=f"front-{of}"), caption)
+    return blocks.SideBySide(figure, (told_table,))
+
+
+# Text
+
+
+def whatif_text(found: Findings) -> Iterator[blocks.Block]:
+    """The sentence, the table of points against the base, what fields do, what failed, and the warnings."""
+    yield blocks.Text(found.sentence)
+    matrix = words.matrix(found)
+    if matrix is not None and 2 <= len(matrix[0]) - 1 <= MOST_COLUMNS and 2 <= len(matrix[1]) <= MOST_ROWS:
+        head, rows, unit = matrix
+        down, across = (field.name for field in found.grid.fields)
+        yield blocks.table(f"Mean makespan in {unit}: {down} down, {across} across", head, rows)
+    yield _points_table(found)
+    for lines in (_effects(found), _front_lines(found), _failed_lines(found)):
+        yield blocks.Listing("\n".join(lines))
+    yield blocks.Listing("\n".join([_spent(found), *(f"warning: {line}" for line in found.warnings)]))
+
+
+def _points_table(found: Findings) -> blocks.Table:
+    """Every point, or the base, those that gain most and the slowest."""
+    points, more = found.points, []
+    answered = [one for one in points if one.best is not None and (one.differs or not one.point)]
+    shown, ranked = answered, found.by_gain()
+    if len(answered) > MOST_ROWS:
+        shown = [one for one in (points[0], *ranked[:TOP], ranked[-1]) if one.best is not None]
+        which = f"the base, the {TOP} that gain most and the slowest of {len(answered)}"
+        more = [f"{which}; all with --json or -o DIR"]
+    rows = [
+        [
+            words.named(found, one),
+            _configuration(one),
+            words.makespan(one),
+            wording.with_interval(one.difference_s, signed=True) if one.point else "the base",
+            wording.with_interval(one.gain, ""),
+            words.chance(found, one),
+        ]
+        for one in shown
+    ]
+    head = ["point", "configuration", "makespan", "against the base", "times as fast", "fastest"]
+    said = [line] if (line := wording.interval_line(found.drawn)) else []
+    notes = [*more, *said, "fastest: chance that no other point is faster; a tie is within 1 %"]
+    return blocks.table("", head, rows, text_columns=2, note="\n".join(notes))
+
+
+def _configuration(point: PointFound) -> str:
+    advice = point.advice
+    if advice is None:
+        return point.best or ""
+    busy = f"{sum(part > 0 for part in advice.partition)} processes"
+    return f"{advice.recommended}: {', '.join(advice.shares) if len(advice.shares) <= 4 else busy}"
+
+
+def _effects(found: Findings) -> list[str]:
+    """Where more gains nothing, percent of makespan per percent, and the changes together that differ most."""
+    rows = [words.diminishing(one) for one in found.diminishing]
+    lines = aligned(words.DIMINISHING, rows, left=5) if rows else []
+    if found.elasticity:
+        slopes = ((one.field, one.here) for one in found.elasticity)
+        said = ", ".join(
+            f"{field} {wording.with_interval(here, '', signed=True)} ({here.begin} to {here.to})"
+            for field, here in slopes
+        )
+        lines.append(f"% of makespan per % more: {said}")
+    most = next((one for one in found.interactions if one.point == found.pays_most), None)
+    return lines if most is None else [*lines, f"Together: {words.interaction_text(found, most)}"]
+
+
+def _front_lines(found: Findings) -> list[str]:
+    """Points that none beats in both makespan and cost."""
+    lines = []
+    for front in found.fronts:
+        points = [found.points[number] for number in front.points[:TOP]]
+        rows = [[words.named(found, one), words.makespan(one), words.run_text(one, front.of)] for one in points]
+        unit = f"({front.unit} of a run, all PEs of the platform)"
+        lines.append(f"None beats these in both makespan and {front.of} {unit}:")
+        lines += aligned(["point", "makespan", front.of], rows)
+    return lines
+
+
+def _failed_lines(found: Findings) -> list[str]:
+    """Reasons, with how many points each has."""
+    lost = words.failures(found)
+    lines = []
+    for why, points in lost[:MOST_REASONS]:
+        more = f" and {len(points) - 1} more" if len(points) > 1 else ""
+        lines.append(f"failed: {why} ({words.named(found, points[0])}{more})")
+    rest = sum(len(points) for _, points in lost[MOST_REASONS:])
+    return lines + ([f"failed for other reasons: {counted(rest, 'point')}"] if rest else [])
+
+
+def _spent(found: Findings) -> str:
+    spent, count, drawn = found.spent, len(found.points), found.drawn
+    ran = "" if spent["run_now"] == count else f", {count - spent['run_now']} of them finished earlier"
+    known = "; deterministic: nothing is drawn" if drawn.deterministic else ""
+    paired = counted(drawn.replications, "paired replication")
+    line = f"{count} points{ran}; {paired} each, seed {drawn.seed}{known}"
+    if spent.get("median_asked_s"):
+        times = [units.show_duration(spent[name]) for name in ("median_asked_s", "median_beside_s")]
+        line += f"; per point {times[0]} of simulation and {times[1]} of overhead (medians)"
+    return line

@@ -1,0 +1,219 @@
+"""What the results of several commands have in common, as values that pages and texts read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from simulator import Machine, Scenario, documents, intervals, provenance
+
+
+class Stated(Protocol):
+    """A value with its stated interval."""
+
+    @property
+    def mean(self) -> float | None:
+        """The value; None where it is not known."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end; None where replications tell none."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A value with its stated interval, which is None where replications are too few to tell it."""
+
+    mean: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Described:
+    """What replications tell of a makespan; see `simulator.describe`."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    median: float | None
+    run_low: float | None
+    run_high: float | None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What stated intervals rest on."""
+
+    replications: int | None
+    truths: int | None
+    level: float | None
+    deterministic: bool
+    seed: int | None
+
+    @property
+    def held(self) -> float:
+        """How often the intervals hold."""
+        return self.level or intervals.LEVEL
+
+
+@dataclass(frozen=True)
+class Application:
+    """What runs."""
+
+    name: str
+    kernel: str
+    parameters: Mapping[str, Any]
+    n: float | None = field(metadata=documents.SPARE)
+    template: str = field(metadata=documents.SPARE)
+    resource_model: str = field(metadata=documents.SPARE)
+
+
+def application_of(scenario: Scenario) -> Application:
+    """What a scenario runs, as every result says it."""
+    one = scenario.application
+    prepared = one.prepared_as
+    parameters = dict(one.parameters)
+    return Application(
+        one.name, one.kernel, parameters, None, prepared.get("template", ""), prepared.get("resource_model", "")
+    )
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a result rests on."""
+
+    made: str
+    versions: Mapping[str, str]
+    seed: int | None
+    inputs: Mapping[str, str]
+    machine: Machine | None
+
+    @classmethod
+    def of(
+        cls, seed: int | None, inputs: Mapping[str, str] | None = None, machine: Machine | None = None
+    ) -> "Provenance":
+        """That of a result that is made now."""
+        return documents.from_dict(cls, provenance.provenance(seed=seed, inputs=inputs, machine=machine))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What was to be least, of one candidate."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def mean(self) -> float | None:
+        """As of a mean."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One strategy that was simulated, and what the recommended one gains on it."""
+
+    name: str
+    same_as: str
+    partition: tuple[int, ...]
+    placement: tuple[int, ...]
+    grid: tuple[int, ...] | None
+    predicted: Described = field(metadata=documents.named("predicted_makespan_s"))
+    objective: Objective | None = field(metadata=documents.named("objective_s", "objective"))
+    gain: Ends = field(metadata=documents.named("gain_of_recommended"))
+    probability: float | None = field(metadata=documents.named("probability_recommended_faster"))
+
+    @property
+    def names(self) -> set[str]:
+        """Its name, and the one that it is the same as."""
+        return {self.name, self.same_as} - {""}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One candidate of a ranking."""
+
+    name: str
+    p_best: float | None
+    expected_loss: float | None
+    regret: float | None
+    value: float | None = field(metadata=documents.named("value_s", "value"))
+    low: float | None = field(metadata=documents.named("low_s", "low"))
+    high: float | None = field(metadata=documents.named("high_s", "high"))
+
+    @property
+    def mean(self) -> float | None:
+        """As of a mean."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """What the reference engine says of a candidate."""
+
+    configuration: str
+    screened_by: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Strategies on the same draws, and the one that is recommended."""
+
+    application: Application | None
+    pes: tuple[str, ...]
+    recommended: str
+    baselines: tuple[Strategy, ...]
+    drawn: Drawn = field(metadata=documents.FLAT)
+    reference: str = ""
+    """What gains are counted from; the equal split by default."""
+    objective: str = ""
+    ranking: tuple[Candidate, ...] = ()
+    ties: tuple[str, ...] | None = None
+    p_best: float | None = None
+    expected_loss: float | None = None
+    regret: float | None = None
+    evaluations: int | None = None
+    confirmed: tuple[Confirmed, ...] = ()
+    measured_gain: float | None = None
+    largest_gain: float | None = None
+
+    def named(self, name: str) -> Strategy | None:
+        """The strategy of a name."""
+        return next((one for one in self.baselines if one.name == name), None)
+
+    @property
+    def best(self) -> Strategy | None:
+        """The recommended one."""
+        return self.named(self.recommended)
+
+
+@dataclass(frozen=True)
+class Held:
+    """How often something held, with the exact binomial interval of the share."""
+
+    held: int
+    of: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often stated intervals held, how wide they were, and how far predictions were off."""
+
+    cases: int
+    sittings: int
+    busy: int
+    held: Held | None
+    """Intervals of the mean."""
+    runs: Held | None
+    """Single runs in the intervals of one run."""
+    median_half_width_percent: float | None
+    median_error_percent: float | None

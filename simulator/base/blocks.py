@@ -1,0 +1,177 @@
+"""What a result is shown as: sections of blocks, plain values that know nothing of HTML, terminals or notebooks.
+
+A **block** is one of the classes below. Pages (`advisor.report.html`), terminals (`advisor.report.text`) and notebooks
+(`simulator.base.notebook`) lay them out, by one renderer each.
+A **widget** is a block that a script brings to life: `templates/widgets/NAME.js`, if need be with a `NAME.css`.
+The script calls `widget("NAME", (stage, data, host) => ...)` and builds into `stage`, an empty element, from `data`,
+the JSON of the block. Until then, on paper and without scripts the block shows its `fallback`, so that nothing is
+shown by a script alone. Scripts are allowed by their hash: no `on...` attributes, no `eval`, nothing fetched; styles
+may be inline.
+
+Texts are plain: renderers leave out what does not print, a page escapes them, and writes "+/-" and "-" with its signs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "MOST_ROWS",
+    "Block",
+    "Figure",
+    "Folded",
+    "Listing",
+    "Page",
+    "Pairs",
+    "Section",
+    "SideBySide",
+    "Table",
+    "Text",
+    "Widget",
+    "pairs",
+    "plain",
+    "table",
+]
+
+MOST_ROWS = 400
+"""Rows of a table that a page shows; the JSON document holds all."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    quiet: bool = False
+    """A note in small letters."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Names with their values."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts: the first cell of a row is its header. Make it by `table`, which bounds its rows."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int = 1
+    """How many columns, from the left, hold words; the others hold numbers."""
+    best: str | None = None
+    """Header of the row to emphasise."""
+    tag: str = "recommended"
+    """What the emphasised one is."""
+    note: str = ""
+    widths: tuple[int, ...] = ()
+    """Of columns on a terminal, where they are fixed; words of those below 0 stand on the left."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Text as it is in a file, line by line."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing of `simulator.results.plots` with its caption, whose markup is not escaped again by what draws it."""
+
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that open on a click, and on paper."""
+
+    summary: str
+    blocks: "tuple[Block, ...]"
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """A figure with blocks at its right where the page is wide, below it elsewhere."""
+
+    left: "Block"
+    right: "tuple[Block, ...]"
+
+
+@dataclass(frozen=True)
+class Widget:
+    """Something to operate; see the module's text."""
+
+    name: str
+    """Of its script: letters, digits and hyphens."""
+    label: str
+    """What a screen reader calls it."""
+    data: Any
+    """What the script reads: anything that JSON holds."""
+    fallback: "tuple[Block, ...]"
+
+
+Block = Text | Listing | Pairs | Table | Figure | Folded | SideBySide | Widget
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page under a heading of its own."""
+
+    id: str
+    """Unique in the page: the ids of everything in it begin with it."""
+    heading: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole page: the answer first, then warnings, then sections."""
+
+    title: str
+    """What was asked."""
+    answer: str
+    """In one sentence."""
+    sections: tuple[Section, ...]
+    command: str = "run"
+    """The command that made the document."""
+    host: str = ""
+    """Where, if that matters."""
+    made: str = ""
+    """When: ISO 8601."""
+    settings: str = ""
+    """How it was asked: budget, seed ..."""
+    key_figures: Pairs = field(default_factory=lambda: Pairs(()))
+    """The few numbers that a reader looks for first."""
+    warnings: tuple[str, ...] = ()
+
+
+def table(
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    text_columns: int = 1,
+    best: str | None = None,
+    tag: str = "recommended",
+    note: str = "",
+    widths: Sequence[int] = (),
+) -> Table:
+    """A table of at most `MOST_ROWS` rows, whose note says how many there would be."""
+    more = f"The first {MOST_ROWS} of {len(rows)} rows; the JSON document has all. " if len(rows) > MOST_ROWS else ""
+    shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
+    return Table(caption, tuple(head), shown, text_columns, best, tag, more + note, tuple(widths))
+
+
+def plain(text: object) -> str:
+    """Text from outside without line ends, escape sequences or anything else that does not print."""
+    return "".join(character if character.isprintable() else " " for character in str(text)).strip()
+
+
+def pairs(items: Mapping[str, str]) -> Pairs:
+    """Those of the items that have a value."""
+    return Pairs(tuple((name, text) for name, text in items.items() if text))

@@ -1,0 +1,303 @@
+"""Workers of one subject: started without a shell, asked in JSON lines, never left behind."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, NoReturn, Self
+
+from simulator.base.errors import CalibrationError
+from simulator.calibration.bench import pin
+
+WORKER = "simulator.calibration.bench.worker"
+LIMIT_S = 300.0
+"""How long a worker may take to answer."""
+GRACE_S = 1.0
+"""How long a worker may take to end by itself before it is asked to, and then until it is killed."""
+MPI_START_S = 30.0
+"""How long MPI ranks may take to start."""
+MPI_EXTRA = "pip install 'apportion[mpi]'"
+
+
+class NoAnswerError(CalibrationError):
+    """A worker did not answer in time; it may still be at work."""
+
+
+class EndedError(CalibrationError):
+    """A worker failed, or ended before it answered.
+
+    Parameters
+    ----------
+    reason
+        What it said last.
+    """
+
+    def __init__(self, who: str, reason: str) -> None:
+        super().__init__(f"{who}: ended early: {reason}")
+        self.reason = reason
+
+
+class Group:
+    """Processes that run the jobs of one subject; a context manager that ends them.
+
+    Parameters
+    ----------
+    subject
+        One of `worker.SUBJECTS`.
+    rows
+        Of each worker: the logical processors that it may use, with commas, and the arguments of the subject.
+    inherited
+        File descriptors that each worker keeps.
+    apart
+        Give each worker a session of its own.
+    mpi
+        Start them as the ranks of one MPI program, in the order of the rows.
+
+    Attributes
+    ----------
+    library
+        The name of the MPI library.
+
+    Raises
+    ------
+    CalibrationError
+        If MPI ranks do not start as one program.
+    """
+
+    def __init__(
+        self,
+        subject: str,
+        rows: Sequence[Sequence[object]],
+        *,
+        inherited: Sequence[Sequence[int]] | None = None,
+        apart: bool = False,
+        mpi: bool = False,
+    ) -> None:
+        self.library = ""
+        self._who = "MPI rank {}" if mpi else f"{subject} {{}}"
+        self._apart = apart or mpi
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._controls: list[socket.socket] = []
+        self._answers: list[IO[bytes]] = []
+        self._subject = subject
+        try:
+            if mpi:
+                self._start_ranks([self._words(row) for row in rows])
+            else:
+                for number, row in enumerate(rows):
+                    self.start(row, inherited[number] if inherited else ())
+        except BaseException:
+            self.end()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self, row: Sequence[object], inherited: Sequence[int] = ()) -> int:
+        """Start one more worker, and give its number."""
+        own, theirs = socket.socketpair()
+        self._keep(own)
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", WORKER, str(os.getpid()), *self._words(row)],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.PIPE,
+                pass_fds=inherited,
+                start_new_session=self._apart,
+            )
+        self._processes.append(process)
+        return len(self._processes) - 1
+
+    def tell(self, number: int, command: Mapping[str, Any]) -> None:
+        """Hand one command to a worker."""
+        try:
+            self._controls[number].sendall(json.dumps(command).encode() + b"\n")
+        except ConnectionError:
+            self._fail(number)
+
+    def tell_all(self, command: Mapping[str, Any]) -> None:
+        """Hand one command to every worker."""
+        for number in range(len(self._controls)):
+            self.tell(number, command)
+
+    def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float = LIMIT_S) -> dict[int, dict[str, Any]]:
+        """Hand each worker its command at once and wait for all answers.
+
+        Raises
+        ------
+        CalibrationError
+            `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within `limit_s` seconds.
+        """
+        for number, command in commands.items():
+            self.tell(number, command)
+        return self.answers(list(commands), limit_s=limit_s)
+
+    def ask_all(
+        self, command: Mapping[str, Any], *, numbers: Sequence[int] | None = None, limit_s: float = LIMIT_S
+    ) -> list[dict[str, Any]]:
+        """Hand every worker, or some, the same command at once; see `ask`."""
+        asked = range(len(self._controls)) if numbers is None else numbers
+        return list(self.ask(dict.fromkeys(asked, command), limit_s=limit_s).values())
+
+    def answers(self, numbers: Sequence[int], *, limit_s: float) -> dict[int, dict[str, Any]]:
+        """Wait for an answer of each of these workers; see `ask`."""
+        answers: dict[int, dict[str, Any]] = {}
+        end = time.monotonic() + limit_s
+        with selectors.DefaultSelector() as selector:
+            for number in numbers:
+                selector.register(self._answers[number], selectors.EVENT_READ, number)
+            while len(answers) < len(numbers):
+                ready = selector.select(max(0.0, end - time.monotonic()))
+                if not ready:
+                    waiting = self._who.format(next(number for number in numbers if number not in answers))
+                    raise NoAnswerError(f"{waiting}: no answer within {limit_s:.0f} s; measure while the machine idles")
+                for key, _ in ready:
+                    answers[key.data] = self._heard(key.data)
+                    selector.unregister(key.fileobj)
+        return {number: answers[number] for number in numbers}
+
+    def end(self) -> None:
+        """End every worker: its input closes; what does not go within a second is asked to, and at last killed.
+
+        A worker that is asked ends what it started, which outlives one that is killed.
+        """
+        for answers, control in zip(self._answers, self._controls, strict=True):
+            answers.close()
+            control.close()
+        deadline = time.monotonic() + GRACE_S
+        for process in self._processes:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self._stop(process)
+            if self._apart:
+                self._signal(process, signal.SIGKILL)  # what is left of its session
+            if process.stderr is not None:
+                process.stderr.close()
+
+    def _words(self, row: Sequence[object]) -> list[str]:
+        return [str(row[0]), self._subject, *map(str, row[1:])]
+
+    def _keep(self, control: socket.socket) -> None:
+        self._controls.append(control)
+        self._answers.append(control.makefile("rb"))
+
+    def _start_ranks(self, rows: Sequence[Sequence[str]]) -> None:
+        """Start mpiexec, and wait until every rank has come to our socket."""
+        found = mpiexec()
+        if found is None:
+            raise CalibrationError(f"mpiexec is not installed; {MPI_EXTRA}")
+        # It ends when we do, and its ranks with it: one that waits for a message in vain would not by itself.
+        words = [sys.executable, "-I", "-S", pin.__file__, f"{pin.DRIVER}{os.getpid()}", "--", found]
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
+            path = str(Path(folder) / "control")  # only we can enter the folder
+            server.bind(path)
+            server.listen(len(rows))
+            for row in rows:
+                words += [*([":"] if words[-1] != found else []), "-n", "1", sys.executable, "-m", WORKER, path, *row]
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            self._processes.append(process)
+            came: dict[int, socket.socket] = {}
+            try:
+                self._gather(server, came, len(rows))
+            finally:
+                for rank in sorted(came):
+                    self._keep(came[rank])
+
+    def _gather(self, server: socket.socket, came: dict[int, socket.socket], count: int) -> None:
+        """Let every rank in, and see that they are one program."""
+        server.settimeout(0.2)
+        deadline = time.monotonic() + MPI_START_S
+        while len(came) < count:
+            try:
+                control, _ = server.accept()
+            except TimeoutError:
+                if self._processes[0].poll() is not None or time.monotonic() > deadline:
+                    said = self._last_words(0)
+                    raise CalibrationError(f"mpiexec: the ranks did not start: {said}") from None
+                continue
+            control.settimeout(None)
+            with control.makefile("rb", buffering=0) as stream:
+                about = json.loads(stream.readline() or b"{}")
+            came[int(about.get("rank", -1))] = control
+            self.library = str(about.get("library", ""))
+            if about.get("world") != count:
+                raise CalibrationError(
+                    f"mpiexec: {count} processes were started and a world holds {about.get('world')}: "
+                    f"mpi4py uses another MPI ({self.library}) than {mpiexec()}; install both together, {MPI_EXTRA}"
+                )
+
+    def _heard(self, number: int) -> dict[str, Any]:
+        try:
+            line = self._answers[number].readline()
+        except ConnectionError:
+            line = b""
+        if not line:
+            self._fail(number)
+        answer: dict[str, Any] = json.loads(line)
+        if "fault" in answer:
+            self._fail(number, answer["fault"])
+        return answer
+
+    def _fail(self, number: int, fault: str = "") -> NoReturn:
+        raise EndedError(self._who.format(number), fault or self._last_words(number))
+
+    def _last_words(self, number: int) -> str:
+        """The last line that a process wrote as an error, once it has ended."""
+        process = self._processes[min(number, len(self._processes) - 1)]  # all MPI ranks have one, mpiexec
+        self._stop(process)
+        if process.stderr is None:
+            raise TypeError("a worker without this pipe")
+        os.set_blocking(process.stderr.fileno(), False)  # what it left behind may keep it open
+        said = (process.stderr.read() or b"").decode(errors="replace").strip().splitlines()
+        return said[-1] if said else f"exit code {process.returncode}"
+
+    def _stop(self, process: "subprocess.Popen[bytes]") -> None:
+        """Ask a process to end, and kill it if it does not."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self._signal(process, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE_S)
+                return
+        process.wait()
+
+    def _signal(self, process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+        """To its session where it has one of its own."""
+        if not self._apart:
+            process.send_signal(number)
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+
+
+def mpiexec() -> str | None:
+    """Where mpiexec is: the one next to the interpreter before any other."""
+    near = Path(sys.executable).parent
+    return shutil.which("mpiexec", path=f"{near}{os.pathsep}{os.environ.get('PATH', '')}")
+
+
+def mpi_fault() -> str | None:
+    """What MPI programs lack here and how to get it; None if they can run."""
+    if importlib.util.find_spec("mpi4py") is None:
+        return f"mpi4py is not installed; {MPI_EXTRA}"
+    return f"mpiexec is not installed; {MPI_EXTRA}" if mpiexec() is None else None

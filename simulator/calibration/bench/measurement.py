@@ -1,0 +1,270 @@
+"""One measured point: all samples of a problem size, which of them other programs disturbed, and how well it is known.
+
+CPU seconds do not count the time that others hold the processor, but they do count what others leave behind: colder
+caches, a lower clock, a slower memory. A sample is therefore judged by what was taken from it, not by its speed.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.calibration.bench.usage import Usage
+from simulator.models.speed import Cut, cut_from_samples
+
+LEAST_SAMPLE_S = 0.02
+"""A sample repeats its kernel until it lasts this long, far above the clock's grain."""
+LEAST_SAMPLES = 6
+"""Fewest samples whose extremes hold the median with 95 % confidence."""
+MOST_SAMPLES = 30
+PRECISION = 0.03
+"""A median is known well enough when the half width of its 95 % interval is at most this share of it."""
+DISTURBED = 0.03
+"""Share of its wall time from which on what others took of a sample counts."""
+LEAST_CLEAN = 3
+"""Undisturbed samples that say more than all samples together."""
+_COLUMNS = ("cpu_s", "wall_s")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All samples of one problem size, and what taking them was like; of a recorded run only its times."""
+
+    size: float
+    """The size really measured, in elements; a source may snap the size asked for to one that exists."""
+    volume: float
+    """Volume of computation of one run."""
+    samples: tuple[Usage, ...]
+    """Each the mean of its runs in CPU and wall seconds; switches are those of the whole sample."""
+    cost_s: float = 0.0
+    """Experimental seconds that the point took in all."""
+    visits: tuple[int, ...] = ()
+    """How many samples each visit took in a row, in their order; empty where each sample is a visit of its own."""
+    n: int = 0
+    """The parameter of what was run; 0 for a recorded run."""
+    inner: int = 1
+    """Runs per sample."""
+    ended_by: str = ""
+    """`precision`, `long run`, `most samples`, `time cap` or `visits`; empty while more samples are to come."""
+    warm_up_kept: bool = False
+    started: str = ""
+    """Date and time in UTC."""
+    load_average: float = 0.0
+    """Mean runnable processes over the last minute, at the start."""
+    pe: str = ""
+    """Where several were measured: on which one."""
+    kernel: str = ""
+    rows: int = 0
+    """Of panels."""
+
+    @classmethod
+    def of_times(
+        cls,
+        size: float,
+        volume: float,
+        cpu_s: Sequence[float],
+        wall_s: Sequence[float],
+        cost_s: float,
+        visits: Sequence[int] = (),
+    ) -> "Measurement":
+        """A recorded run: CPU and wall seconds, sample by sample."""
+        samples = tuple(Usage(cpu, wall) for cpu, wall in zip(cpu_s, wall_s, strict=True))
+        return cls(size, volume, samples, cost_s, tuple(visits))
+
+    @property
+    def key(self) -> float:
+        """What no two points of a subject share: its n, or its size."""
+        return self.n or self.size
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more samples are to come."""
+        return bool(self.ended_by) or not self.n
+
+    @cached_property
+    def clean(self) -> tuple[Usage, ...]:
+        """The samples that no other program disturbed; all of them where too few are: then `may_be_off` is above 0."""
+        return clean_samples(self.samples)
+
+    @cached_property
+    def cpu_s(self) -> tuple[float, ...]:
+        """User and system CPU seconds of one run, per clean sample."""
+        return tuple(sample.cpu_s for sample in self.clean)
+
+    @cached_property
+    def wall_s(self) -> tuple[float, ...]:
+        """Wall seconds likewise.
+
+        Where other programs disturbed too many samples, CPU seconds stand for them: a band's lower end must not hold a
+        load that was there by chance.
+        """
+        return self.cpu_s if all_disturbed(self.samples) else tuple(sample.wall_s for sample in self.clean)
+
+    @property
+    def clean_visits(self) -> tuple[int, ...]:
+        """How many clean samples each visit took; visits without any are left out."""
+        if not self.visits:
+            return ()
+        clean = {id(sample) for sample in self.clean}
+        of_visit = np.repeat(np.arange(len(self.visits)), self.visits).tolist()
+        kept = [place for sample, place in zip(self.samples, of_visit, strict=True) if id(sample) in clean]
+        return tuple(count for count in np.bincount(kept).tolist() if count)
+
+    @property
+    def ideal_s(self) -> float:
+        """CPU seconds of one run, the median of the clean samples: the time on an idle PE."""
+        return float(np.median(self.cpu_s))
+
+    @property
+    def speed(self) -> float:
+        """Ideal speed in volume per second."""
+        return self.volume / self.ideal_s
+
+    @property
+    def disturbed(self) -> int:
+        """How many samples other programs disturbed."""
+        return sum(map(is_disturbed, self.samples))
+
+    @property
+    def may_be_off(self) -> float:
+        """By which share the true speed may lie above what is said, since other programs ran meanwhile."""
+        return may_be_off(self.samples)
+
+    @property
+    def waited(self) -> float:
+        """Share of the wall time of all samples in which they did not compute."""
+        return 1 - sum(sample.cpu_s for sample in self.samples) / sum(sample.wall_s for sample in self.samples)
+
+    @property
+    def half_interval(self) -> float:
+        """Half width of the 95 % interval of the median CPU time as a share of it; infinite below six clean samples."""
+        return half_interval_of_median(np.array(self.cpu_s))
+
+    @property
+    def stable(self) -> bool:
+        """Whether the median is known as well as was asked for."""
+        return self.half_interval <= PRECISION
+
+    def cut(self) -> Cut:
+        """The speeds seen at this point, by the CPU seconds of the clean samples.
+
+        A load that a scenario has is simulated beside it, so its lower end must hold no load that was met by chance.
+        """
+        speeds = self.volume / np.array(self.cpu_s)
+        return cut_from_samples(self.size, speeds, speeds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, of a kernel that ran on several PEs at once."""
+        cut = self.cut()
+        return {
+            "n": self.n,
+            "rows": self.rows,
+            "size_elements": self.size,
+            "volume": self.volume,
+            "repetitions": len(self.samples),
+            **{
+                name: [getattr(sample, name) for sample in self.samples] for name in (*_COLUMNS, "involuntary_switches")
+            },
+            "disturbed": self.disturbed,
+            "may_be_off_percent": 100 * self.may_be_off,
+            "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
+            "interval_percent": self._interval_percent,
+            "stable": self.stable,
+        }
+
+    def row(self) -> dict[str, Any]:
+        """What a journal keeps; the interval is there for the reader only."""
+        found = asdict(self)
+        if not self.n:
+            columns = {name: [sample[name] for sample in found["samples"]] for name in _COLUMNS}
+            return {name: found[name] for name in ("size", "volume", "cost_s", "visits")} | columns
+        for name in ("pe", "kernel", "rows"):
+            del found[name]
+        return found | {"interval_percent": self._interval_percent}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Measurement":
+        """The inverse of `row`; older rows without visits were measured in one."""
+        if "samples" not in row:
+            return cls.of_times(**{"visits": (), **row})
+        fields = {name: value for name, value in row.items() if name != "interval_percent"}
+        samples = tuple(Usage(**sample) for sample in fields["samples"])
+        visits = tuple(fields.get("visits") or (len(samples),))
+        if sum(visits) != len(samples):
+            raise ValueError(f"visits of {sum(visits)} samples, {len(samples)} are there")
+        return cls(**fields | {"samples": samples, "visits": visits})
+
+    @property
+    def _interval_percent(self) -> float | None:
+        half = self.half_interval
+        return 100 * half if math.isfinite(half) else None
+
+
+RealPoint = Measurement
+"""As it was called before there was one record of a point."""
+
+
+def one_of(usage: Usage, inner: int) -> Usage:
+    """Seconds of one run of several in a row."""
+    return Usage(usage.cpu_s / inner, usage.wall_s / inner, usage.voluntary_switches, usage.involuntary_switches)
+
+
+def half_interval_of_median(samples: NDArray[np.float64]) -> float:
+    """Half width of the distribution-free 95 % interval of the median, as a share of it; infinite below six samples.
+
+    The interval lies between order statistics whose ranks the binomial distribution gives.
+    """
+    from scipy.special import bdtr
+
+    count = samples.size
+    if count < LEAST_SAMPLES:
+        return float("inf")
+    ranks = np.arange(count // 2)
+    outside = 2 * bdtr(ranks, count, 0.5)  # chance that the median lies outside ranks k .. count-1-k
+    rank = int(ranks[outside <= 0.05].max())
+    ordered = np.sort(samples)
+    return float((ordered[count - 1 - rank] - ordered[rank]) / 2 / np.median(samples))
+
+
+def taken_share(sample: Usage) -> float:
+    """Share of a sample's wall time in which other programs held its processor; 0 where it waited by itself.
+
+    A sample that waits by its own will (a command that reads a file) has voluntary switches and no involuntary ones.
+    """
+    if sample.wall_s <= 0 or not sample.involuntary_switches:
+        return 0.0
+    return max(0.0, 1 - sample.cpu_s / sample.wall_s)
+
+
+def is_disturbed(sample: Usage) -> bool:
+    """Whether other programs took more than a few per cent of it."""
+    return taken_share(sample) > DISTURBED
+
+
+def clean_samples(samples: Sequence[Usage]) -> tuple[Usage, ...]:
+    """The undisturbed samples; all of them where too few are."""
+    clean = tuple(sample for sample in samples if not is_disturbed(sample))
+    return clean if len(clean) >= min(LEAST_CLEAN, len(samples)) else tuple(samples)
+
+
+def all_disturbed(samples: Sequence[Usage]) -> bool:
+    """Whether too few samples are clean to leave the others out."""
+    return sum(not is_disturbed(sample) for sample in samples) < min(LEAST_CLEAN, len(samples))
+
+
+def may_be_off(samples: Sequence[Usage]) -> float:
+    """By which share the true speed may lie above the median of these samples, 0 where enough of them are clean.
+
+    Two figures say so, and the larger one counts: how far the fastest sample is above the median, for the fastest met
+    least of the others; and a third of what the others took, for what they leave in caches slows what follows them. (A
+    program that took 20 % of a core by turns of 2 ms cost dgemm 2 % of its speed in CPU time beside that.)
+    """
+    if not samples or not all_disturbed(samples):
+        return 0.0
+    speeds = 1 / np.array([sample.cpu_s for sample in samples])
+    spread = float(np.max(speeds) / np.median(speeds) - 1)
+    return max(spread, float(np.median([taken_share(sample) for sample in samples])) / 3)

@@ -1,0 +1,121 @@
+"""Products of matrices, by BLAS on one thread (the caller pins BLAS) and by compiled textbook loops: 2 n^3 operations.
+
+The textbook's loops use the memory hierarchy badly. Square operands are 3 n^2 elements (A, B and C).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+
+from simulator.calibration.kernels import operands
+from simulator.calibration.kernels.operands import Matrix
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, compiled, named, touched
+from simulator.programs.applications.matmul import problem_size, volume
+
+_BLOCK_ELEMENTS = 2**18
+"""Operands are filled in blocks of about this size, so that filling needs no memory to speak of."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A way to compute `rows` rows of an n x n matrix product."""
+
+    name: str
+    multiply: Callable[[Matrix, Matrix, Matrix], None]
+    """Writes A x B into C."""
+
+    def problem_size(self, n: int, rows: int) -> int:
+        """Elements stored and processed."""
+        return problem_size(n, rows)
+
+    def volume(self, n: int, rows: int) -> float:
+        """Floating point operations."""
+        return volume(n, rows)
+
+    def prepare(self, n: int, rows: int) -> Callable[[], Matrix]:
+        """Allocate and touch operands; what is returned runs the kernel once on them and gives C."""
+        a, b, c = operands.left(n, rows), operands.right(n), np.zeros((rows, n))
+
+        def run() -> Matrix:
+            self.multiply(a, b, c)
+            return c
+
+        return run
+
+    def square(self, meaning: str) -> SizedKernel:
+        """The product of square matrices as a kernel of one parameter."""
+
+        def prepare(n: int) -> Prepared:
+            a, b, c = np.empty((n, n)), np.empty((n, n)), touched((n, n))
+            step = max(1, _BLOCK_ELEMENTS // n)
+            for first in range(0, n, step):
+                rows = min(step, n - first)
+                a[first : first + rows] = operands.left(n, rows, first=first)
+                b[first : first + rows] = operands.right(n, rows, first=first)
+
+            def run() -> Matrix:
+                self.multiply(a, b, c)
+                return c
+
+            return Prepared(run)
+
+        return SizedKernel(self.name, meaning, lambda n: problem_size(n, n), lambda n: volume(n, n), prepare)
+
+    def panel(self, columns: int, name: str, meaning: str, *, least: int) -> SizedKernel:
+        """The rows that a process has, times a matrix of so many columns, as a kernel whose parameter is the rows."""
+        return SizedKernel(
+            name,
+            meaning,
+            partial(problem_size, columns),
+            partial(volume, columns),
+            lambda rows: Prepared(self.prepare(columns, rows)),
+            columns=columns,
+            least=least,
+        )
+
+
+def blas(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Write A x B into C."""
+    np.dot(a, b, out=c)
+
+
+def textbook(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Write A x B into C."""
+    _compiled_loops()(a, b, c)
+
+
+@cache
+def _compiled_loops() -> Callable[[Matrix, Matrix, Matrix], None]:
+    """Kept apart: asking `compiled` in every run would cost as much as the smallest products."""
+    product: Callable[[Matrix, Matrix, Matrix], None] = compiled(
+        loops, "void(float64[:,::1], float64[:,::1], float64[:,::1])"
+    )
+    return product
+
+
+def loops(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Write A x B into C, in Python for Numba to compile."""
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = 0.0
+        for k in range(a.shape[1]):
+            factor = a[i, k]
+            for j in range(b.shape[1]):
+                c[i, j] += factor * b[k, j]
+
+
+KERNELS: Mapping[str, Kernel] = {"dgemm": Kernel("dgemm", blas), "matmul": Kernel("matmul", textbook)}
+"""By name."""
+
+
+def kernel(name: str) -> Kernel:
+    """The kernel of a name.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, with those there are.
+    """
+    return named(name, KERNELS)

@@ -1,0 +1,404 @@
+"""The jobs of a rank: kernels, messages, and parallel programs by name that compute what a kernel was measured for.
+
+In a program each rank does what the simulated process of its application does: the same messages in the same order,
+over channels that `calibrate network --between processes` measures too, and the computation that `calibrate speed
+--kernel` measures.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from simulator.base.machine import waited_seconds
+from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.worker import Jobs
+from simulator.calibration.kernels import KERNELS, kernel, operands, stencil
+from simulator.calibration.kernels.operands import Matrix
+from simulator.calibration.kernels.plain import CLOSE, PLAIN, is_right
+from simulator.calibration.kernels.table import SIZED_KERNELS
+from simulator.calibration.pingpong.ends import Buffers, End, StreamChannel
+
+Report = dict[str, float]
+"""What a rank says of its run, besides its times."""
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class RealProgram:
+    """What runs, who does how much of it, and where."""
+
+    name: str
+    """One of `PROGRAMS`: the application of that name."""
+    kernel: str
+    """What its computations are."""
+    parameters: Mapping[str, Any]
+    """Of the application."""
+    units: tuple[int, ...]
+    """Of each rank; only a master may have none."""
+    places: tuple[tuple[int, ...], ...]
+    """The logical processors that each rank may use."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One rank of a program: what it knows and whom it can reach."""
+
+    program: RealProgram
+    rank: int
+    channels: Mapping[int, StreamChannel]
+    """To rank 0 and to the ranks before and after it, or from rank 0 to all."""
+    pool: int
+    """File descriptor of which all ranks share the position."""
+
+    @property
+    def units(self) -> int:
+        """Of this rank."""
+        return self.program.units[self.rank]
+
+    @property
+    def first(self) -> int:
+        """The first of its units."""
+        return sum(self.program.units[: self.rank])
+
+
+class Part(Protocol):
+    """What one rank does of a program."""
+
+    def ready(self) -> None:
+        """Make again what a run overwrites; not timed."""
+
+    def run(self) -> Usage:
+        """Do this rank's part once; what its computation cost."""
+
+    def check(self) -> Report:
+        """Check this rank's answer after a run; not timed.
+
+        Raises
+        ------
+        ValueError
+            If it is wrong.
+        """
+
+
+class Room:
+    """Arrays that the parts of one rank take in turns, since one of them runs at a time; pages are there once made."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Matrix] = {}
+        self._made: dict[str, Any] = {}
+
+    def rows(self, name: str, rows: int, columns: int) -> Matrix:
+        """So many whole rows; what is in them is what the last part left there."""
+        kept = self._rows.get(name)
+        if kept is None or kept.shape[0] < rows or kept.shape[1] != columns:
+            self._rows[name] = kept = np.ones((rows, columns))  # ones, not zeros: the pages must be there
+        return kept[:rows]
+
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What is made when it is first asked for."""
+        if name not in self._made:
+            self._made[name] = make()
+        made: Made = self._made[name]
+        return made
+
+
+class Stopwatch:
+    """Adds up what stretches of computation cost."""
+
+    def __init__(self) -> None:
+        self.total = Usage()
+
+    def timed(self, work: Callable[[], object]) -> None:
+        """Do some work, whose cost counts."""
+        before = Usage.now()
+        work()
+        self.total += Usage.now() - before
+
+
+class Product:
+    """One rank's rows of C = A B; the master has all of A, B and C: it sends B and rows of A, and collects."""
+
+    def __init__(self, seat: Seat, room: Room) -> None:
+        self._seat, self._room = seat, room
+        self._n = int(seat.program.parameters["n"])
+        self._multiply = kernel(seat.program.kernel).multiply
+        self._edges = np.concatenate(([0], np.cumsum(seat.program.units)))
+
+    @property
+    def _master(self) -> bool:
+        return not self._seat.rank
+
+    def ready(self) -> None:
+        """Operands at the master, room at the others, and a C that is wrong."""
+        n = self._n
+        rows = n if self._master else self._seat.units
+        self._a = self._room.once("a", lambda: operands.left(n, n)) if self._master else self._room.rows("a", rows, n)
+        self._b = self._room.once("b", lambda: operands.right(n)) if self._master else self._room.rows("b", n, n)
+        self._c = self._room.rows("c", rows, n)
+        self._c.fill(1.0)
+
+    def run(self) -> Usage:
+        """Distribute, multiply, collect; or receive, multiply, send back."""
+        watch, workers = Stopwatch(), range(1, len(self._seat.program.units)) if self._master else ()
+        for rank in workers:
+            self._send(rank, self._b)
+            self._send(rank, self._part(self._a, rank))
+        if not self._master:
+            self._receive(0, self._b)
+            self._receive(0, self._a)
+        if rows := self._seat.units:
+            watch.timed(lambda: self._multiply(self._a[:rows], self._b, self._c[:rows]))
+        for rank in workers:
+            self._receive(rank, self._part(self._c, rank))
+        if not self._master:
+            self._send(0, self._c)
+        return watch.total
+
+    def check(self) -> Report:
+        """Compare three rows of C with their definition, so that a fast wrong run cannot pass."""
+        for row in (0, self._n // 2, self._n - 1) if self._master else ():
+            if not np.allclose(self._c[row], (operands.left(self._n, 1, first=row) @ self._b)[0], rtol=1e-9):
+                raise ValueError(f"row {row} of the product is wrong")
+        return {}
+
+    def _part(self, matrix: Matrix, rank: int) -> Matrix:
+        return matrix[self._edges[rank] : self._edges[rank + 1]]
+
+    def _send(self, peer: int, payload: Matrix) -> None:
+        self._seat.channels[peer].send(payload.data.cast("B"))
+
+    def _receive(self, peer: int, payload: Matrix) -> None:
+        self._seat.channels[peer].receive(payload.data.cast("B"))
+
+
+class Strip:
+    """One rank's rows of the five-point stencil; rows at its edges go to both neighbours in each iteration."""
+
+    def __init__(self, seat: Seat, room: Room) -> None:
+        self._seat, self._room = seat, room
+        self._n, self._steps = int(seat.program.parameters["n"]), int(seat.program.parameters["iterations"])
+        self._sweep = stencil.sweeper()
+        last = len(seat.program.units) - 1
+        self._above = seat.channels[seat.rank - 1] if seat.rank else None
+        self._under = seat.channels[seat.rank + 1] if seat.rank < last else None
+
+    def ready(self) -> None:
+        """The points as they begin; next to the strip the border, which a neighbour's row takes the place of."""
+        self._old, self._new = (self._room.rows(name, self._seat.units, self._n) for name in ("old", "new"))
+        self._edges = self._room.rows("edges", 2, self._n)
+        self._edges.fill(stencil.BORDER)
+        self._old[:] = stencil.start(self._n, self._seat.units, first=self._seat.first)
+
+    def run(self) -> Usage:
+        """In each iteration both exchanges, then all points."""
+        watch, (over, below) = Stopwatch(), self._edges
+        for _ in range(self._steps):
+            _exchange(self._under, self._old[-1], self._above, over)
+            _exchange(self._above, self._old[0], self._under, below)
+            watch.timed(lambda: self._sweep(over, self._old, below, self._new))
+            self._old, self._new = self._new, self._old
+        return watch.total
+
+    def check(self) -> Report:
+        """Compare the first, a middle and the last row of the strip with the closed form."""
+        for row in (0, self._seat.units // 2, self._seat.units - 1):
+            expected = stencil.start(self._n, 1, first=self._seat.first + row, steps=self._steps)[0]
+            if not np.allclose(self._old[row], expected, rtol=CLOSE):
+                raise ValueError(f"row {self._seat.first + row} of the stencil is wrong after {self._steps} iterations")
+        return {}
+
+
+def _exchange(to: StreamChannel | None, sent: stencil.Row, source: StreamChannel | None, received: stencil.Row) -> None:
+    """Send to one rank and receive from another at once; at the ends of the chain only what exists."""
+    there, back = sent.data.cast("B"), received.data.cast("B")
+    if to is not None and source is not None:
+        StreamChannel(to.ends[0], source.ends[1]).exchange(there, back, 1)
+    elif to is not None:
+        to.send(there)
+    elif source is not None:
+        source.receive(back)
+
+
+class Hand:
+    """One rank of a farm: it takes the next chunk of units from a pool whenever it is free.
+
+    The pool is no process: it is the position in an open file that all ranks share, which the system moves on for one
+    rank at a time (POSIX 2.9.7, for regular files). A unit is one or more runs of the kernel, all of the same size.
+    """
+
+    def __init__(self, seat: Seat, room: Room) -> None:
+        parameters, unit = seat.program.parameters, SIZED_KERNELS[seat.program.kernel]
+        n = unit.n_of(parameters["size"])
+        self._seat, self._count, self._chunk = seat, int(parameters["units"]), int(parameters.get("chunk", 1))
+        self._runs = round(parameters["volume"] / unit.volume(n))
+        self._prepared = room.once("unit", lambda: unit.prepare(n))
+        if not room.once("right", lambda: is_right(unit.name, n, self._prepared.run())):
+            raise ValueError(f"kernel {unit.name}: what it answers for n = {n} is wrong")
+        self._report: Report = {}
+
+    def ready(self) -> None:
+        """Put the pool back to the first unit; every rank does so before any begins."""
+        os.lseek(self._seat.pool, 0, os.SEEK_SET)
+
+    def run(self) -> Usage:
+        """Take chunks until nothing is left."""
+        watch, pulls, pull_s, done, places = Stopwatch(), 0, 0.0, 0, 0
+        while True:
+            before = time.perf_counter()
+            first = os.lseek(self._seat.pool, self._chunk, os.SEEK_CUR) - self._chunk
+            pull_s += time.perf_counter() - before
+            pulls += 1
+            if first >= self._count:
+                break
+            taken = min(self._chunk, self._count - first)
+            watch.timed(partial(self._repeat, taken * self._runs))
+            done += taken
+            places += first
+        self._report = {"pulls": pulls, "pull_s": pull_s, "units": done, "places": places}
+        return watch.total
+
+    def check(self) -> Report:
+        """What it did, for `agree`; its results were compared with plain NumPy's when the rank was made."""
+        return self._report
+
+    def _repeat(self, runs: int) -> None:
+        for _ in range(runs):
+            self._prepared.run()
+
+
+def _farm_fault(kernel_name: str, parameters: Mapping[str, Any]) -> str | None:
+    """Why no run of a kernel is a farm's unit; None if one is."""
+    unit, size, volume = SIZED_KERNELS[kernel_name], parameters["size"], parameters["volume"]
+    n = unit.n_of(size)
+    runs = volume / unit.volume(n)
+    if unit.size(n) == size and round(runs) >= 1 and abs(runs - round(runs)) <= 1e-6 * runs:
+        return None
+    nearest = f"the nearest run is n = {n}: `size: {unit.size(n)}`, `volume: {unit.volume(n):.17g}` or a multiple"
+    return f"a farm's unit of size {size} and volume {volume:g} is no run of {kernel_name}; {nearest}"
+
+
+def agree(program: RealProgram, reports: Sequence[Report]) -> str | None:
+    """What is wrong with the chunks that all ranks took together; None if each unit was done once."""
+    units, chunk = int(program.parameters["units"]), int(program.parameters.get("chunk", 1))
+    done, places = (sum(one[name] for one in reports) for name in ("units", "places"))
+    if (done, places) == (units, sum(range(0, units, chunk))):
+        return None
+    return f"the farm has {units} units, of which the ranks did {done:.0f}"
+
+
+@dataclass(frozen=True)
+class RealKind:
+    """A program that really runs."""
+
+    part: Callable[[Seat, Room], Part]
+    """One rank of it."""
+    kernels: Collection[str]
+    """What its computations may be."""
+    fault: Callable[[str, Mapping[str, Any]], str | None] = lambda _kernel, _parameters: None
+    """Why it cannot run with a kernel and parameters."""
+    agree: Callable[[RealProgram, Sequence[Report]], str | None] = lambda _program, _reports: None
+    """What is wrong with what all ranks report together."""
+
+
+PROGRAMS = {
+    "matmul": RealKind(Product, KERNELS),
+    "stencil": RealKind(Strip, (stencil.KERNEL.name,)),
+    "farm": RealKind(Hand, PLAIN, _farm_fault, agree),
+}
+"""By the name of the application."""
+
+
+def program_fault(name: str, kernel: str, parameters: Mapping[str, Any]) -> str | None:
+    """Why an application cannot really run, in one sentence; None if it can."""
+    if name not in PROGRAMS:
+        return f"{name} has no real program here; matmul, stencil and farm have, others run by --command"
+    known = PROGRAMS[name]
+    if kernel in known.kernels:
+        return known.fault(kernel, parameters)
+    some = "kernel" if len(known.kernels) == 1 else "kernels"
+    return f"{name} really runs with the {some} {', '.join(sorted(known.kernels))}, not with {kernel!r}"
+
+
+class Rank:
+    """What a rank keeps between commands: its channels, and what is prepared."""
+
+    def __init__(self, channels: dict[int, StreamChannel], pool: int) -> None:
+        self._channels, self._pool = channels, pool
+        self.forget()
+
+    def forget(self) -> dict[str, Any]:
+        """Free everything that was prepared."""
+        self._kernels: dict[tuple[str, int, int], Callable[[], None]] = {}
+        self._panels: dict[int, tuple[Matrix, Matrix, Matrix]] = {}
+        self._parts: dict[int, tuple[Part, list[int]]] = {}
+        self._room = Room()
+        # An application sends from and receives into arrays of its own, whose pages are there.
+        self._end = End(self._channels, Buffers(one=True), waited_seconds)
+        return {}
+
+    def prepare(self, name: str, n: int, rows: int) -> dict[str, Any]:
+        """Rows of A and C, and B, which smaller panels of the same order share, as a run of the application does."""
+        if n not in self._panels or self._panels[n][0].shape[0] < rows:
+            right = self._panels[n][1] if n in self._panels else operands.right(n)
+            self._panels[n] = operands.left(n, rows), right, np.zeros((rows, n))
+        a, b, c = self._panels[n]
+        multiply = kernel(name).multiply
+        kernel(name).prepare(8, 8)()  # compiles it if it has to be
+        self._kernels[name, n, rows] = partial(multiply, a[:rows], b, c[:rows])
+        start = time.perf_counter()
+        self._kernels[name, n, rows]()  # the first run pays for pages and compilation
+        return {"wall_s": time.perf_counter() - start}
+
+    def measure(self, name: str, n: int, rows: int, inner: int) -> dict[str, Any]:
+        """What so many runs in a row cost."""
+        run = self._kernels[name, n, rows]
+        before = Usage.now()
+        for _ in range(inner):
+            run()
+        return (Usage.now() - before).to_dict()
+
+    def ping(self, **command: Any) -> dict[str, float]:
+        """A sample with another rank."""
+        return self._end.sample(**command)
+
+    def prepare_program(self, program: dict[str, Any], number: int, rank: int) -> dict[str, Any]:
+        """Take a seat in a program; programs prepared before stay, and share their arrays with it."""
+        seat = Seat(RealProgram(**program), rank, self._channels, self._pool)
+        self._parts[number] = PROGRAMS[program["name"]].part(seat, self._room), list(program["places"][rank])
+        return {}
+
+    def ready(self, number: int) -> dict[str, Any]:
+        """Go where a program's rank is, and make again what its last run overwrote."""
+        part, cpus = self._parts[number]
+        os.sched_setaffinity(0, cpus)
+        part.ready()
+        return {}
+
+    def run(self, number: int, start: float) -> dict[str, Any]:
+        """Wait for the moment at which all ranks start, and do this rank's part; its answer is checked afterwards."""
+        part, _ = self._parts[number]
+        time.sleep(max(0.0, start - time.perf_counter()))
+        begun = time.perf_counter()
+        used = part.run()
+        end = time.perf_counter()
+        return {"start": begun, "end": end, "compute": used.to_dict(), "report": part.check()}
+
+
+def jobs(channels: str, pool: str) -> Jobs:
+    """A rank with channels to others, `{"PEER": NUMBER}`, and the file whose position all ranks share."""
+    rank = Rank({int(peer): StreamChannel(number, number) for peer, number in json.loads(channels).items()}, int(pool))
+    return {
+        "prepare": rank.prepare,
+        "measure": rank.measure,
+        "forget": rank.forget,
+        "ping": rank.ping,
+        "prepare program": rank.prepare_program,
+        "ready": rank.ready,
+        "run program": rank.run,
+    }

@@ -1,1 +1,0 @@
-"""The kernels that the study of characterisation methods runs: plain functions that Numba compiles."""

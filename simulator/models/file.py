@@ -1,0 +1,126 @@
+"""Model files: one way to read them, whatever kind of model they hold, and to refuse cells of tables."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.tables import MAX_FAULTS, Table
+
+T = TypeVar("T")
+
+
+def model_kind(path: str | Path) -> str:
+    """Which kind of model a file holds: `speed`, `runtime` or what else it says.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing or no JSON object.
+    """
+    document = files.read_json(Path(path))
+    if not isinstance(document, dict):
+        raise ScenarioError(f"{path}: this is no model but a {type(document).__name__}; name a model file")
+    return str(document.get("kind"))
+
+
+def read_model(
+    path: str | Path, kind: str, read: Callable[[dict[str, Any]], T], *, writer: str, newest: int, part: str = ""
+) -> tuple[T, dict[str, Any]]:
+    """A model from a JSON file, and the whole document; see `model_of`.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, no model of the kind, or of a newer format.
+    """
+    path = Path(path)
+    document = files.read_json(path)
+    return model_of(document, kind, read, writer=writer, newest=newest, part=part, place=path), document
+
+
+def model_of(
+    document: Any,
+    kind: str,
+    read: Callable[[dict[str, Any]], T],
+    *,
+    writer: str,
+    newest: int,
+    place: str | Path,
+    part: str = "",
+) -> T:
+    """A model from a document.
+
+    Parameters
+    ----------
+    read
+        Makes the model of the document, or of its entry `part`.
+    writer
+        The command that writes such files, for messages.
+    newest
+        Newest format that is read; from 1 on.
+    place
+        The file, for messages.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no model of the kind, or of a newer format.
+    """
+    if not isinstance(document, dict) or document.get("kind") != kind:
+        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
+        raise ScenarioError(f"{place}: kind {found!r} is no {kind} model; name a file that `{writer}` wrote")
+    files.check_format(document, newest, place)
+    where = f"{place}: {part}" if part else f"{place}"
+    try:
+        return files.known(read(document[part] if part else document))
+    except ScenarioError as error:
+        raise ScenarioError([f"{where}: {line}" for line in error.lines]) from None
+    except MALFORMED as error:
+        raise ScenarioError(f"{where}: {error!r}; name a file that `{writer}` wrote") from error
+
+
+def write_model(model: Any, path: str | Path) -> None:
+    """Write what a model's `to_dict` gives as JSON, whole or not at all."""
+    files.write_json(Path(path), model.to_dict())
+
+
+def cell_faults(table: Table, name: str, values: NDArray[np.float64], wrong: Any, advice: str) -> list[str]:
+    """A line for each wrong cell of a column: where it stands, what it is, what to give."""
+    return [f"{table.place}:{table.lines[i]}: {name} is {values[i]:g}; {advice}" for i in np.flatnonzero(wrong)]
+
+
+def refuse(faults: list[str]) -> None:
+    """Refuse what has faults, the first of them in words.
+
+    Raises
+    ------
+    ScenarioError
+        If there is one.
+    """
+    if len(faults) > MAX_FAULTS:
+        faults = [*faults[:MAX_FAULTS], f"{len(faults) - MAX_FAULTS} more such faults"]
+    if faults:
+        raise ScenarioError(faults)
+
+
+def check_level(level: float) -> None:
+    """Refuse a probability of an interval that is none.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ScenarioError(f"level is {level:g}; give a probability between 0 and 1")
+
+
+def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Entries of JSON from columns of equal length; a column of dictionaries stays one."""
+    plain = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]

@@ -1,0 +1,506 @@
+"""Cost vectors: what one operation costs on one PE, by one method, and what a RUV costs by that.
+
+All resource models of the paper are sums over operations, so one type holds them: `t = sum cost * amount`, and where it
+is known what memory takes, accesses times the time of an access.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.base import files
+from simulator.base.errors import ScenarioError, meant
+
+Floats = NDArray[np.float64]
+
+Method: TypeAlias = Literal["dbc", "poc", "hllc", "intcc", "icc", "ct"]
+METHODS: tuple[Method, ...] = get_args(Method)
+"""Design based, principal operations, high-level language, intermediate code, instruction code, component timing."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """An amount that somebody states before it can be counted, and the range that it may lie in."""
+
+    likely: float
+    low: float
+    high: float
+
+
+Amount: TypeAlias = float | Guess
+"""How often, of at least 0."""
+
+Ruv: TypeAlias = Mapping[str, Amount]
+"""Operation -> how often one execution uses it, by one method; of `ct` it holds `seconds`."""
+
+Ruvs: TypeAlias = Mapping[Method, Ruv]
+"""One step's RUVs, by method."""
+
+NO_RUVS: Ruvs = MappingProxyType({})
+
+
+def bounds(amount: Amount) -> tuple[float, float, float]:
+    """Likely amount, lower and upper end; all the same for a number."""
+    return (amount.likely, amount.low, amount.high) if isinstance(amount, Guess) else (amount, amount, amount)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of any shape, and the ends of their ranges; all the same where nothing is a range."""
+
+    s: Floats
+    low_s: Floats
+    high_s: Floats
+
+    @classmethod
+    def zero(cls) -> "Times":
+        """No time."""
+        return cls(np.zeros(()), np.zeros(()), np.zeros(()))
+
+    @property
+    def is_range(self) -> bool:
+        """Whether any is more than one number."""
+        return bool(np.any(self.low_s != self.high_s))
+
+    def __add__(self, other: "Times") -> "Times":
+        """One after the other; ranges add up, as if all were at the same end."""
+        return Times(self.s + other.s, self.low_s + other.low_s, self.high_s + other.high_s)
+
+    def times(self, count: ArrayLike) -> "Times":
+        """So many, of at least 0."""
+        factor = np.asarray(count, dtype=np.float64)
+        return Times(factor * self.s, factor * self.low_s, factor * self.high_s)
+
+
+FLOP_WEIGHTS: Mapping[str, float] = {
+    **dict.fromkeys(("add", "subtract", "multiply", "comparison"), 1.0),
+    **dict.fromkeys(("divide", "sqrt"), 4.0),
+    **dict.fromkeys(("exp", "sin"), 8.0),
+}
+"""Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
+the like."""
+NORMAL_95 = 1.959963984540054
+"""Standard errors on either side of a mean that hold 95 %."""
+EXAMPLES = 12
+"""Known operations that a message names at most."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one operation, and the range that they may lie in."""
+
+    seconds: float
+    low_s: float
+    high_s: float
+
+    @classmethod
+    def exactly(cls, seconds: float) -> "Cost":
+        """Without a range."""
+        return cls(seconds, seconds, seconds)
+
+    @classmethod
+    def within(cls, seconds: float, share: float) -> "Cost":
+        """So much less or more, as a share."""
+        ends = seconds * (1 - share), seconds * (1 + share)
+        return cls(seconds, min(ends), max(ends))
+
+    @classmethod
+    def estimated(cls, seconds: float, standard_error_s: float) -> "Cost":
+        """The range that holds 95 % of a normal distribution."""
+        half = NORMAL_95 * standard_error_s
+        return cls(seconds, seconds - half, seconds + half)
+
+    def to_plain(self) -> Any:
+        """A number, or one with its range, for JSON."""
+        if self.low_s == self.seconds == self.high_s:
+            return self.seconds
+        return {"seconds": self.seconds, "low": self.low_s, "high": self.high_s}
+
+
+@dataclass(frozen=True)
+class MemoryTerm:
+    """What an access costs beyond the operation that makes it, by the working set."""
+
+    accesses: Mapping[str, float]
+    """Operation -> accesses to memory that one of it makes."""
+    working_sets_bytes: tuple[float, ...]
+    """Ascending, above 0."""
+    access_s: tuple[float, ...]
+    """Seconds of an access with each working set."""
+    share: float = 0.0
+    """Half the range of the times, as a share of them."""
+
+    def time_s(self, working_set_bytes: ArrayLike | None) -> Floats:
+        """Seconds of an access: linear in the logarithm of the working set, constant beyond the ends.
+
+        What has no working set finds all its data in the nearest level: the first time.
+        """
+        if working_set_bytes is None:
+            return np.asarray(self.access_s[0])
+        sizes = np.maximum(np.asarray(working_set_bytes, dtype=np.float64), 1.0)
+        return np.asarray(np.interp(np.log(sizes), np.log(self.working_sets_bytes), self.access_s))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "accesses": dict(self.accesses),
+            "working_sets_bytes": list(self.working_sets_bytes),
+            "access_s": list(self.access_s),
+            "share": self.share,
+        }
+
+
+@dataclass(frozen=True)
+class CostVector:
+    """What operations cost on one PE by one method."""
+
+    method: Method
+    costs: Mapping[str, Cost]
+    memory: MemoryTerm | None = None
+    notes: tuple[str, ...] = field(default=())
+    """Where the costs come from, and what is guessed."""
+
+    @classmethod
+    def principal(
+        cls, rate_per_s: float, *, weights: Mapping[str, float] = FLOP_WEIGHTS, method: Method = "poc"
+    ) -> "CostVector":
+        """POC: `t = N_flops / R`, operations weighted as flops (table 1 and equation 6).
+
+        Parameters
+        ----------
+        rate_per_s
+            R: sustained flops per second.
+        """
+        costs = {name: Cost.exactly(weight / rate_per_s) for name, weight in weights.items()}
+        return cls(method, costs, notes=(f"{rate_per_s:g} flops per second",))
+
+    @classmethod
+    def cycles(cls, cycle_s: float, *, external: float, method: Method = "icc") -> "CostVector":
+        """ICC of the paper: `t = (n_ex + n_in_mem + e*n_ex_mem + (e-3)/2*n_inst - n_fpu_ovr) * t_cyc` (equation 7).
+
+        Parameters
+        ----------
+        cycle_s
+            t_cyc: 40 ns on its T800 transputers.
+        external
+            e: cycles of a reference to external memory, 5 there.
+        """
+        factors = {
+            "n_ex": 1.0,
+            "n_in_mem": 1.0,
+            "n_ex_mem": external,
+            "n_inst": (external - 3) / 2,
+            "n_fpu_ovr": -1.0,
+        }
+        costs = {name: Cost.exactly(factor * cycle_s) for name, factor in factors.items()}
+        return cls(method, costs, notes=(f"cycles of {cycle_s:g} s, e = {external:g}",))
+
+    @classmethod
+    def timed(cls) -> "CostVector":
+        """CT: the time of a step is what was measured, on this PE."""
+        return cls("ct", {"seconds": Cost.exactly(1.0)}, notes=("steps as measured",))
+
+    def lacking(self, ruv: Ruv) -> list[str]:
+        """Operations of a RUV that have no cost here."""
+        known = self.costs.keys() | (self.memory.accesses.keys() if self.memory is not None else set())
+        return [name for name in ruv if name not in known]
+
+    def refusal(self, ruv: Ruv, *, used_by: str) -> str | None:
+        """What is to be said of a RUV with operations that have no cost here; None if all have one."""
+        missing = self.lacking(ruv)
+        if not missing:
+            return None
+        known = ", ".join(sorted(self.costs)[:EXAMPLES]) + (" ..." if len(self.costs) > EXAMPLES else "")
+        unknown = ", ".join(map(repr, missing))
+        return f"{used_by}: {self.method}: the resource model has no cost of {unknown}; it has {known or 'none'}"
+
+    def time(self, ruv: Ruv, *, working_set_bytes: ArrayLike | None = None, used_by: str = "ruv") -> Times:
+        """Seconds of one execution.
+
+        Parameters
+        ----------
+        working_set_bytes
+            What its accesses go through, any shape; see `MemoryTerm.time_s`.
+        used_by
+            Where the RUV stands, for messages.
+
+        Raises
+        ------
+        ScenarioError
+            If an operation has no cost here.
+        """
+        refused = self.refusal(ruv, used_by=used_by)
+        if refused is not None:
+            raise ScenarioError(refused)
+        total = Times.zero()
+        accesses = np.zeros(3)
+        for name, amount in ruv.items():
+            amounts = bounds(amount)
+            if name in self.costs:
+                total += _product(self.costs[name], amounts)
+            if self.memory is not None:
+                accesses += self.memory.accesses.get(name, 0.0) * np.array(amounts)
+        if self.memory is None or not accesses.any():
+            return total
+        access_s, share = self.memory.time_s(working_set_bytes), self.memory.share
+        return total + Times(
+            access_s * accesses[0], access_s * (1 - share) * accesses[1], access_s * (1 + share) * accesses[2]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        data: dict[str, Any] = {"costs": {name: cost.to_plain() for name, cost in self.costs.items()}}
+        if self.memory is not None:
+            data["memory"] = self.memory.to_dict()
+        if self.notes:
+            data["notes"] = list(self.notes)
+        return data
+
+    @classmethod
+    def from_dict(cls, method: Method, data: Any) -> "CostVector":
+        """The vector of a document: `costs`; or `rate_per_s` (and `weights`); or `cycle_s` and `e`; or `timed`.
+
+        Raises
+        ------
+        ScenarioError
+            With one line per fault, each beginning with its field.
+        """
+        if method not in METHODS:
+            raise ScenarioError(
+                f"{method}: this is no method; write one of {', '.join(METHODS)}{meant(method, METHODS)}"
+            )
+        if not isinstance(data, Mapping):
+            raise ScenarioError(f"{method}: {data!r} is not a mapping; write fields with names")
+        forms = [name for name in _FORMS if name in data]
+        if len(forms) != 1:
+            found = " and ".join(forms) or ", ".join(map(str, data)) or "nothing"
+            raise ScenarioError(
+                f"{method}: costs are written one way, not by {found}; write one of {', '.join(_FORMS)}"
+            )
+        known = {forms[0], *_FORMS[forms[0]], "memory", "notes"}
+        faults = [
+            f"{method}: {key}: this is no key of a method; there are {', '.join(sorted(known))}{meant(key, known)}"
+            for key in data
+            if key not in known
+        ]
+        reader = _Reader(method, data, faults)
+        made = reader.vector(forms[0])
+        if faults:
+            raise ScenarioError(faults)
+        return made
+
+
+_FORMS: Mapping[str, tuple[str, ...]] = {"costs": (), "rate_per_s": ("weights",), "cycle_s": ("e",), "timed": ()}
+"""How a document may write a vector, each with what else belongs to it."""
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """One method's part of a document."""
+
+    method: Method
+    data: Mapping[str, Any]
+    faults: list[str]
+
+    def vector(self, form: str) -> CostVector:
+        notes = self.data.get("notes", [])
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            self.faults.append(f"{self.method}: notes: {notes!r} is not a list of texts")
+        said = () if not isinstance(notes, list) else tuple(map(str, notes))
+        if form == "rate_per_s":
+            rate = self._number(self.data["rate_per_s"], "rate_per_s", above=True)
+            weights = self._numbers(self.data.get("weights", dict(FLOP_WEIGHTS)), "weights")
+            made = CostVector.principal(rate, weights=weights, method=self.method)
+        elif form == "cycle_s":
+            cycle_s = self._number(self.data["cycle_s"], "cycle_s", above=True)
+            external = self._number(self.data.get("e"), "e", above=True)
+            made = CostVector.cycles(cycle_s, external=external, method=self.method)
+        elif form == "timed":
+            if self.data["timed"] is not True:
+                self.faults.append(f"{self.method}: timed: {self.data['timed']!r} is not true; write true")
+            made = CostVector(self.method, CostVector.timed().costs)
+        else:
+            made = CostVector(self.method, self._costs())
+        return CostVector(made.method, made.costs, self._memory(), said or made.notes)
+
+    def _costs(self) -> dict[str, Cost]:
+        found = self.data["costs"]
+        if not isinstance(found, Mapping) or not found:
+            self.faults.append(f"{self.method}: costs: {found!r}; write operations with their seconds")
+            return {}
+        return {str(name): self._cost(value, f"costs: {name}") for name, value in found.items()}
+
+    def _cost(self, value: Any, where: str) -> Cost:
+        if not isinstance(value, Mapping):
+            return Cost.exactly(self._number(value, where, negative=True))
+        if set(value) != {"seconds", "low", "high"}:
+            shown = ", ".join(map(str, value)) or "nothing"
+            self.faults.append(f"{self.method}: {where}: {shown}; write a number of seconds, or seconds, low and high")
+            return Cost.exactly(0.0)
+        seconds, low, high = (self._number(value[key], f"{where}: {key}", negative=True) for key in _ENDS)
+        if not low <= seconds <= high:
+            shown = f"low {low:g}, seconds {seconds:g}, high {high:g}"
+            self.faults.append(f"{self.method}: {where}: {shown}; write low <= seconds <= high")
+        return Cost(seconds, low, high)
+
+    def _memory(self) -> MemoryTerm | None:
+        found = self.data.get("memory")
+        if found is None:
+            return None
+        wanted = {"accesses", "working_sets_bytes", "access_s"}
+        if not isinstance(found, Mapping) or not wanted <= set(found) <= wanted | {"share"}:
+            shown = ", ".join(map(str, found)) if isinstance(found, Mapping) else repr(found)
+            needed = ", ".join(sorted(wanted))
+            self.faults.append(f"{self.method}: memory: {shown}; write {needed}, and share where it is known")
+            return None
+        accesses = self._numbers(found["accesses"], "memory: accesses")
+        sizes, times = (self._list(found[name], f"memory: {name}") for name in ("working_sets_bytes", "access_s"))
+        share = self._number(found.get("share", 0.0), "memory: share")
+        if len(sizes) != len(times) or not sizes or sizes[0] <= 0 or any(np.diff(sizes) <= 0):
+            self.faults.append(
+                f"{self.method}: memory: working_sets_bytes: {len(sizes)} sizes for {len(times)} times; write as many "
+                "ascending sizes above 0 as times, at least one"
+            )
+            return None
+        return MemoryTerm(accesses, sizes, times, share)
+
+    def _numbers(self, found: Any, where: str) -> dict[str, float]:
+        if not isinstance(found, Mapping):
+            self.faults.append(f"{self.method}: {where}: {found!r}; write names with numbers")
+            return {}
+        return {str(name): self._number(value, f"{where}: {name}") for name, value in found.items()}
+
+    def _list(self, found: Any, where: str) -> tuple[float, ...]:
+        if not isinstance(found, list):
+            self.faults.append(f"{self.method}: {where}: {found!r} is not a list of numbers")
+            return ()
+        return tuple(self._number(value, where) for value in found)
+
+    def _number(self, value: Any, where: str, *, above: bool = False, negative: bool = False) -> float:
+        wanted = "a finite number" if negative else f"a finite number {'above' if above else 'of at least'} 0"
+        ok = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+        if not ok or (not negative and value < 0) or (above and value == 0):
+            self.faults.append(f"{self.method}: {where}: {value!r} is not {wanted}")
+            return 1.0
+        return float(value)
+
+
+_ENDS = ("seconds", "low", "high")
+
+
+def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
+    """Seconds of an amount, with the ends of both ranges."""
+    likely, low, high = amounts
+    ends = [cost.low_s * low, cost.low_s * high, cost.high_s * low, cost.high_s * high]
+    return Times(np.asarray(cost.seconds * likely), np.asarray(min(ends)), np.asarray(max(ends)))
+
+
+FORMAT = 1
+KIND = "resource"
+_KEYS = ("format", "kind", "name", "methods", "provenance", "warnings")
+
+
+@dataclass(frozen=True)
+class HardwareModel:
+    """What operations cost on one PE, by every method that it has costs for."""
+
+    name: str
+    vectors: Mapping[Method, CostVector]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What to know before its times are trusted."""
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """Those that it has costs for."""
+        return tuple(method for method in METHODS if method in self.vectors)
+
+    def vector(self, method: Method) -> CostVector:
+        """The costs by a method.
+
+        Raises
+        ------
+        ScenarioError
+            If there are none, with the methods that have some.
+        """
+        if method not in self.vectors:
+            known = ", ".join(self.methods) or "none"
+            raise ScenarioError(f"resource model {self.name}: there are no costs by method {method}; it has {known}")
+        return self.vectors[method]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "name": self.name,
+            "methods": {method: self.vectors[method].to_dict() for method in self.methods},
+            "provenance": dict(self.provenance),
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "HardwareModel":
+        """The model that `to_dict` wrote, or that somebody wrote by hand: of each method one of several forms.
+
+        Raises
+        ------
+        ScenarioError
+            With one line per fault, each beginning with its field.
+        """
+        if not isinstance(data, Mapping) or data.get("kind") != KIND or data.get("format") != FORMAT:
+            found = data.get("kind") if isinstance(data, Mapping) else type(data).__name__
+            raise ScenarioError(
+                f"kind {found!r} is no resource model; name a file of format {FORMAT} and kind {KIND!r}"
+            )
+        faults = [
+            f"{key}: this is no key of a resource model; there are {', '.join(_KEYS)}{meant(key, _KEYS)}"
+            for key in data
+            if key not in _KEYS
+        ]
+        methods, name = data.get("methods"), data.get("name", "")
+        if not isinstance(name, str):
+            faults.append(f"name: {name!r} is not a text")
+        vectors: dict[Method, CostVector] = {}
+        if not isinstance(methods, Mapping) or not methods:
+            faults.append(f"methods: {methods!r}; write costs by some of {', '.join(METHODS)}")
+        else:
+            for method, entry in methods.items():
+                try:
+                    vectors[method] = CostVector.from_dict(method, entry)
+                except ScenarioError as error:
+                    faults += [f"methods: {line}" for line in error.lines]
+        warnings, provenance = data.get("warnings", []), data.get("provenance", {})
+        if not isinstance(warnings, list) or not isinstance(provenance, Mapping):
+            faults.append("warnings, provenance: write a list of warnings, and fields with names for the provenance")
+        if faults:
+            raise ScenarioError(faults)
+        return cls(name, vectors, dict(provenance), tuple(map(str, warnings)))
+
+
+def save_resource_model(model: HardwareModel, path: str | Path) -> None:
+    """Write a resource model as JSON, whole or not at all."""
+    path = Path(path)
+    files.write_json(path, model.to_dict())
+
+
+def load_resource_model(path: str | Path) -> HardwareModel:
+    """Read a resource model; see `HardwareModel.from_dict` for what a file may say.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no resource model; one line per fault.
+    """
+    path = Path(path)
+    document = files.read_json(path)
+    try:
+        return HardwareModel.from_dict(document)
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None

@@ -1,0 +1,107 @@
+"""Workers in groups: what they load, how commands and faults go, that they end."""
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from simulator import CalibrationError
+from simulator.calibration.bench.group import EndedError, Group, NoAnswerError
+from simulator.calibration.bench.worker import SUBJECTS
+from tests.support.processes import relatives
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def shell(code):
+    return {"do": "run", "words": [sys.executable, "-S", "-c", code], "limit_s": 60, "keep_bytes": 100}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_subject_is_a_module_of_ours_that_sets_up_jobs(subject):
+    assert callable(importlib.import_module(f"simulator.{SUBJECTS[subject]}").jobs)
+
+
+@pytest.mark.parametrize(("subject", "uses"), [("load", "bisect"), ("command", "psutil")])
+def test_a_worker_that_needs_no_arrays_does_not_load_numpy(subject, uses):
+    """It has to be there in milliseconds."""
+    words = [sys.executable, "-X", "importtime", "-m", "simulator.calibration.bench.worker"]
+    arguments = [str(os.getpid()), "any", subject, *(["1"] if subject == "load" else [])]
+    done = subprocess.run([*words, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert uses in loaded
+    assert not {"numpy", "dataclasses", "simulator.calibration.bench.group"} & loaded
+
+
+OVERLAPS = """import os, time
+begin = time.monotonic()
+time.sleep(2)
+print([sorted(os.sched_getaffinity(0)), begin, time.monotonic()])"""
+
+
+def test_each_is_pinned_and_asked_at_once():
+    with Group("command", [(CPUS[0],), (CPUS[-1],), ("any",)]) as group:
+        cpus, begins, ends = zip(*(json.loads(one["output"]) for one in group.ask_all(shell(OVERLAPS))), strict=True)
+    assert cpus == ([CPUS[0]], [CPUS[-1]], CPUS)
+    assert max(begins) < min(ends)
+    assert relatives() == []
+
+
+def test_libraries_start_no_threads_of_their_own():
+    with Group("command", [("any",)]) as group:
+        (answer,) = group.ask_all(shell("import os; print(os.environ['OPENBLAS_NUM_THREADS'])"))
+    assert answer["output"].strip() == "1"
+
+
+@pytest.mark.parametrize(
+    ("subject", "row", "command", "found"),
+    [
+        (
+            "kernel",
+            ("any",),
+            {"do": "prepare", "kernel": "nothing", "n": 1},
+            r"^kernel 0: ended early: .*'nothing'",
+        ),
+        ("kernel", ("any",), {"do": "nothing"}, r"^kernel 0: ended early: KeyError: 'nothing'$"),
+        ("os", ("any",), {"do": "system"}, r"^os 0: ended early: KeyError: 'os'$"),
+        ("load", ("any", "x"), {"do": "rest"}, r"^load 0: ended early: ValueError: could not convert"),
+    ],
+)
+def test_a_fault_is_one_line(subject, row, command, found):
+    """Of a job, of the table, and of the set-up; no module is imported that the table does not name."""
+    with Group(subject, [row]) as group, pytest.raises(EndedError, match=found) as caught:
+        group.ask({0: command})
+    assert len(caught.value.lines) == 1
+    assert relatives() == []
+
+
+def test_no_answer_in_time():
+    with Group("command", [("any",)]) as group:
+        with pytest.raises(NoAnswerError, match="command 0: no answer within 0 s"):
+            group.ask({0: shell("import time; time.sleep(60)")}, limit_s=0.2)
+        with pytest.raises(NoAnswerError):
+            group.answers([0], limit_s=0.0)
+    assert relatives() == []
+
+
+def test_one_that_is_killed_is_named():
+    with Group("command", [("any",)] * 2) as group:
+        group.ask_all(shell("pass"))
+        os.kill(max(relatives()), signal.SIGKILL)
+        with pytest.raises(CalibrationError, match="command 1: ended early: exit code -9"):
+            group.ask_all(shell("pass"))
+
+
+def test_a_job_that_goes_on_stops_for_the_next_command():
+    with Group("kernel", [("any",)]) as group:
+        group.ask({0: {"do": "prepare", "kernel": "triad", "n": 1000, "key": 3, "warm": True}})
+        assert group.ask({0: {"do": "begin", "key": 3}}) == {0: {}}
+        time.sleep(0.2)
+        (used,) = group.ask_all({"do": "stop"})
+        assert used["wall_s"] > 0.15
+        assert group.ask_all({"do": "stop"}) == [used]

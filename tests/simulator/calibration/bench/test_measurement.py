@@ -1,0 +1,70 @@
+"""Which samples count as disturbed, and what is said of a calibration beside other work."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from simulator.base.machine import this_machine
+from simulator.calibration.bench.measurement import all_disturbed, clean_samples, is_disturbed, may_be_off
+from simulator.calibration.bench.usage import Usage
+
+SPIN = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print("on", flush=True)
+while True:
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 0.002:
+        pass
+    time.sleep(0.008)
+"""
+"""A program that takes 20 % of a core, in turns of 2 ms."""
+
+
+def sample(cpu_s, wall_s, involuntary=1, voluntary=0):
+    return Usage(cpu_s, wall_s, voluntary, involuntary)
+
+
+def test_a_sample_is_disturbed_by_what_was_taken_from_it_and_not_by_waiting():
+    assert is_disturbed(sample(0.9, 1.0))
+    assert not is_disturbed(sample(0.98, 1.0))
+    assert not is_disturbed(sample(0.5, 1.0, involuntary=0, voluntary=3))  # it read a file
+
+
+def test_disturbed_samples_are_left_out_where_enough_are_clean():
+    quiet, busy = [sample(1.0, 1.01)] * 3, [sample(1.1, 1.4)] * 5
+    assert clean_samples([*quiet, *busy]) == tuple(quiet)
+    assert may_be_off([*quiet, *busy]) == 0
+    assert clean_samples([*quiet[:2], *busy]) == (*quiet[:2], *busy)
+    assert all_disturbed([*quiet[:2], *busy])
+
+
+def test_what_a_busy_machine_may_cost_is_the_larger_of_its_two_signs():
+    assert may_be_off([sample(0.7, 1.0)] * 5) == pytest.approx(0.1)  # a third of what others took
+    assert may_be_off([sample(0.5, 1.0), *[sample(1.0, 1.25)] * 4]) == pytest.approx(1.0)  # one ran twice as fast
+    assert may_be_off([]) == 0
+
+
+@pytest.mark.slow
+def test_a_real_program_that_takes_a_fifth_of_the_core_is_seen():
+    cpu = this_machine().cores[-1].cpu
+    mine = os.sched_getaffinity(0)
+    with subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            os.sched_setaffinity(0, {cpu})
+            samples = []
+            for _ in range(5):
+                before = Usage.now()
+                while time.perf_counter() - before.wall_s < 0.2:
+                    pass
+                samples.append(Usage.now() - before)
+        finally:
+            os.sched_setaffinity(0, mine)
+            child.kill()
+    assert all(map(is_disturbed, samples))
+    assert may_be_off(samples) > 0.03
