@@ -42,7 +42,7 @@ def written(path, data):
         ("empty.yaml", b"", ":1:1: the file is empty; write a scenario"),
         ("blank.yaml", b" \n\n# nothing\n", ":1:1: the file is empty; write a scenario"),
         ("null.yaml", b"~\n", ":1:1: top level: None has no fields; give fields with names"),
-        ("empty.toml", b"", ": format: missing"),
+        ("empty.toml", b"", ": format: it is missing; add it"),
         ("binary.yaml", b"\x7fELF\x02\x01\x00", ":1:1: the character 0x007f cannot stand in YAML; take it out"),
         ("zeros.yaml", b"format: 1\nseed: \x00\x00", ":2:7: the character 0x0000 cannot stand in YAML; take it out"),
         (
@@ -92,7 +92,7 @@ def test_devices_and_pipes_are_not_waited_for(capsys, tmp_path):
         watch.cancel()
     good = tmp_path / "trace.yaml"
     good.write_text(GOOD.replace("{speeds:", "{load: {trace: pipe.yaml, rule: fair}, speeds:"))
-    line = f":3:51: platform.nodes.0.pes.0.load.trace: {tmp_path / 'pipe.yaml'}: a device or pipe found, a file allowed"
+    line = f"platform.nodes.0.pes.0.load.trace: {tmp_path / 'pipe.yaml'}: this is a device or a pipe; name a file"
     assert refused(capsys, good).endswith(line.split(": ", 1)[1])
 
 
@@ -127,7 +127,7 @@ def test_a_file_of_100_mb_is_refused_by_its_size_alone(capsys, tmp_path, name):
 def test_a_file_that_extends_one_of_100_mb_says_so_where_it_names_it(capsys, tmp_path):
     os.truncate(written(tmp_path / "big.yaml", b""), 100_000_000)
     path = written(tmp_path / "small.yaml", b"format: 1\nextends: big.yaml\n")
-    found = f"a file of 100000000 bytes found, at most {MAX_BYTES} bytes allowed"
+    found = f"the file has 100000000 bytes and at most {MAX_BYTES} are read; name a smaller one"
     assert refused(capsys, path) == f":2:1: extends: {tmp_path / 'big.yaml'}: {found}"
 
 

@@ -181,7 +181,7 @@ def _of_graph(graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
         if not _NAME.fullmatch(name) or name in FUNCTIONS:
             yield Fault(
                 (*top, "parameters"),
-                f"{name!r} is no name of a parameter; take letters, digits and _, and no name of a function",
+                f"{name!r} cannot name a parameter; take letters, digits and _, and no function",
             )
     for name, times in Counter(graph.parameters).items():
         if times > 1:

@@ -110,7 +110,7 @@ def test_identical_terms_merge_in_any_order_and_still_count_in_the_sum():
 def test_unknown_names_and_functions_list_the_known_ones():
     with pytest.raises(FormulaError, match="formula: the name 'Z' is unknown here; take N, P"):
         parse("N/Z", names=("P", "N"))
-    with pytest.raises(FormulaError, match="unknown function 'ln' found, " + ", ".join(FUNCTIONS)):
+    with pytest.raises(FormulaError, match="the function 'ln' is unknown; take " + ", ".join(FUNCTIONS)):
         parse("ln(N)")
 
 

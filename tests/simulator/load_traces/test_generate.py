@@ -143,7 +143,7 @@ def test_settings_as_people_write_them():
         "generate: on-off needs mean_off; set it",
         "generate: on-off needs mean_on; set it",
     ]
-    with pytest.raises(ScenarioError, match="mean_on: '3' found, a duration such as"):
+    with pytest.raises(ScenarioError, match=r"generate: mean_on: '3' is no duration; write one such as 50us, 1\.5s"):
         make_generator("on-off", {"load": "2", "mean_on": "3", "mean_off": "1s"})
     with pytest.raises(ScenarioError, match="generate: bootstrap needs a recording; name one"):
         make_generator("bootstrap", {"block": "1s"})

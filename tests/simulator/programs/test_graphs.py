@@ -148,7 +148,7 @@ def graph_of(body, *parameters, name="g"):
         (Seg((graph_of(NOTHING, "n", "n"),)), "graphs.g.parameters: 'n' comes twice; name each once"),
         (
             Seg((graph_of(NOTHING, "log"),)),
-            "graphs.g.parameters: 'log' is no name of a parameter; take letters, digits and _, and no name of a",
+            "graphs.g.parameters: 'log' cannot name a parameter; take letters, digits and _, and no function",
         ),
         (
             Seg((graph_of(Loop("l", formula("m"), NOTHING), "n"),)),

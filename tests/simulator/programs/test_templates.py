@@ -224,7 +224,7 @@ def test_a_step_that_takes_no_time_at_all_is_refused():
     ):
         scenario(asked, resources=(perhaps,))
     gains = HardwareModel("gains", {"hllc": CostVector("hllc", {"x": Cost.exactly(-1.0)})})
-    with pytest.raises(ScenarioError, match="graph kernel: hllc: -10 s found, a time of at least 0 allowed"):
+    with pytest.raises(ScenarioError, match="graph kernel: hllc: it takes -10 s; make it a time of at least 0"):
         scenario(asked, resources=(gains,))
 
 

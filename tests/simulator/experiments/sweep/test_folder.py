@@ -76,7 +76,7 @@ def test_a_damaged_point_is_named_by_readers_and_run_again(copy, damage):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"manifest.json:1:1: .*, a JSON document allowed"),
+        ("", "manifest.json:1:1: this is no JSON"),
         ("[]", "holds results that are not a sweep's; name a folder of this sweep"),
         (
             '{"format": 1, "kind": "sweep", "files": [], "columns": {}, "sweep": 3}',
@@ -90,7 +90,7 @@ def test_a_damaged_manifest_is_refused(copy, text, message):
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ScenarioError, match=message):
         sweep(plan, never, folder=folder, resume=True)
-    with pytest.raises(ScenarioError, match=r"no results found|a JSON document allowed"):
+    with pytest.raises(ScenarioError, match=r"no results found|this is no JSON"):
         load_results(folder)
 
 
@@ -125,7 +125,7 @@ def test_two_processes_at_one_folder(copy):
 def test_a_file_where_the_folder_should_be(swept, tmp_path):
     plan, _, _ = swept
     (tmp_path / "out").write_text("")
-    with pytest.raises(ApportionError, match="out: a file found, a folder allowed"):
+    with pytest.raises(ApportionError, match="out: this is a file; name a folder"):
         sweep(plan, never, folder=tmp_path / "out")
 
 

@@ -191,7 +191,10 @@ def test_what_is_finished_is_kept_when_it_is_stopped(swept, tmp_path, stop, erro
             ),
         ),
         ("memory=16Gb", "memory: '16Gb' is in bits; write 16GB"),  # Dask reads it as 16 GB
-        ("memory=2", "memory: '2' found, a size such as"),  # and this as two bytes
+        (
+            "memory=2",
+            r"\-\-slurm: memory: '2' is no size; write one such as 64KiB, 4MiB or 1GB",
+        ),  # and this as two bytes
         ("memory=0B", "memory: '0B' is too little"),
     ],
 )
