@@ -223,7 +223,7 @@ def test_runs_of_other_draws_are_not_compared(scenario):
     with pytest.raises(sim.ScenarioError, match="5 replications of seed 3 and 5 replications of seed 4"):
         sim.compare(sim.run(scenario), sim.run(scenario, seed=4))
     others = tuple(replace(one, name=name) for one in scenario.configurations for name in ("a", "b"))
-    with pytest.raises(sim.ScenarioError, match="one of the same name in both allowed"):
+    with pytest.raises(sim.ScenarioError, match="give one of the same name in both"):
         sim.compare(scenario, scenario.with_configurations(others))
 
 
