@@ -55,7 +55,11 @@ def test_the_nearest_name_is_told():
 
 def test_a_name_of_several_files_is_refused(monkeypatch):
     monkeypatch.setattr(shipped, "names", lambda: ("scenarios/papers/one.yaml", "scenarios/tutorial/one.yaml"))
-    with pytest.raises(sim.ScenarioError, match=r"scenarios/papers/one.yaml, scenarios/tutorial/one.yaml allowed"):
+    with pytest.raises(
+        sim.ScenarioError,
+        match="one: there is no such file here, and several of that name are "
+        r"shipped; take scenarios/papers/one\.yaml, scenarios/tutorial/one\.yaml",
+    ):
         shipped.locate("one")
     assert shipped.locate("tutorial/one").name == "one.yaml"
 
@@ -88,7 +92,7 @@ def test_shipped_files_are_copied_with_what_they_name(empty_folder, capsys):
     assert (empty_folder / "mine/scenarios/scenario.schema.json").is_file()
     assert sim.load_scenario("mine/scenarios/tutorial/three-pes.yaml").replications == 200
     assert _run(["scenarios", "-o", "mine"]) == 2
-    assert "a folder without the shipped files allowed" in capsys.readouterr().err
+    assert "is there already; name a folder without the shipped files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_what_cannot_be_ranked_is_refused():
     table = noisy(hpl_like(), randomness.stream(8, "table"))
     with pytest.raises(ScenarioError, match="runs: 61 are too few for 62 candidates; give at least 62"):
         rank(table, 62, runs=61)
-    with pytest.raises(ScenarioError, match="candidates: none found"):
+    with pytest.raises(ScenarioError, match="there are no candidates; give at least one"):
         rank(table, 0, runs=1)
     with pytest.raises(ScenarioError, match="objective: there is no 'median'"):
         rank(table, 2, runs=10, objective="median")

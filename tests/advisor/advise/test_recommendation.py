@@ -58,7 +58,12 @@ def test_what_cannot_be_partitioned_is_refused():
     made = Scenario(
         Platform.uniform((pe("a"),), LinkModel.from_latency(1, 1)), Application("lu", "dgemm", {"n": 4}), ()
     )
-    with pytest.raises(ScenarioError, match="'lu' found, one of cholesky, ep, farm, fft, fft3d, hpl"):
+    with pytest.raises(
+        ScenarioError,
+        match="application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, "
+        "matmul_2d, modelled, seg, sort, stencil; application: name: 'lu' is unknown; take "
+        "cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, modelled, seg, sort, stencil",
+    ):
         advisor.recommend(made)
     assert Configuration.one_each("c", (1,)).allocation(2) == (1, 0)
 

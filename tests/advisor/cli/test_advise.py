@@ -115,7 +115,14 @@ def test_bad_options_are_one_line(advise, shared, options, told):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("APP", "lu", "'lu' found, one of cholesky"),
+        (
+            "APP",
+            "lu",
+            (
+                "11:15: application.name: 'lu' is unknown; take cholesky, ep, "
+                "farm, fft, fft3d, hpl, matmul, matmul_2d, modelled, seg, sort, stencil"
+            ),
+        ),
         ("host: localhost", "host: localhost\n      memory: 1MiB\n      swap: 0B", "lacks the least, "),
         (", cost: 3", "", "PE wide has no cost, others have one"),
     ],

@@ -81,7 +81,10 @@ def test_an_overloaded_stream_is_said(tmp_path):
         (("-o", "s.swf", "--start-hour", "24"), "error: --start-hour: 24 is no hour of a day"),
         (("-o", "s.swf", "--jobs", "199", "--estimates", "tsafrir"), "199 jobs are too few for the model"),
         (("-o", "s.swf", "--estimates", "tsafrir", "--most", "1h"), "error: --most: 3600 s cannot be the greatest"),
-        (("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"), "error: --most: 'x' found"),
+        (
+            ("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"),
+            "--most: 'x' is no duration; write one such as 50us, 1.5s or 10min",
+        ),
         (("-o", "s.swf", "--kind", "batsh"), "batsh"),
     ],
 )

@@ -181,7 +181,7 @@ DOCUMENTS = {
     "alone.json": ('{"format": 1, "command": "advise"}', "this is an advice without its scenario"),
     "text.json": ('"text"', "this is a JSON value"),
     "other.json": ("{}", "this is no advice"),
-    "cut.json": ('{"format": 1, "comm', "a JSON document"),
+    "cut.json": ('{"format": 1, "comm', "1:15: this is no JSON: Unterminated string starting at"),
 }
 ADVICES = {
     "of another format": ('{"format": 2, "command": "advise", "recommended": "equal"}', "an advice of format 2"),
@@ -189,7 +189,7 @@ ADVICES = {
     "of true": ('{"format": true, "command": "advise"}', "an advice of format True"),
     "a list": ("[]", "this is a JSON list"),
     "of another command": ('{"format": 1, "command": "simulate"}', "this is a result of 'simulate'"),
-    "cut": ('{"format": 1,', "a JSON document"),
+    "cut": ('{"format": 1,', "1:15: this is no JSON: Unterminated string starting at"),
 }
 
 

@@ -167,7 +167,7 @@ def test_very_long_runs_restart_with_a_coarser_tick():
 
 
 def test_what_cannot_be_run_is_refused():
-    with pytest.raises(ScenarioError, match="none found"):
+    with pytest.raises(ScenarioError, match="there are no configurations; give at least one"):
         run(scenario([pe("a")], 4))
     with pytest.raises(ScenarioError, match="one of auto, process, compiled allowed"):
         run(scenario([pe("a")], 4, (4,)), engine="warp")

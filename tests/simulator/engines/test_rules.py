@@ -285,7 +285,7 @@ def test_operations_that_nobody_defined_are_refused():
         match=r"program: nothing defines operation 'locked'; define it with `run\(\.\.\., operations=\{\.\.\.\}\)`",
     ):
         simulate([[Custom("locked")]])
-    with pytest.raises(ScenarioError, match="operation 'locked' found, one of free allowed"):
+    with pytest.raises(ScenarioError, match="program: nothing defines operation 'locked'; give one of free"):
         simulate([[Custom("locked")]], operations={"free": None})
 
 

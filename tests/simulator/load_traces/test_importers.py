@@ -321,10 +321,10 @@ def test_google_files_that_are_broken(tmp_path):
             take(written(tmp_path, text), "google")
     torn = tmp_path / "torn.csv.gz"
     torn.write_bytes(gzip.compress(google_row(600, 900, 1, 0.5).encode() * 99)[:-12])
-    with pytest.raises(ApportionError, match=r"this is no file that gzip packed: Compressed file ended before the"):
+    with pytest.raises(ApportionError, match="this is no file that gzip packed"):
         take(torn, "google")
     torn.write_text("no gzip")
-    with pytest.raises(ApportionError, match=r"this is no file that gzip packed: Compressed file ended before the"):
+    with pytest.raises(ApportionError, match="this is no file that gzip packed"):
         take(torn, "google")
 
 

@@ -168,7 +168,7 @@ def test_a_table_of_visits_is_read_back_as_it_was(tmp_path):
         ("triad,1,triad:1,nan,2", "2: lone_s: 'nan' is no finite number; write one"),
         (",1,triad:1,1,2", "2: subject is empty"),
         ("triad,1,triad:1,1", "the row has 4 cells and the header 5"),
-        ("triad,1,,1,2", "no row has anything beside its subject"),
+        ("triad,1,,1,2", "no row has a neighbour of its subject; add at least one"),
     ],
 )
 def test_a_malformed_line_is_named(tmp_path, line, said):

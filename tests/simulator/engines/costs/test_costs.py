@@ -132,7 +132,9 @@ def test_disks_are_links():
     assert costs.ticks[0, 0] * TICK == pytest.approx(2e-3)
     route = costs.route[0, 0]
     assert costs.route_links[costs.route_first[route] : costs.route_first[route + 1]].tolist() == [6]
-    with pytest.raises(ScenarioError, match="node node1: disk: none found"):
+    with pytest.raises(
+        ScenarioError, match="platform: node node1 has no disk, and the application does I/O; give it one"
+    ):
         only(scenario(((), (ReadWrite(8),)), Network(STAR), nodes=nodes))
 
 
@@ -170,7 +172,7 @@ def test_memory_holds_the_footprints_or_refuses():
 
 
 def test_what_cannot_be_lowered_is_refused():
-    with pytest.raises(ScenarioError, match="bytes found, smaller ones allowed"):
+    with pytest.raises(ScenarioError, match=r"program: a message has more than 1\.13e\+15 bytes; send smaller ones"):
         only(scenario(((Send(1, 2**51),), (Recv(0),)), Network(STAR)))
     with pytest.raises(TickOverflowError):
         only(scenario(((Compute(1e20, 1),),), Network(STAR)))

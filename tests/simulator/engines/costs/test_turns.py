@@ -112,7 +112,10 @@ configurations: {equal: {partition: [1, 1]}}
     assert load_scenario(path).platform.pes == read.platform.pes
     for bad in ("4", "-4ms"):
         path.write_text(text.replace("SLICE", bad))
-        with pytest.raises(ScenarioError, match=r"slice.*allowed"):
+        with pytest.raises(
+            ScenarioError,
+            match=r"4:65: platform\.nodes\.0\.pes\.0\.slice: 4 is no duration; write one such as 50us, 1\.5s or 10min",
+        ):
             load_scenario(path)
     with pytest.raises(ScenarioError, match="slice: -1 found"):
         pe("a", slice_s=-1.0)

@@ -108,7 +108,7 @@ def test_results_of_another_sweep_are_refused(swept, tmp_path):
     varied = (f"{N}=1200,-5,1600", "platform.link.bandwidth=1Gbit/s,10Gbit/s")
     with pytest.raises(ScenarioError, match=r"holds results; name another folder, or go on with \-\-resume"):
         sweep(plan, never, folder=folder)
-    with pytest.raises(ScenarioError, match="a sweep of another seed found, results of this one allowed"):
+    with pytest.raises(ScenarioError, match="holds a sweep of another seed; name a folder of this one"):
         sweep(plan_of(plan.path, *varied, seed=4), never, folder=folder, resume=True)
     other = write(tmp_path)
     other.write_text(other.read_text().replace("20Gflop/s", "21Gflop/s"))

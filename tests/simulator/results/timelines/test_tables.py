@@ -72,7 +72,11 @@ def test_a_paje_trace_ascends_and_names_cannot_break_it(tmp_path):
 def test_a_paje_trace_is_of_one_configuration(done, tmp_path):
     with pytest.raises(ScenarioError, match="a Paje trace holds one configuration, and there are 3; choose one"):
         write_timeline(tmp_path / "t.paje", done[0], runs=done[1])
-    with pytest.raises(ScenarioError, match=r"t.otf2: a name that ends in .json or"):
+    with pytest.raises(
+        ScenarioError,
+        match="the ending says no format; give a name that ends in "
+        r"\.json or \.json\.gz or \.csv or \.csv\.gz or \.paje",
+    ):
         write_timeline(tmp_path / "t.otf2", done[0], runs=done[1])
 
 
