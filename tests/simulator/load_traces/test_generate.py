@@ -191,7 +191,7 @@ def test_diurnal_fit_finds_the_wave():
 
 @pytest.mark.parametrize(("kind", "values"), [("on-off", [1.0] * 9), ("ar1", [0.0] * 9)])
 def test_a_recording_that_cannot_tell_is_refused(kind, values):
-    with pytest.raises(TraceError, match="the recording has .*; give one with "):
+    with pytest.raises(TraceError, match=r"the recording has .*; give one with "):
         fit_generator(regular(values), kind, draws=draws())
 
 

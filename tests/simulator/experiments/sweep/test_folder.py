@@ -90,7 +90,7 @@ def test_a_damaged_manifest_is_refused(copy, text, message):
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ScenarioError, match=message):
         sweep(plan, never, folder=folder, resume=True)
-    with pytest.raises(ScenarioError, match="holds no results|this is no JSON"):
+    with pytest.raises(ScenarioError, match=r"holds no results|this is no JSON"):
         load_results(folder)
 
 
