@@ -79,7 +79,10 @@ def test_a_table_that_is_not_there_is_one_line(apportion, tmp_path):
         (["--formula", "N", "--formula", "P"], "formula: 2 name no column, and one may; write COLUMN=FORMULA"),
         (["--formula", "N", "--response", "x"], "there is no column x; the columns are N, P, Q, time_s"),
         (["--formula", "N", "--method", "magic"], "method 'magic' is none of default, ols, relative"),
-        (["--formula", "log(N-8000)"], "-inf at N = 8000 found"),
+        (
+            ["--formula", "log(N-8000)"],
+            "formula: term log(N-8000): it is -inf at N = 8000; give values that make it finite",
+        ),
         (["--formula", "N", "--app", "hpl"], "--app has no effect with a CSV file: leave it out, or use it with a run"),
         (["--formula", "N", "--plot", "x.gif"], "x.gif ends in '.gif'; name a file that ends in png, svg, pdf"),
     ],
@@ -128,7 +131,7 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
     assert listed["runs"][0]["times_s"] == {"total": 101.0}
     code, _, err = apportion("fit", history, "--formula", "N/P", "-o", model)
     assert code == 2
-    assert "runs of x, y found, one application allowed" in err
+    assert "holds runs of x, y; name the application that is meant" in err
     assert apportion("fit", history, "--app", "x", "--formula", "N/P", "-o", model)[0] == 0
     (tmp_path / "t.csv").write_text("N,P\n1600,8\n")
     found = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
@@ -193,13 +196,13 @@ def test_heavy_libraries_wait_until_they_are_used():
 def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     scenario, advice = ROOT / "scenarios" / "tutorial" / "two-cores.yaml", tmp_path / "advice.json"
     code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "-o", advice)
-    assert (code, err) == (0, "search: 468 runs in 389 ms, best so far 0.434 by joint\n")
+    assert (code, err) == (0, "")
     assert out.startswith("Give core0 ")
     assert "faster in" in out
     assert out.endswith(f"advice written to {advice}\n")
     code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "--json")
     document = json.loads(out)
-    assert (code, err) == (0, "search: 468 runs in 389 ms, best so far 0.434 by joint\n")
+    assert (code, err) == (0, "")
     written = json.loads(advice.read_text())
     assert document["baselines"] == written["baselines"]
     assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
@@ -210,7 +213,7 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert 0 <= entries["equal"]["probability_recommended_faster"] <= 1
     assert all(value.startswith("sha256:") for value in document["provenance"]["inputs"].values())
     code, out, err = apportion("advise", tmp_path / "none.yaml")
-    assert (code, out, len(err.splitlines())) == (2, "search: 468 runs in 389 ms, best so far 0.434 by joint\n", 1)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
 @pytest.mark.slow
