@@ -125,11 +125,11 @@ class PointsSoFar:
     n_of: Callable[[float], int]
     """The parameter whose problem size is nearest to a size."""
     cost_of: Callable[[Floats], Floats]
-    """Foretold experimental seconds of points whose single runs take so long."""
+    """Predicted experimental seconds of points whose single runs take so long."""
     level_ends: Sequence[tuple[str, float]] = ()
     """As the source tells them."""
     otherwise: Callable[[int], Measurement] | None = None
-    """What to hand out in the place of points that are not there, to foretell what a builder will ask for."""
+    """What to hand out in the place of points that are not there, to predict what a builder will ask for."""
 
     def measure(self, size: float) -> Measurement:
         """The point nearest to a size."""
@@ -141,7 +141,7 @@ class PointsSoFar:
         return self.otherwise(n)
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """Foretold experimental seconds of points whose single runs take so long."""
+        """Predicted experimental seconds of points whose single runs take so long."""
         return self.cost_of(times_s)
 
 
@@ -192,8 +192,8 @@ class BuilderLane:
             self.band = found
             return
         self._next = found
-        foretold = self._ask(self._at_known_speed)
-        self.expected = len(foretold.points) if isinstance(foretold, BuiltBand) else 0
+        predicted = self._ask(self._at_known_speed)
+        self.expected = len(predicted.points) if isinstance(predicted, BuiltBand) else 0
 
     def _ask(self, otherwise: Callable[[int], Measurement] | None = None) -> float | BuiltBand:
         """What the builder says to the points so far."""
@@ -385,7 +385,7 @@ def compare_builders(
     seed
         For the order.
     on_progress
-        Told what is measured next and the share done.
+        Called with what is measured next and the share done.
 
     Raises
     ------

@@ -35,7 +35,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Loads:
-    """Real competitors, each beside one PE, and where in its trace each starts."""
+    """Real competitors, each on one PE, and where in its trace each starts."""
 
     competitors: tuple[Competitor, ...]
     starts_s: Callable[[int, int], float]

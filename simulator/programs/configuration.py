@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-from simulator.base.document import MOST_CONFIGURATIONS
 from simulator.base.errors import ScenarioError
-
-__all__ = ["AS_NOW", "MOST_CONFIGURATIONS", "MOST_PLACED", "MOST_PROCESSES", "Configuration"]
 
 AS_NOW = "as-now"
 """The configuration that says how the program is run today: what an advice gains is counted from it."""

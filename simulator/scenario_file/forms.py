@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
+from simulator.base.document import MOST_CONFIGURATIONS
 from simulator.base.form import FileName, Form, Name, Names, Parameter, Size, one_of, text_or_list
 from simulator.models.resource import Method
 from simulator.platform.networks import Contention
@@ -12,7 +13,7 @@ from simulator.platform.networks.link import LinkForm
 from simulator.platform.networks.topologies import AnyNetworkForm
 from simulator.programs.applications import APPLICATIONS, PARAMETERS
 from simulator.programs.applications.parameters import Field as ParameterField
-from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
+from simulator.programs.configuration import MOST_PROCESSES
 from simulator.scenario_file.memory import MemoryUseForm
 from simulator.scenario_file.nodes import NodeForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from simulator.base import files, units
-from simulator.base.document import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN
+from simulator.base.document import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN, MOST_CONFIGURATIONS
 from simulator.base.form import Form
 from simulator.base.names import MAX_NAMES
 from simulator.platform.domains import (
@@ -28,7 +28,7 @@ from simulator.platform.networks.network import NetworkForm
 from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.programs.applications import PARAMETERS
 from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
-from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
+from simulator.programs.configuration import MOST_PLACED, MOST_PROCESSES
 from simulator.scenario_file.extending import MOST_FILES
 from simulator.scenario_file.forms import (
     ApplicationForm,

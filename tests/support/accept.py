@@ -51,7 +51,7 @@ class Accept:
             op, left, right = self.compared[-1]
             pairs = [(left, right)] if op == "in" else _pairs(right, left) if op == "==" else []
             for expected, said in pairs:
-                if isinstance(expected, str) and isinstance(said, str):
+                if isinstance(expected, str) and isinstance(said, str) and expected and said:
                     self.faults[place, op, expected, said] = None
 
     def pytest_sessionfinish(self) -> None:
@@ -74,6 +74,8 @@ def _read(shown: str) -> str:
 
 def _pairs(expected: Any, said: Any) -> Iterator[tuple[str, str]]:
     """Strings that differ in two things of one shape; none where anything else differs too."""
+    if isinstance(expected, tuple) and expected and isinstance(expected[0], int) and expected[0] != 2:
+        return  # a command that is not refused
     if isinstance(expected, list | tuple) and type(expected) is type(said) and len(expected) == len(said):
         found = [(one, other) for one, other in zip(expected, said, strict=True) if one != other]
         if all(isinstance(part, str) for pair in found for part in pair):

@@ -8,7 +8,7 @@ from tests.support.command_line import ROOT, apportion_here
 COMMANDS = (
     ("simulate", ROOT / "scenarios/tutorial/networks.yaml", "--engine", "compiled"),
     ("simulate", ROOT / "scenarios/tutorial/loads.yaml", "--engine", "compiled", "--replications", "20"),
-    ("jobs", "generate", "--kind", "combined", "--jobs", "100", "--processors", "64", "-o", "stream.swf"),
+    ("jobs", "generate", "--kind", "combined", "--jobs", "100", "--estimates", "tsafrir", "-o", "stream.swf"),
     ("jobs", "run", "stream.swf", "--order", "fcfs", "--backfill", "easy"),
 )
 

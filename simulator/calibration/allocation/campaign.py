@@ -42,11 +42,11 @@ from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
-# RUNS.csv: a row for each finished run, appended at once, and beside it a log of what every run cost.
+# RUNS.csv: a row for each finished run, appended at once, and next to it a log of what every run cost.
 
 
 LOG_SUFFIX = ".log.jsonl"
-"""What replaces `.csv` in the name of the log beside a table."""
+"""What replaces `.csv` in the name of the log next to a table."""
 FORMAT, KIND = 1, "allocation runs"
 
 
@@ -60,7 +60,7 @@ class RunTable:
     kinds
         Names of the kinds, in order.
     phases
-        Whether computation and communication are told.
+        Whether computation and communication are known.
     about
         What the runs are of, plain data, kept in the log: runs of something else are refused.
     machine
@@ -124,7 +124,10 @@ class RunTable:
         for kind, (pes, procs) in zip(self._kinds, allocation, strict=True):
             row += [str(pes), str(procs)]
             if self._phases:
-                row += ["" if (told := part.get(kind)) is None else repr(told) for part in (times.comp_s, times.comm_s)]
+                row += [
+                    "" if (seconds := part.get(kind)) is None else repr(seconds)
+                    for part in (times.comp_s, times.comm_s)
+                ]
         self._note(size, allocation, {"time_s": times.time_s, "wall_s": wall_s})
         with files.open_append(self._path) as stream:
             stream.write(_line(row))
@@ -136,10 +139,10 @@ class RunTable:
         self._note(size, allocation, {"failed": why, "wall_s": wall_s})
         self.failed[size, allocation] += 1
 
-    def _note(self, size: float, allocation: Allocation, told: Mapping[str, Any]) -> None:
-        self._log.keep({"N": size, "allocation": allocation, **told})
+    def _note(self, size: float, allocation: Allocation, outcome: Mapping[str, Any]) -> None:
+        self._log.keep({"N": size, "allocation": allocation, **outcome})
         self._log.sync()
-        self.walls.setdefault((size, allocation), []).append(told["wall_s"])
+        self.walls.setdefault((size, allocation), []).append(outcome["wall_s"])
 
     def _drop_damaged(self) -> None:
         """Cut off what a crash left at the end: part of a line, or lines that are no text."""
@@ -253,7 +256,7 @@ def make_runs(
     Parameters
     ----------
     on_run
-        Told of each run: what it was, its seconds, and the share of the budget that is spent.
+        Called after each run: what it was, its seconds, and the share of the budget that is spent.
 
     Returns
     -------
@@ -436,7 +439,7 @@ def _last_line(*texts: str) -> str:
 
 @contextmanager
 def _competitors(kinds: Sequence[PEKind]) -> Iterator[None]:
-    """Busy loops beside the PEs that have a load."""
+    """Busy loops on the PEs that have a load."""
     with ExitStack() as stack:
         for kind in kinds:
             if kind.competitors:

@@ -164,7 +164,7 @@ Ints = NDArray[np.int64]
 ASSUMED_SPEED = 1e9
 """Units per second of a kind whose speed nobody knows, until a pilot run tells."""
 _PER_SQUARE = 500.0
-"""Units of volume per N^2 beside the work proper: panels and row swaps, at about their cost in real HPL runs."""
+"""Units of volume per N^2 besides the work proper: panels and row swaps, at about their cost in real HPL runs."""
 _CROWDED = 0.2
 """How much of its computation several processes on a PE may lose or win, as far as one knows before."""
 _SLICE_S, _WAITS = 1e-3, 1 / 64
@@ -261,7 +261,7 @@ class Corrections:
 
     @property
     def start_s(self) -> float:
-        """Seconds of a run beside what it measures."""
+        """Seconds of a run in addition to what it measures."""
         return float(np.median(self._starts)) if self._starts else self._start_s
 
     def time_s(self, size: Floats, allocations: Ints) -> Floats:

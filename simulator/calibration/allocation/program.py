@@ -38,11 +38,11 @@ _HPL_FAILED = re.compile(r"^\|\|.*\.\.\. FAILED", re.MULTILINE)
 
 @dataclass(frozen=True)
 class MeasuredTimes:
-    """What a run told of its time."""
+    """What a run said of its time."""
 
     time_s: float
     comp_s: Mapping[str, float] = field(default_factory=dict)
-    """Computation by kind, where it is told."""
+    """Computation by kind, where it is known."""
     comm_s: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -84,8 +84,12 @@ class OutputReader:
                 if match["kind"] in kinds:
                     comp_s[match["kind"]] = _seconds(match["comp_s"])
                     comm_s[match["kind"]] = _seconds(match["comm_s"])
-        if self.hpl_phases and len(set(kinds)) == 1 and (told := dict(_HPL_PHASE.findall(output))).keys() >= _HPL_PARTS:
-            comp_s[kinds[0]] = min(time_s, _hpl_computation(told))
+        if (
+            self.hpl_phases
+            and len(set(kinds)) == 1
+            and (phases := dict(_HPL_PHASE.findall(output))).keys() >= _HPL_PARTS
+        ):
+            comp_s[kinds[0]] = min(time_s, _hpl_computation(phases))
             comm_s[kinds[0]] = time_s - comp_s[kinds[0]]
         return MeasuredTimes(time_s, comp_s, comm_s)
 
@@ -93,10 +97,10 @@ class OutputReader:
 _HPL_PARTS = {"rfact", "mxswp", "update", "laswp", "up tr sv"}
 
 
-def _hpl_computation(told: Mapping[str, str]) -> float:
+def _hpl_computation(phases: Mapping[str, str]) -> float:
     """EQUATIONS section 4, of the greatest phase times of any rank: right where all ranks are alike."""
     rfact, mxswp, update, laswp, solve = (
-        float(told[name]) for name in ("rfact", "mxswp", "update", "laswp", "up tr sv")
+        float(phases[name]) for name in ("rfact", "mxswp", "update", "laswp", "up tr sv")
     )
     return max(0.0, rfact - mxswp) + max(0.0, update - laswp) + solve
 
@@ -132,8 +136,8 @@ def make_reader(time: str | None, phases: str | None) -> OutputReader:
         return OutputReader(found, None, hpl_phases=True)
     parts = _compiled("--phases", NAMED_PHASES.get(phases, phases)) if phases else None
     if parts is not None and not {"kind", "comp_s", "comm_s"} <= set(parts.groupindex):
-        told = ", ".join(parts.groupindex) or "none"
-        raise ScenarioError(f"--phases has the groups {told}; name groups kind, comp_s and comm_s")
+        named = ", ".join(parts.groupindex) or "none"
+        raise ScenarioError(f"--phases has the groups {named}; name groups kind, comp_s and comm_s")
     return OutputReader(found, parts)
 
 

@@ -1,4 +1,4 @@
-"""Cells measured but kept from the fit, and how well every fitted model foretells them."""
+"""Cells measured but kept from the fit, and how well every fitted model predicts them."""
 
 from dataclasses import dataclass
 from typing import Any

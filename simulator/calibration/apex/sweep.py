@@ -175,7 +175,7 @@ class Readers:
 LEAST_PASSES = 3
 """Fewest visits to a cell: a median that one disturbed visit does not move."""
 _PROBED = 12
-"""Visits after which the cost of a pass is foretold."""
+"""Visits after which the cost of a pass is predicted."""
 _CACHE_BYTES = 32 * 2**20
 """Assumed last-level cache where the system does not tell."""
 _UNSTEADY = 0.25
@@ -279,7 +279,7 @@ def measure_sweep(
     store
         File that keeps every visit as soon as it is made; see `Visits`.
     on_progress
-        Told what is done and the share of the budget used.
+        Called with what is done and the share of the budget used.
     most_passes
         Visits to each cell after which the rest of the budget is left, at least 3.
     firm

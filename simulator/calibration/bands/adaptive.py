@@ -48,7 +48,7 @@ class Curve:
     cost_s: Floats
     """Experimental seconds of each point."""
     cost_of: Callable[[Floats], Floats]
-    """What the source foretells for points whose single runs take so many seconds."""
+    """What the source predicts for points whose single runs take so many seconds."""
 
     @classmethod
     def through(cls, points: Sequence[Measurement], cost_of: Callable[[Floats], Floats]) -> "Curve":
@@ -69,10 +69,10 @@ class Curve:
         return np.asarray(np.interp(x, self.x, self.v) + power * np.maximum(0.0, x - self.x[-1]))
 
     def cost(self, x: Floats, *, falling: bool = True) -> Floats:
-        """Foretold experimental seconds of points at log sizes, never less than those of the cheapest so far.
+        """Predicted experimental seconds of points at log sizes, never less than those of the cheapest so far.
 
         Unless `falling`, speed is taken to fall no further beyond the last point. A rise goes on for an octave only: it
-        comes from overheads that fade, and taken as a power over all sizes it would foretell that all is nearly free.
+        comes from overheads that fade, and taken as a power over all sizes it would predict that all is nearly free.
         """
         known = np.interp(x, self.x, self.s)
         speed = np.minimum(self.speed(x), known + max(0.0, self.slope) * np.log(2))
@@ -82,9 +82,9 @@ class Curve:
 
     @cached_property
     def dearness(self) -> float:
-        """By what factor points cost more than foretold, as on a busy machine; least squares: dear ones count most."""
-        foretold = self.cost_of(np.exp(self.v - self.s))
-        return float(np.dot(self.cost_s, foretold) / np.dot(foretold, foretold))
+        """By what factor points cost more than predicted, as on a busy machine; least squares: dear ones count most."""
+        predicted = self.cost_of(np.exp(self.v - self.s))
+        return float(np.dot(self.cost_s, predicted) / np.dot(predicted, predicted))
 
     @cached_property
     def slopes(self) -> tuple[float, float]:
@@ -104,7 +104,7 @@ class Curve:
 
     @cached_property
     def trust(self) -> float:
-        """How far costs may be foretold by the trend, 0 to 1: wholly where it is steady, half where it goes on."""
+        """How far costs may be predicted by the trend, 0 to 1: wholly where it is steady, half where it goes on."""
         if self.doubt <= STEADY:
             return 1.0
         return 0.5 if self.slope == self.slopes[0] < 0 else 0.0
@@ -165,7 +165,7 @@ class Curve:
 
 
 GRID_SHARE = 1 / 15.8
-"""Share of the grid's foretold cost that may be spent."""
+"""Share of the grid's predicted cost that may be spent."""
 BELOW_LIMIT = 1 - 1 / 1024
 """How close to a memory limit speed still follows its trend; at the limit it is 0."""
 VERIFIED_SHARE = 0.5
@@ -181,7 +181,7 @@ RESERVE = 4
 WIDE = 1.2 * np.log(2)
 """An interval is halved with what is left if it is wider, in log size."""
 WIDEST_STEP = 2 * np.log(2)
-"""The first sweep takes wider steps, up to this, where even its cheapest points are not cheap beside the whole."""
+"""The first sweep takes wider steps, up to this, where even its cheapest points are dear compared with the whole."""
 LEAST_POINTS = 8
 """The sweep takes one point per octave, or more where a to b would have fewer than this many."""
 LEAST_REACH = np.log(1.15)
@@ -222,7 +222,7 @@ class Adaptive:
         return float(np.log(self.largest))
 
     def grid_s(self) -> float:
-        """Foretold cost of the 20-point grid; what a fall of speed would add counts as far as the fall is trusted."""
+        """Predicted cost of the 20-point grid; what a fall of speed would add counts as far as the fall is trusted."""
         source = self.session.source
         sizes = np.log(grid_sizes(source.smallest, source.largest))
         curve = self.curve
@@ -252,7 +252,7 @@ class Adaptive:
         return min(point.cost_s for point in self.session.points)
 
     def needed_s(self) -> float:
-        """Foretold cost of one point at b, which would put the trend to the test."""
+        """Predicted cost of one point at b, which would put the trend to the test."""
         return float(self.curve.cost(np.array(self.top)))
 
     def measure(self, x: float, why: str) -> None:

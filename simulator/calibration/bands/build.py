@@ -28,7 +28,7 @@ class BuiltBand:
     points: tuple[Measurement, ...]
     """In the order in which they were measured."""
     cuts: tuple[Cut, ...]
-    """Measured or defined cuts by size; the band may hold foretold ones besides."""
+    """Measured or defined cuts by size; the band may hold predicted ones besides."""
     experimental_s: float
     largest_reason: str
     """Why b is b, and what its cut is."""
@@ -38,7 +38,7 @@ class BuiltBand:
     assumptions_violated: tuple[str, ...] = ()
     """Where that, or the shape that partitioning needs, does not hold."""
     unmeasured: tuple[str, ...] = ()
-    """Those of the assumptions that foretell a range in which nothing was measured; warnings of the model's file."""
+    """Those of the assumptions that predict a range in which nothing was measured; warnings of the model's file."""
     doubts: tuple[str, ...] = ()
     """What the source says of points of which too little is known."""
     shape: tuple[ShapeCheck, ...] = ()
@@ -48,7 +48,7 @@ class BuiltBand:
     table_error: TableError | None = None
     """How far the band is from the recorded table that its points come from; None for real runs."""
     ends_s: float = 0.0
-    """Seconds that finding a and b took, beside the experimental time."""
+    """Seconds that finding a and b took, in addition to the experimental time."""
     expected_error: dict[str, float] | None = None
     """`mean` and `max` relative error that the method expects if its assumptions hold; None: it promises nothing."""
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -77,13 +77,13 @@ class BuiltBand:
         return f"BuiltBand({self.method}, {len(self.points)} points, {self.band!r})"
 
     def _repr_html_(self) -> str:
-        told = {"method": self.method, "points": len(self.points), "seconds of runs": self.experimental_s}
+        facts = {"method": self.method, "points": len(self.points), "seconds of runs": self.experimental_s}
         error = self.expected_error
-        told |= (
+        facts |= (
             {} if error is None else {"expected error": f"{error['mean']:.1%} on average, {error['max']:.1%} at most"}
         )
         title = f"Speed band of {self.subject.get('kernel') or self.subject.get('command') or 'a recorded table'}"
-        return notebook.page(title, notebook.facts(told), self.band._repr_html_(), warnings=self.warnings)
+        return notebook.page(title, notebook.facts(facts), self.band._repr_html_(), warnings=self.warnings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the body of a speed model's file is `model`."""
@@ -136,7 +136,7 @@ Method = Literal["adaptive", "gbbp", "grid"]
 METHODS: tuple[str, ...] = get_args(Method)
 
 KNOTS_PER_OCTAVE = 6
-"""Foretold cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
+"""Predicted cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
 LEAST_ACCURACY = 0.005
 
 
@@ -161,7 +161,7 @@ def build(
     rule
         How wide cuts are; by default what the samples show.
     budget_s
-        Seconds that may be spent, finding a and b included; a point that is foretold to exceed them ends the procedure.
+        Seconds that may be spent, finding a and b included; a point predicted to exceed them ends the procedure.
     accuracy
         Mean relative error asked for; only `adaptive` can.
     verify_largest
@@ -252,7 +252,7 @@ def _trend_faults(state: Adaptive, top: float, largest: float) -> list[str]:
 
 
 def _adaptive_band(state: Adaptive) -> SpeedBand:
-    """Measured cuts, foretold ones between them and up to b; beyond the last point as wide as the trend is in doubt."""
+    """Measured cuts, predicted ones between them up to b; beyond the last point as wide as the trend is in doubt."""
     session, curve = state.session, state.curve
     ends = np.unique(np.append(curve.x, state.top))
     counts = np.maximum(1, np.ceil(np.diff(ends) / np.log(2) * KNOTS_PER_OCTAVE)).astype(int)
@@ -260,7 +260,7 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
     x = np.concatenate([np.linspace(left, right, n + 1)[1:] for left, right, n in spans])
     x = np.setdiff1d(x, curve.x)
     measured = _ordered(session)
-    low, middle, high = _foretold_shares(session, curve, x)
+    low, middle, high = _predicted_shares(session, curve, x)
     doubt = curve.doubt * np.maximum(0.0, x - curve.x[-1])
     low = np.maximum(0.0, low - doubt * (low > 0))
     columns = np.exp(x), *(np.exp(curve.speed(x)) * row for row in (low, middle, high + doubt))
@@ -270,10 +270,10 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
     return SpeedBand.through([*measured, *cuts])
 
 
-def _foretold_shares(session: Session, curve: Curve, x: Floats) -> Floats:
+def _predicted_shares(session: Session, curve: Curve, x: Floats) -> Floats:
     """Lower, middle and upper speed as shares of the ideal one, at log sizes; shape (3, sizes).
 
-    Between measured cuts they change evenly over log size; under load they follow from the foretold time of a run.
+    Between measured cuts they change evenly over log size; under load they follow from the predicted time of a run.
     """
     rule = session.rule
     if rule.load is None:

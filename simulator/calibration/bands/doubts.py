@@ -37,9 +37,9 @@ MOST_FACTORS = 256
 BETWEEN = 0.05
 """Standard deviation from visit to visit where no point had two: machines have phases of seconds to minutes."""
 PRIOR = 4.0
-"""Repetitions that the scatter of all points counts as, beside those of one."""
+"""Repetitions that the scatter of all points counts as, added to those of one."""
 WAITED = 0.1
-"""Runs that waited for more than this share of their wall time were beside a load: their CPU seconds count."""
+"""Runs that waited for more than this share of their wall time ran next to a load: their CPU seconds count."""
 PRODUCT_MEDIAN = 0.55
 """Median over mean of the product of two neighbours' deviations, where points scatter normally and independently."""
 BUMP = 1.88
@@ -236,7 +236,7 @@ def _errors(curve: Curve, sampling: Floats) -> Floats:
     """Mean error between neighbours, without what errors of points explain of their deviations; (points - 1,)."""
     hidden = HIDDEN_PER_OCTAVE * np.diff(curve.x) / np.log(2)
     seen = float(np.mean(curve.deviations[1:-1] ** 2)) if curve.x.size > 2 else 0.0
-    explained = 1.5 * float(np.mean(sampling**2))  # a point, and the mean of two beside it
+    explained = 1.5 * float(np.mean(sampling**2))  # a point, and the mean of its two neighbours
     left = np.sqrt(max(0.0, 1 - explained / seen)) if seen > 0 else 1.0
     return np.asarray(hidden + left * (curve.errors()[0] - hidden))
 

@@ -127,7 +127,7 @@ def _accident(session: Session, left: Cut, middle: Cut, upper: tuple[Cut, Cut]) 
 
 
 def _neighbours(session: Session) -> list[tuple[Cut, Cut]]:
-    """Pairs of neighbouring cuts in the intervals still open, which lie one beside the other."""
+    """Pairs of neighbouring cuts in the intervals still open, which are neighbours."""
     cuts = [cut for _, cut in sorted(session.cuts.items())]
     sizes = [cut.size for cut in cuts]
     inside = (

@@ -14,7 +14,7 @@ from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
 
-# From a measured point to a cut: its spread, a stated share, or the loads that load functions foretell.
+# From a measured point to a cut: its spread, a stated share, or the loads that load functions predict.
 
 
 Availability = Literal["idle", "fair"]
@@ -192,7 +192,7 @@ class Session:
         Raises
         ------
         BudgetSpentError
-            If two points are there and this one is foretold to exceed the budget.
+            If two points are there and this one is predicted to exceed the budget.
         CalibrationError
             If the budget does not hold two points.
         """
@@ -201,10 +201,10 @@ class Session:
         if self.room_s <= 0:
             self._too_small(f"{self.ends_s:.3g} s spent on finding a and b")
         if self.budget_s is not None and self.points:
-            foretold = self.foretell_s(size)
-            if self.spent_s + foretold > self.room_s:
+            predicted = self.predict_s(size)
+            if self.spent_s + predicted > self.room_s:
                 if len(self.points) < 2:
-                    self._too_small(f"{foretold:.3g} s expected for {size:.6g} elements")
+                    self._too_small(f"{predicted:.3g} s expected for {size:.6g} elements")
                 raise BudgetSpentError
         point = self.source.measure(size)
         if point.size in self.cuts:  # snapped to a size that is there already
@@ -216,11 +216,11 @@ class Session:
         self.cuts[point.size] = cut
         return cut
 
-    def foretell_s(self, size: float) -> float:
+    def predict_s(self, size: float) -> float:
         """Cost of a point by the time of those measured: between two, a power of the size; beyond, the last such power.
 
         With one point only, time is taken to grow with the size itself, the least that any program does; and never is a
-        run foretold to take longer than the source allowed for b.
+        run predicted to take longer than the source allowed for b.
         """
         near = self._neighbours(size)
         sizes, times = np.log([(point.size, point.ideal_s) for point in near]).T
@@ -228,8 +228,8 @@ class Session:
         beyond = max(0.0, float(np.log(size)) - sizes[-1]) * float(np.clip(slope, 0.0, 3.0))
         time_s = float(np.exp(np.interp(np.log(size), sizes, times) + beyond))
         longest_s = max(self._known[-1][1].ideal_s, getattr(self.source, "longest_run_s", np.inf))
-        foretold = float(self.source.cost_s(np.array(min(time_s, longest_s))))
-        return max(self._cheapest_s, foretold + self._beside_s(size, near))
+        predicted = float(self.source.cost_s(np.array(min(time_s, longest_s))))
+        return max(self._cheapest_s, predicted + self._overhead_s(size, near))
 
     def _neighbours(self, size: float) -> list[Measurement]:
         """The points on either side of a size, beyond the outer ones the two at that end; fewer if there are fewer."""
@@ -238,8 +238,8 @@ class Session:
         first = min(max(0, place - 1), max(0, len(self._known) - 2))
         return [point for _, point in self._known[first : first + 2]]
 
-    def _beside_s(self, size: float, near: list[Measurement]) -> float:
-        """What points of that size took beside what their runs foretell, such as filling gigabytes of operands."""
+    def _overhead_s(self, size: float, near: list[Measurement]) -> float:
+        """What points of that size took besides what their runs predict, such as filling gigabytes of operands."""
         sizes, costs, times = np.array([(point.size, point.cost_s, point.ideal_s) for point in near]).T
         return float(np.interp(size, sizes, np.maximum(0.0, costs - self.source.cost_s(times))))
 

@@ -1,4 +1,4 @@
-"""What the paper takes for granted of a speed band's shape, beside the cuts measured (speed-bands-gbbp, 2.1, 2.3)."""
+"""What the paper takes for granted of a speed band's shape, and the cuts measured (speed-bands-gbbp, 2.1, 2.3)."""
 
 import itertools
 from collections.abc import Sequence
@@ -151,7 +151,7 @@ def apart(unsettled: Sequence[tuple[Cut, Cut]]) -> list[tuple[Cut, Cut]]:
 
 
 def _joined(intervals: Sequence[tuple[Cut, Cut]]) -> list[tuple[float, float]]:
-    """Ends in elements, those of intervals that lie one beside the other together."""
+    """Ends in elements, those of intervals that are neighbours joined."""
     ends: list[tuple[float, float]] = []
     for start, end in sorted((left.size, right.size) for left, right in intervals):
         if ends and ends[-1][1] == start:

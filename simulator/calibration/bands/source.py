@@ -42,7 +42,7 @@ class Source(Protocol):
         """Measure one problem size between the smallest and the largest."""
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """Foretold experimental seconds of points whose single runs take so long; any shape."""
+        """Predicted experimental seconds of points whose single runs take so long; any shape."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from simulator.base.machine import Machine
 from simulator.calibration.history.learnt import keep, kept
 from simulator.models.doubt import COMMON, Doubt
 
-# Predictions beside real runs: what each verification compared, kept for `apportion history coverage`.
+# Predictions compared with real runs: what each verification compared, kept for `apportion history coverage`.
 #
 # What is compared. A measured median of n runs is neither one run nor the true mean, so two things are asked:
 #
@@ -46,7 +46,7 @@ _KIND = "verification"
 Kind = Literal["kernel", "command", "allocation", "regression"]
 KINDS: tuple[Kind, ...] = ("kernel", "command", "allocation", "regression")
 RUNS_OF_ALL = 4.0
-"""Runs that the scatter of all cases counts as, beside those of one."""
+"""Runs that the scatter of all cases counts as, added to those of one."""
 LEAST_SD = 1e-9
 
 
@@ -61,7 +61,7 @@ class Comparison:
     model: str
     """Name of the model's file; empty where the scenario says it."""
     version: str
-    """Hash of what was predicted with: a model made anew has another one."""
+    """Hash of what was predicted with: a model that is made again has another one."""
     case: str
     """The configuration, or the parameters."""
     level: float
@@ -311,8 +311,8 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, 
         about = {"kind": kind, "subject": subject, "model": own[-1].model, "version": version}
         bias = bias_of(own)
         learnt = {"learnt": own[-1].learnt, "factor": factor(own, level=level)}
-        told = about | summary_of(own, level=level) | learnt | {"bias": None if bias is None else bias.to_dict()}
-        groups.append(told | {"first": own[0].made, "last": own[-1].made})
+        group = about | summary_of(own, level=level) | learnt | {"bias": None if bias is None else bias.to_dict()}
+        groups.append(group | {"first": own[0].made, "last": own[-1].made})
     kinds = list(dict.fromkeys(kind for kind, _, _ in names))
     pooled = [{"kind": kind} | summary_of([one for one in found if one.kind == kind], level=level) for kind in kinds]
     return {"level": level, "comparisons": len(found), "groups": groups, "kinds": pooled}

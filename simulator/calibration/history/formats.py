@@ -192,11 +192,11 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
             continue
         seconds = max(_seconds(cells[elapsed]) or 0.0 for cells in parts)
         records.append(_from_job(parts, seconds, application, f"{place}: job {parts[0][job]}: Start or Submit"))
-    told = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
-    told += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
+    left_out = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
+    left_out += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
     if not records:
-        raise ScenarioError([f"{place} holds no completed job", *told])
-    return records, told
+        raise ScenarioError([f"{place} holds no completed job", *left_out])
+    return records, left_out
 
 
 def _completed(cells: Mapping[str, str]) -> bool:

@@ -49,7 +49,7 @@ def identity(machine: Machine) -> dict[str, Any]:
 
 
 def keep(kind: str, entry: Mapping[str, Any], *, machine: Machine | None = None) -> None:
-    """Append an entry; where the folder or the disk allows none, it is told and nothing else happens.
+    """Append an entry; where the folder or the disk allows none, a warning says so and nothing else happens.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _curve(entry: Mapping[str, Any]) -> _Curve | None:
 
 
 def _observed(curves: Sequence[_Curve]) -> list[float]:
-    """The variance that each calibration shows beside the latest one that is well before it."""
+    """The variance that each calibration shows compared with the latest one that is well before it."""
     ordered, found = sorted(curves, key=lambda curve: curve.made), []
     sittings: list[_Curve] = []
     for curve in ordered:  # of those that follow each other soon, the first one

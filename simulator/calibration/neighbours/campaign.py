@@ -173,7 +173,7 @@ class MeasuredNeighbours:
 
     @property
     def lone_speeds(self) -> list[dict[str, Any]]:
-        """Volume per second of each computation beside nobody."""
+        """Volume per second of each computation alone."""
         found = []
         for item in self.plan.items:
             lone = [visit.lone_s for visit in self.visits if visit.subject == item.computation]
@@ -469,7 +469,7 @@ def neighbours_wishes(
     Parameters
     ----------
     kernels
-        Beside the probes; six of ours by default.
+        In addition to the probes; six of ours by default.
     commands
         Command lines with `{n}`, each with formulas of its size and its volume.
     cpus
@@ -544,7 +544,7 @@ def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), 
     visits = read_visits(table)
     count = max(max((*visit.pes, len(visit.beside))) + 1 for visit in visits)
     if count < 2:
-        raise ScenarioError(f"{table}: no row has anything beside its subject; add at least one")
+        raise ScenarioError(f"{table}: no row has a neighbour of its subject; add at least one")
     everyone = tuple(range(count))
     proposed = [Proposed("cache", name, everyone, capacity) for name, capacity in caches]
     proposed += [Proposed("memory", "memory", everyone), Proposed("clock", "clock", everyone)]

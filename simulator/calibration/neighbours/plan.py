@@ -12,7 +12,7 @@ from simulator.calibration.speed.subjects import CommandSubject, KernelSubject, 
 from simulator.models.neighbours_fit import COMPUTES, STREAMS, Computation, Proposed
 
 KERNELS = ("dgemm", "matmul", "sort", "fft", "stencil", "cholesky")
-"""Measured beside the probes by default."""
+"""Measured in addition to the probes by default."""
 MEMORY_SHARE = 0.25
 """Share of the memory available now that all operands together may take."""
 _L2_BYTES, _LAST_BYTES = 2**20, 32 * 2**20

@@ -42,7 +42,7 @@ MOST_VISITS, VISIT_SAMPLES = 6, 2
 PANEL_HALVINGS = 6
 """How often the rows of panels are halved: below, calls cost more than rows."""
 SLACK_BYTES = 64 * 2**20
-"""What a child may take beside the operands."""
+"""What a child may take in addition to the operands."""
 MUCH_MORE, HARDLY_LONGER = 10.0, 1.5
 """Volume this many times as large should take more than so many times as long."""
 FIRST_LEVEL_SHARE = 0.5
@@ -212,7 +212,7 @@ class RealSource:
 
     @property
     def longest_run_s(self) -> float:
-        """What a single run at b was foretold to take at most: the time cap."""
+        """What a single run at b was predicted to take at most: the time cap."""
         return self._effort.time_cap_s
 
     @property
@@ -402,7 +402,7 @@ class RealSource:
         return other
 
     def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Foretold seconds of points whose single runs take so long; see `Effort.cost_s`."""
+        """Predicted seconds of points whose single runs take so long; see `Effort.cost_s`."""
         return self._effort.cost_s(times_s)
 
     def close(self) -> None:

@@ -48,10 +48,10 @@ class Effort:
     """Whether such a long run is the only sample."""
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """Foretold seconds of points whose single runs take so long; any shape.
+        """Predicted seconds of points whose single runs take so long; any shape.
 
         Short runs are sampled as often as the interval of a median needs; of longer ones the time cap holds fewer, of
-        those above half of it only one. What preparing a point costs beside that shows in the cheapest point measured.
+        those above half of it only one. What preparing a point costs in addition shows in the cheapest point measured.
         """
         sampled = np.maximum(times_s, self.least_sample_s) * LEAST_SAMPLES + times_s
         once_from_s = min(self.time_cap_s / 2, self.long_run_s if self.long_once else np.inf)
@@ -265,9 +265,9 @@ def _within_time(runner: Runner, subject: Subject, *, smallest_n: int, largest: 
         once_s = _once(runner, n, effort)
         volume = subject.volume(n)
         grows = before_s > 0 and once_s / before_s >= _GROWTH * volume / before
-        told = once_s >= _PROBED_SHARE * cap_s and (grows or once_s >= cap_s / 2)
+        known = once_s >= _PROBED_SHARE * cap_s and (grows or once_s >= cap_s / 2)
         probes += 1
-        if told or n >= largest or probes >= _MOST_PROBES:
+        if known or n >= largest or probes >= _MOST_PROBES:
             break
         before_s, before = once_s, volume
         step = min(_LARGEST_STEP, max(2.0, 1.5 * _PROBED_SHARE * cap_s / once_s))

@@ -33,7 +33,7 @@ TABLE_WIDTH = 0.05
 AGAIN = 0.25
 """Share of the time that a band took which visiting its points again may take where no budget is stated."""
 TIME_CAP_S = 10.0
-"""Longest foretold single run at the largest size where neither cap nor budget is stated."""
+"""Longest predicted single run at the largest size where neither cap nor budget is stated."""
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,7 @@ def _check_growth(subject: CommandSubject) -> None:
 
 _NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
 _START_S = 60.0
-"""How long a child of ours may take to start, to compile and to fill operands beside the run itself."""
+"""How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
 
 
 class Runner(Protocol):
@@ -236,7 +236,7 @@ class Runner(Protocol):
 
 
 class _Child:
-    """A child of ours and the memory it may take; beside it others that do the same at the same time."""
+    """A child of ours and the memory it may take; and others that do the same at the same time."""
 
     def __init__(
         self, subject: Subject, what: str, rows: Sequence[Sequence[object]], *, limits: tuple[int, float]

@@ -1,4 +1,4 @@
-"""Times of compiled functions, taken in turns: medians of CPU seconds, beside a control that tells how fast the PE is.
+"""Times of compiled functions, taken in turns: medians of CPU seconds, with a control that shows how fast the PE is.
 
 All functions advance side by side, in a new random order in every round, so that drift and bursts fall on all alike.
 Each sample is taken right after one of the control, a fixed chain of additions in registers, and is scaled by how fast
@@ -77,7 +77,7 @@ class Times:
 
     @property
     def median_s(self) -> Floats:
-        """Not above 0 where a run is too short to be told from its call; (n,)."""
+        """Not above 0 where a run is too short to be distinguished from its call; (n,)."""
         return np.asarray(np.median(self.samples_s, axis=1))
 
     @property
@@ -152,7 +152,7 @@ def time_in_turns(
     generator
         For the order within each round.
     on_round
-        Told after each round what was found so far, and which share of the budget or of the rounds is done.
+        Called after each round with what was found so far, and which share of the budget or of the rounds is done.
     """
     budget = Budget(budget_s)
     control = _control()
@@ -223,7 +223,7 @@ def _empty(*types: Any) -> Callable[..., Any]:
         5: lambda _a, _b, _c, _d, _e: None,
         6: lambda _a, _b, _c, _d, _e, _f: None,
     }
-    many: Callable[..., None] = lambda *_arguments: None  # noqa: E731 - beside its like
+    many: Callable[..., None] = lambda *_arguments: None  # noqa: E731 - like its neighbours
     nothing = empties.get(len(types), many)
     compiled: Callable[..., Any] = numba.njit(numba.void(*types))(nothing) if types else numba.njit(nothing)
     return compiled

@@ -91,12 +91,12 @@ def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (("--max-memory", "900TiB"), "--max-memory: 900 TiB found"),
-        (("--alpha", "0.5,2"), "--alpha: 0.5, 2 found"),
-        (("--length", "0"), "--length: '0' found, a number above 0 allowed"),
-        (("--processes", "9999"), "--processes: 9999 found"),
-        (("--budget", "soon"), "--budget: 'soon' found"),
-        (("--over", "wire"), "--over: 'wire' found"),
+        (("--max-memory", "900TiB"), "--max-memory is 900 TiB; give "),
+        (("--alpha", "0.5,2"), "--alpha is 0.5, 2; give numbers"),
+        (("--length", "0"), "--length"),
+        (("--processes", "9999"), "--processes is 9999; give 1 to "),
+        (("--budget", "soon"), "--budget: 'soon' is no duration"),
+        (("--over", "wire"), "--over is 'wire'; name shared or mpi"),
     ],
 )
 def test_every_bad_option_is_refused_in_one_line(tmp_path, arguments, found):

@@ -79,10 +79,7 @@ def test_a_table_that_is_not_there_is_one_line(apportion, tmp_path):
         (["--formula", "N", "--formula", "P"], "formula: 2 name no column, and one may; write COLUMN=FORMULA"),
         (["--formula", "N", "--response", "x"], "there is no column x; the columns are N, P, Q, time_s"),
         (["--formula", "N", "--method", "magic"], "method 'magic' is none of default, ols, relative"),
-        (
-            ["--formula", "log(N-8000)"],
-            "formula: term log(N-8000): it is -inf at N = 8000; give values that make it finite",
-        ),
+        (["--formula", "log(N-8000)"], "it is -inf at N = 8000"),
         (["--formula", "N", "--app", "hpl"], "--app has no effect with a CSV file: leave it out, or use it with a run"),
         (["--formula", "N", "--plot", "x.gif"], "x.gif ends in '.gif'; name a file that ends in png, svg, pdf"),
     ],

@@ -102,7 +102,8 @@ def test_two_processes_read_what_the_other_owns():
 def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
     earlier = [Visit(number, cell, (1.0,), 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
-    with Visits(store, subject=plan.to_dict(), machine=HERE) as visits:
+    visits = Visits(store, subject=plan.to_dict(), machine=HERE)
+    with visits.journal:
         for visit in earlier:
             visits.keep(visit)
     first = measure_sweep(plan, machine=HERE, budget_s=60.0, store=store, on_progress=silent, most_passes=3)

@@ -123,14 +123,14 @@ def test_a_point_is_foretold_by_its_time_not_by_the_fixed_cost_of_a_small_one():
     """Seen with real kernels: 0.14 s at a, times the size, foretold hours for a point of a millisecond."""
     session = Session(RealLike(None), CutRule(band=0.05), 20.0)
     session.measure(1.0)
-    assert session.foretell_s(1e6) == pytest.approx(0.141)
+    assert session.predict_s(1e6) == pytest.approx(0.141)
 
 
 def test_a_point_between_two_is_foretold_by_both():
     """Seen with sort: two noisy small points foretold more for a middle size than the largest had taken."""
     session = Session(RealLike(None), CutRule(band=0.05), 20.0)
     session.points += [PointMeasured(x, x, (t,), (t,), t + 0.14) for x, t in ((1, 1e-6), (2, 8e-6), (1e6, 1.0))]
-    assert 0.14 < session.foretell_s(5e5) < 1.14
+    assert 0.14 < session.predict_s(5e5) < 1.14
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def test_no_run_is_foretold_to_take_longer_than_what_b_was_chosen_by():
     """Seen with a command: its start, times the size, foretold more than the budget for b."""
     session = Session(Capped(None), CutRule(band=0.05), 20.0)
     session.points.append(PointMeasured(1, 1, (0.02,), (0.02,), 0.16))
-    assert session.foretell_s(1e6) == pytest.approx(2.14)
+    assert session.predict_s(1e6) == pytest.approx(2.14)
 
 
 def power_law(power, *, band, a=1.0, b=1e9):

@@ -27,15 +27,22 @@ def test_every_subject_is_a_module_of_ours_that_sets_up_jobs(subject):
     assert callable(importlib.import_module(f"simulator.{SUBJECTS[subject]}").jobs)
 
 
-@pytest.mark.parametrize(("subject", "uses"), [("load", "bisect"), ("command", "psutil")])
-def test_a_worker_that_needs_no_arrays_does_not_load_numpy(subject, uses):
+@pytest.mark.parametrize(
+    ("subject", "uses", "without"),
+    [
+        ("load", "bisect", {"numpy", "dataclasses", "psutil"}),
+        ("command", "psutil", {"numpy", "dataclasses"}),
+        ("kernel", "numpy", {"yaml", "pandas", "scipy.stats", "simulator.base.files"}),
+    ],
+)
+def test_a_worker_loads_only_what_it_needs(subject, uses, without):
     """It has to be there in milliseconds."""
     words = [sys.executable, "-X", "importtime", "-m", "simulator.calibration.bench.worker"]
     arguments = [str(os.getpid()), "any", subject, *(["1"] if subject == "load" else [])]
     done = subprocess.run([*words, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert uses in loaded
-    assert not {"numpy", "dataclasses", "simulator.calibration.bench.group"} & loaded
+    assert not (without | {"simulator.calibration.bench.group"}) & loaded
 
 
 OVERLAPS = """import os, time

@@ -302,7 +302,10 @@ BAD_FILES = {
         "models.0: a model of kind 'network' is none of a node",
     ),
     "a node without speeds": (json.dumps(NODE | {"models": []}), "the node has no speed model"),
-    "times that fall": ('{"sizes_bytes": [0, 1], "times_s": [2, 1]}', "times have to be finite, above 0 and not fall"),
+    "times that fall": (
+        '{"sizes_bytes": [0, 1], "times_s": [2, 1]}',
+        "times_s: times have to be finite, above 0 and not fall",
+    ),
     "a network without model": ('{"kind": "network"}', "model: none says no message times; give a fitted form"),
     "parameters that are texts": (
         '{"kind": "network", "model": {"form": "a", "parameters": {"b": "c"}}}',
@@ -339,10 +342,7 @@ BAD_MEMORY = {
     "no levels": ({}, "model.levels: it is none; give 1 to 16 memory levels"),
     "a level without gap": ({"levels": [{"latency_s": 1}]}, "model.levels.0: gap_s is missing"),
     "no capacity": ({"levels": [{"latency_s": 1, "gap_s": 1}] * 2}, "level1: the capacity is None"),
-    "a negative latency": (
-        {"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]},
-        "level L1: latency: -1 is not a number of at least 0",
-    ),
+    "a negative latency": ({"levels": [{"name": "L1", "latency_s": -1, "gap_s": 1}]}, "level L1: latency: -1 is not"),
 }
 
 
