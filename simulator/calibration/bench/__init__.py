@@ -1,4 +1,4 @@
-"""What every measurement needs: child processes that are pinned and die with their parent, a journal of finished work.
+"""What every measurement needs: workers that are pinned and die with their parent, a campaign, a journal, one record.
 
-What is measured (kernels, messages, memory, applications) has a folder of its own beside this one.
+What is measured (kernels, messages, memory, applications) has a folder of its own next to this one.
 """

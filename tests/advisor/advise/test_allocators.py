@@ -164,7 +164,7 @@ def test_what_cannot_be_searched_is_refused():
         match=r"allocation: kind kind0 is \[101, 1\]; give up to 100 PEs with 1 to 4 processes each or \[0, 0\]",
     ):
         big.check(np.array([[[101, 1], *[[0, 0]] * 9]]))
-    with pytest.raises(ScenarioError, match="no process found"):
+    with pytest.raises(ScenarioError, match="allocation: there is no process; give at least one"):
         big.check(np.zeros((1, 10, 2), dtype=np.int64))
     nobody = EqualWork(np.full((1, 1), np.inf), np.ones(2), np.ones(2))
     for allocator in (structured, branch_and_bound):

@@ -32,7 +32,7 @@ def test_which_change_pays_most(apportion, tmp_path):
     assert f" Of single changes {LINK}=10Gbit/s: " in said
     failed = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert len(failed) == 2
-    assert all("application.parameters.n: it is 0" in line for line in failed)
+    assert all("application.parameters.n" in line for line in failed)
     code, said, _ = apportion("whatif", path, *vary, "-o", out, "--resume", "--json")
     document = json.loads(said)
     assert (code, document["spent"]["run_now"], document["failed"]) == (1, 2, 2)
