@@ -293,7 +293,7 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     ]
     units = parameters.get(UNITS, 1)
     if not isinstance(units, int) or units < 1:
-        faults.append(f"application: parameters: units is {units!r}; give an integer of at least 1")
+        faults.append(f"application: parameters: units: it is {units!r}; give an integer of at least 1")
     measured = {}
     for resource, name in MEASURED.items():
         if name in optional and name in parameters:

@@ -184,7 +184,7 @@ class Counted:
                     values[name] = field.parse(parameters[name])
                 except ValueError as fault:
                     close = meant(parameters[name], field.names) if isinstance(field, Choice) else ""
-                    faults.append(f"application: parameters: {name} is {parameters[name]!r}; give {fault}{close}")
+                    faults.append(f"application: parameters: {name}: it is {parameters[name]!r}; give {fault}{close}")
         faults += [
             f"application: parameters: {name} is unknown; take {known}{meant(name, self.parameters)}"
             for name in parameters

@@ -434,7 +434,9 @@ class _Maker:
         for name in given:
             if name not in graph.parameters:
                 known = f"it has {', '.join(graph.parameters) or 'none'}{meant(name, graph.parameters)}"
-                self.faults.append(f"steps: {step}: arguments: {name} is no parameter of graph {graph.name}; {known}")
+                self.faults.append(
+                    f"steps: {step}: arguments: {name}: graph {graph.name} has no such parameter; {known}"
+                )
         found = {}
         for name in graph.parameters:
             if name in given:

@@ -107,8 +107,7 @@ def test_an_operation_without_a_cost_is_named_with_its_place():
     seg = find_max()
     lacking = CostVector("hllc", {"store": Cost.exactly(1.0)})
     with pytest.raises(
-        ScenarioError,
-        match=r"graphs\.find_max\.body\.1: hllc: the resource model has no cost of 'increment'; it has store",
+        ScenarioError, match=r"graphs\.find_max\.body\.1: hllc: the resource model has no cost of 'increment'"
     ):
         expected_time(seg, {"N": 1, "P_max": 0}, lacking)
 

@@ -138,11 +138,7 @@ def test_a_predicted_speed_is_a_wide_band_that_says_so_and_follows_the_levels(fi
 
 def test_a_predicted_speed_needs_levels_and_a_use(file):
     change = "platform.nodes.1.pes.0.speeds.naive_matmul={predicted: {flop_rate: 2Gflop/s}}"
-    with pytest.raises(
-        ScenarioError,
-        match=r"\-\-set platform\.nodes\.1\.pes\.0\.speeds\.naive_matmul: a "
-        "predicted speed needs the memory levels of the node; give some",
-    ):
+    with pytest.raises(ScenarioError, match="a predicted speed needs the memory levels of the node; give some"):
         load_scenario(file, changes=[change])
     change = "platform.nodes.0.pes.0.speeds.qr={predicted: {flop_rate: 2Gflop/s}}"
     with pytest.raises(
@@ -183,11 +179,7 @@ def test_a_band_that_ends_for_want_of_memory_pages_where_the_memory_is_known(fil
     """GBBP's last cut (0, 0) stands for the end of memory; without it the error says what is missing."""
     ends = "{sizes: [1e3, 1e5, 1e6], low: [9e8, 9e8, 0], mid: [1e9, 1e9, 0], high: [1.1e9, 1e9, 0]}"
     changes = [f"platform.nodes.{n}.pes.0.speeds.naive_matmul={ends}" for n in (0, 1)]
-    with pytest.raises(
-        ScenarioError,
-        match=r"platform: PE b: speed of naive_matmul is 0 at 3\.75e\+06 elements, where its band "
-        "ends for want of memory; give smaller problems, or the memory of the node, which then pages",
-    ):
+    with pytest.raises(ScenarioError, match=r"PE b: speed of naive_matmul is 0 at .* where its band ends for want of"):
         run(load_scenario(file, changes=changes), engine="process")
     scenario = load_scenario(file, changes=[*changes, "platform.nodes.1.memory=20MB", "platform.nodes.0.memory=20MB"])
     assert scenario.platform.pes[0].speeds["naive_matmul"].sizes.tolist() == [1e3, 1e5]

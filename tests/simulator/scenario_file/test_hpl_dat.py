@@ -96,7 +96,7 @@ def test_what_is_said_beside_it_chooses(tmp_path):
             {"bcast": 5},
             "6:54: application.parameters.hpl_dat: HPL.dat:23: BCASTs: 5 is not simulated; take 0 (ring), 1",
         ),
-        ({"nb": 0}, "6:41: application.parameters: nb is 0; give an integer of at least 1"),
+        ({"nb": 0}, "6:41: application.parameters: nb: it is 0; give an integer of at least 1"),
         ({"name": "matmul"}, "hpl_dat"),
     ],
 )

@@ -320,7 +320,7 @@ def test_a_bandwidth_profile_must_stay_what_it_is(tmp_path):
     ):
         read_simgrid(path, kernel="k")
     (tmp_path / "b").write_text("0 many\n")
-    with pytest.raises(ApportionError, match="1: value is 'many'; give a finite number"):
+    with pytest.raises(ApportionError, match="b:1: value is 'many'"):
         read_simgrid(path, kernel="k")
 
 

@@ -109,8 +109,8 @@ def test_a_prediction_far_outside_the_runs_carries_its_warning():
             {"N": 400, "units": 100, "P": 2},
             "application: parameters: P is the number of processes that have units and no parameter; take N, units",
         ),
-        ({"N": 400, "units": 100.0}, r"application: parameters: units is 100\.0; give an integer of at least 1"),
-        ({"N": 400, "units": 0}, "application: parameters: units is 0; give an integer of at least 1"),
+        ({"N": 400, "units": 100.0}, r"application: parameters: units: it is 100\.0; give an integer of at least 1"),
+        ({"N": 400, "units": 0}, "application: parameters: units: it is 0; give an integer of at least 1"),
         ({"N": 400, "units": 99}, "100 units together, but units = 99; take 1 away"),
     ],
 )
