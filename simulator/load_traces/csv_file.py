@@ -324,8 +324,9 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
     gaps = np.flatnonzero(steps > LONG_GAP * usual)
     if gaps.size and is_regular:
         row = int(gaps[np.argmax(steps[gaps])]) + 1
+        counted = "a gap" if gaps.size == 1 else f"{gaps.size} gaps"
         warnings.warn(
-            f"{path}:{lines[row]}: time_s has {gaps.size} gaps, the longest {steps[row - 1]:g} s; "
+            f"{path}:{lines[row]}: time_s has {counted}, the longest {steps[row - 1]:g} s; "
             "the value before a gap holds throughout it",
             TraceWarning,
             stacklevel=3,

@@ -68,7 +68,7 @@ def test_working_sets_past_ram_page(engine):
     expected = 1 + VOLUME * 1e-3 * (together - alone)
     assert seconds(paging, engine) == pytest.approx(expected, abs=2e-12)
     assert expected > 1.5
-    assert any("node n pages: 39.1 KiB needed, 31.2 KiB of memory" in line for line in paging.warnings)
+    assert any("node n pages: its processes need 39.1 KiB and it has 31.2 KiB" in line for line in paging.warnings)
 
 
 @ENGINES

@@ -120,9 +120,9 @@ def test_hosts_of_kinds_are_looked_at_first(tmp_path):
     model = tmp_path / "no-model.json"  # never read
     asked = ["--kinds", "fast:2:2,slow:2:2", "--size", "800", "--hostfile", tmp_path / "hosts"]
     for hosts, said in (
-        ("fast=a b,slow=c", "host 'a b'"),
+        ("fast=a b,slow=c", "host is 'a b'"),
         ("fast=a,a,slow=c", "named twice"),
-        ("fast=d,slow=a,b,c", "3 hosts found"),
+        ("fast=d,slow=a,b,c", "slow has 3 hosts"),
     ):
         ran = apportion_here("allocate", "advise", model, *asked, "--hosts", hosts)
         assert (ran.returncode, said in ran.stderr) == (2, True), ran.stderr
@@ -181,7 +181,7 @@ DOCUMENTS = {
     "alone.json": ('{"format": 1, "command": "advise"}', "this is an advice without its scenario"),
     "text.json": ('"text"', "this is a JSON value"),
     "other.json": ("{}", "this is no advice"),
-    "cut.json": ('{"format": 1, "comm', "1:15: this is no JSON: Unterminated string starting at"),
+    "cut.json": ('{"format": 1, "comm', "this is no JSON"),
 }
 ADVICES = {
     "of another format": ('{"format": 2, "command": "advise", "recommended": "equal"}', "an advice of format 2"),
@@ -189,7 +189,7 @@ ADVICES = {
     "of true": ('{"format": true, "command": "advise"}', "an advice of format True"),
     "a list": ("[]", "this is a JSON list"),
     "of another command": ('{"format": 1, "command": "simulate"}', "this is a result of 'simulate'"),
-    "cut": ('{"format": 1,', "1:15: this is no JSON: Unterminated string starting at"),
+    "cut": ('{"format": 1,', "this is no JSON"),
 }
 
 

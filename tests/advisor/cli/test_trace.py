@@ -87,26 +87,26 @@ def test_record_writes_rows_and_one_document(folder):
 
 
 BAD_INPUT = {
-    "functions bad.csv --window 5": "bad.csv:3: load: '-1' found, a finite number of at least 0 allowed",
+    "functions bad.csv --window 5": "bad.csv:3: load is '-1'; give a finite number of at least 0",
     "functions none.csv --window 5": "none.csv: no such file or directory",
-    "functions t.csv --window 0": "--window: '0' found, at least one sample allowed",
+    "functions t.csv --window 0": "--window is '0'; give at least one sample",
     "functions odd.csv --window 5": "odd.csv: steps between samples are 1 s to 2 s; resample the trace with --resample",
-    "study t.csv --window 60 --history 400": "study: 300 samples found, "
-    "at least 460 (history 400 and window 60) needed",
-    "functions free.csv --window 5": "free.csv: column: 'available' found, a column of loads allowed",
-    "generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean: found beside --fit, which estimates it; "
-    "one of both allowed",
-    "generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays: 'x' found, one of exponential, pareto allowed",
-    "generate ar1 --fit t.csv --set stays=pareto -o g.csv": "generate: stays: found beside --fit, which estimates it; "
-    "one of both allowed",
+    "study t.csv --window 60 --history 400": "study: the trace has 300 samples; "
+    "give at least 460 (history 400 and window 60)",
+    "functions free.csv --window 5": "free.csv: the column is 'available'; name a column of loads",
+    "generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean is set, and --fit estimates it; "
+    "leave one of them out",
+    "generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays is 'x'; give one of exponential, pareto",
+    "generate ar1 --fit t.csv --set stays=pareto -o g.csv": "generate: stays is set, and --fit estimates it; "
+    "leave one of them out",
     "generate on-off --set load=1 --set mean_on=1s --set mean_off=1s --set shape=2 -o g.csv": "generate: shape: no "
     "effect on exponential stays; leave it out, or set stays=pareto",
-    "generate x -o g.csv": "generate: kind: 'x' found, one of constant, on-off, ar1, diurnal, bootstrap allowed",
+    "generate x -o g.csv": "generate: kind is 'x'; give one of constant, on-off, ar1, diurnal, bootstrap",
     "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",
-    "import t.csv --from xls -o i.csv": "import: from: 'xls' found, one of csv, sadf, collectl, prometheus, simgrid, "
-    "dinda, bitbrains, google, swf allowed",
-    "show t.csv -o picture.bmp": "plot: a file that ends in .bmp found, .png, .svg, .pdf allowed",
+    "import t.csv --from xls -o i.csv": "import: from is 'xls'; give one of csv, sadf, collectl, prometheus, simgrid, "
+    "dinda, bitbrains, google, swf",
+    "show t.csv -o picture.bmp": "plot: the file ends in .bmp; name one that ends in .png, .svg, .pdf",
 }
 
 

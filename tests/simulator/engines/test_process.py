@@ -169,7 +169,7 @@ def test_very_long_runs_restart_with_a_coarser_tick():
 def test_what_cannot_be_run_is_refused():
     with pytest.raises(ScenarioError, match="there are no configurations; give at least one"):
         run(scenario([pe("a")], 4))
-    with pytest.raises(ScenarioError, match="one of auto, process, compiled allowed"):
+    with pytest.raises(ScenarioError, match="engine is 'warp'; give one of auto, process, compiled"):
         run(scenario([pe("a")], 4, (4,)), engine="warp")
     with pytest.raises(ScenarioError, match="PE a has no speed of kernel 'dgemm', and of no other kernel"):
         run(scenario([PE("a", "node")], 4, (4,)))

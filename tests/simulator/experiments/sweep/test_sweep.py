@@ -48,7 +48,7 @@ def test_the_table_has_every_parameter_and_paired_differences(swept):
 def test_points_that_break_the_scenario_are_named(swept):
     plan, found, _ = swept
     assert [point.changes[0] for point in plan.points if point.hash in found.failed] == [f"{N}=-5"] * 2
-    assert all("-5 found" in reason for reason in found.failed.values())
+    assert all("-5" in reason for reason in found.failed.values())
     manifest = json.loads((plan.path.parent / "out" / "manifest.json").read_text())
     assert manifest["failed"] == found.failed
     assert manifest["finished"] == 5
@@ -112,10 +112,10 @@ def test_results_of_another_sweep_are_refused(swept, tmp_path):
         sweep(plan_of(plan.path, *varied, seed=4), never, folder=folder, resume=True)
     other = write(tmp_path)
     other.write_text(other.read_text().replace("20Gflop/s", "21Gflop/s"))
-    with pytest.raises(ScenarioError, match="a sweep of another scenario found"):
+    with pytest.raises(ScenarioError, match="holds a sweep of another scenario"):
         sweep(plan_of(other, *varied), never, folder=folder, resume=True)
     (write(tmp_path).parent / "load.csv").write_text("time_s,load\n0,0\n0.5,2\n3,0\n")
-    with pytest.raises(ScenarioError, match=r"a sweep of another (scenario|set of files) found"):
+    with pytest.raises(ScenarioError, match="holds a sweep of another set of files; name a folder of this one"):
         sweep(plan_of(other, *varied), never, folder=folder, resume=True)
 
 
