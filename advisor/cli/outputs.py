@@ -104,7 +104,8 @@ def finish(
     """
     from simulator import documents
 
-    document, shown = documents.to_dict(result), text if callable(text) else tuple(text)
+    document = result if isinstance(result, dict) else documents.to_dict(result)  # writing may add to a dictionary
+    shown = text if callable(text) else tuple(text)
 
     def tell() -> None:
         show(document, shown, as_json=as_json, width=width)
