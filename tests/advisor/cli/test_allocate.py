@@ -101,7 +101,10 @@ def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp
     assert f"mpiexec -f {path} -n 9 PROGRAM" in told
     again = ["advise", model, "--kinds", "fast:1:1,slow:8:1", "--size", 9600, "--hostfile", path, "--json"]
     document = json.loads(apportion(*again, "--hosts", "fast=big,slow=node[1-8]"))
-    assert document["hostfiles"] == [str(path), *(f"{path}{end}" for end in (".openmpi", ".rankfile", ".slurm"))]
+    assert document["hostfiles"] == [
+        str(path),
+        *(f"{path}{end}" for end in (".mpich", ".openmpi", ".rankfile", ".slurm")),
+    ]
     assert document["commands"] in told
 
 
