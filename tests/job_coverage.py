@@ -4,7 +4,7 @@
 prints, for each case, metric and pair, the share of the experiments whose interval holds the truth, with the binomial
 interval of that share. The truth is the mean difference over streams of a stationary generator that is in this file
 and shares no code with what is judged. An experiment has either so many streams of the generator, or one stream that is
-a log: its weeks, or its users, are drawn anew and run again.
+a log: its weeks, or its users, are drawn again and run again.
 """
 
 import argparse

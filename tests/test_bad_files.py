@@ -9,7 +9,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator import files
-from simulator.base.document import MAX_BYTES
+from simulator.base.yaml_document import MAX_BYTES
 
 GOOD = """format: 1
 platform:

@@ -11,7 +11,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator import Platform, files, load_scenario, resolved_text, run, scenario_schema
-from simulator.base.document import read_document
+from simulator.base.yaml_document import read_document
 from simulator.platform.networks import Link
 from simulator.scenario_file.load import load_either
 from tests.support.json_schema import faults

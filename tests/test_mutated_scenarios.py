@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
-from simulator.base.document import read_document
+from simulator.base.yaml_document import read_document
 from tests.support.mistakes import as_text, broken, mutated
 
 FOLDER = Path(__file__).parent / "good_inputs" / "scenarios"

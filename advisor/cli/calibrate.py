@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 TIME_CAP_S = 10.0
-"""Longest foretold single run at b where neither cap nor budget is stated."""
+"""Longest predicted single run at b where neither cap nor budget is stated."""
 
 Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
 Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
@@ -49,7 +49,7 @@ VerifyLargest = Annotated[
 MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
 TimeCap = Annotated[
     str | None,
-    typer.Option(help="Real runs: longest foretold single run at b; by default 10s, or a tenth of a smaller budget."),
+    typer.Option(help="Real runs: longest predicted single run at b; by default 10s, or a tenth of a smaller budget."),
 ]
 Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
 Columns = Annotated[
@@ -69,7 +69,7 @@ Store = Annotated[
         help="Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
     ),
 ]
-Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.", **INPUT)]
+Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts predict.", **INPUT)]
 Column = Annotated[
     str | None, typer.Option(help="With --load: column to read, such as busy_cpu1; by default load.", metavar="NAME")
 ]
@@ -130,7 +130,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     """Build the speed band of a PE: few points, the rest by straight lines, and what that takes for granted.
 
     Every finished point is on disk at once. Interrupted or killed, the same command goes on where it was; once it has
-    written its model, it measures anew.
+    written its model, it measures again.
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """

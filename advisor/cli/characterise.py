@@ -1,4 +1,4 @@
-"""`apportion characterise`: one function by every method, foretold and measured."""
+"""`apportion characterise`: one function by every method, predicted and measured."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def run(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Check what was asked before anything is measured, then foretell, run and tell."""
+    """Check what was asked before anything is measured; then predict, run and print."""
     from advisor.cli.progress import progress_lines
     from advisor.reproduce import parallel_study
     from simulator import ScenarioError
@@ -118,7 +118,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Foretell a function's time from design, flops, source, intermediate code, machine code and timings; measure it.
+    """Predict a function's time from design, flops, source, intermediate code, machine code and timings; measure it.
 
     The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
     to be timed. Example: apportion characterise matmul --method all --json
@@ -203,7 +203,7 @@ def _tell(found: dict[str, Any]) -> None:
     for entry in found["methods"]:
         print(f"  {entry['name']:<6}{_shown(entry['arguments'])}: {_ruv(entry['ruv'])}")
     print(
-        f"{'':<10}{'size':<16}{'foretold':>12}{'range':>24}{'measured':>12}{'error':>9}"
+        f"{'':<10}{'size':<16}{'predicted':>12}{'range':>24}{'measured':>12}{'error':>9}"
         f"{'of the model':>14}{'untaught':>10}"
     )
     for entry in found["methods"]:

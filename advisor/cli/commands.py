@@ -116,7 +116,7 @@ def run(arguments: list[str]) -> int:
 
 @cache
 def _built() -> Any:
-    """The commands as click has them; typer would build all of them anew for each use."""
+    """The commands as click has them; typer would build all of them again for each use."""
     return typer.main.get_command(app)
 
 

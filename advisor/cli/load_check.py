@@ -1,4 +1,4 @@
-"""`apportion calibrate load-check`: whether a band foretold from recorded load holds what really happens under it."""
+"""`apportion calibrate load-check`: whether a band predicted from recorded load holds what really happens under it."""
 
 import sys
 import tempfile

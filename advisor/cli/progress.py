@@ -36,7 +36,7 @@ def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
 
 @contextmanager
 def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
-    """The bar for whoever watches; a line on standard error at every tenth of the way where it goes into a file."""
+    """The bar on a terminal; a line on standard error at every tenth of the way where it goes into a file."""
     import sys
     import time
 
@@ -85,7 +85,7 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int], None]]:
-    """The counting bar for whoever watches; a line with the time left at every tenth where it goes into a file.
+    """The counting bar on a terminal; a line with the time left at every tenth where it goes into a file.
 
     Told -1, it says that there is no worker, at most every ten seconds, and every minute with the hint what to look at.
     """

@@ -100,7 +100,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, max=10_000, help="allocation: how often the surrogate's runs are measured anew.")
+        int, typer.Option(min=1, max=10_000, help="allocation: how often the surrogate's runs are measured again.")
     ] = 100,
     live: Live = False,
     command: Command = None,

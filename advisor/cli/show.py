@@ -43,7 +43,7 @@ def show(
     memory: Annotated[
         Path | None,
         typer.Option(
-            metavar="MEMORY.json", help="Set beside it what this memory model foretells (kernels triad, matmul)."
+            metavar="MEMORY.json", help="Set beside it what this memory model predicts (kernels triad, matmul)."
         ),
     ] = None,
     kernel: Annotated[
@@ -51,7 +51,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model foretells.
+    """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model predicts.
 
     Of a network model: message times, and what messages cost in CPU and memory.
 
@@ -72,7 +72,7 @@ def show(
         return
     if memory is not None:
         with files.understood(f"{model} or {memory}", WRITER):
-            _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
+            _predict(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
     with files.understood(model, WRITER):
         if is_model_of(model, "network"):
@@ -140,8 +140,8 @@ def _show_network(path: Path, *, as_json: bool) -> None:
         print_json(document | {"command": "show"})
         return
     print(f"{path}: {model.name}, {len(document.get('points', {}).get('bytes', ()))} message times")
-    foretold = model.predict(SIZES_BYTES, 1.0)
-    for size, mean_s in zip(SIZES_BYTES, foretold.mean_s.tolist(), strict=True):
+    predicted = model.predict(SIZES_BYTES, 1.0)
+    for size, mean_s in zip(SIZES_BYTES, predicted.mean_s.tolist(), strict=True):
         print(f"{units.show_size(size):>10}{units.show_duration(mean_s):>12}")
     if model.form.doubt is not None:
         print(noise_and_doubt(model.form.doubt, sizes=SIZES_BYTES))
@@ -235,12 +235,12 @@ def _show_runs(folder: Path, *, as_json: bool) -> None:
         print("a point alone, the same bits: the same command with --only HASH")
 
 
-def _foretell(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
+def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
     """Measured speeds beside predicted ones, with their mean errors."""
-    from simulator.calibration import foretell_speed
+    from simulator.calibration import predict_speed
     from simulator.results.plots import plot_predicted_speed
 
-    found = foretell_speed(model, memory, kernel=kernel)
+    found = predict_speed(model, memory, kernel=kernel)
     if plot is not None:
         plot_predicted_speed(found, plot)
     if as_json:

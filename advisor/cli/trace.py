@@ -163,14 +163,14 @@ def functions(
         str | None, typer.Option(help="Latest samples that count, or a duration; all by default.")
     ] = None,
     ideal: Annotated[
-        str | None, typer.Option(help="Run times on an idle PE, such as 10s,1min: foretell theirs.")
+        str | None, typer.Option(help="Run times on an idle PE, such as 10s,1min: predict theirs.")
     ] = None,
     column: Column = None,
     resample: Resample = None,
     output: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Least and greatest mean load seen over every window length, and what they foretell for runs.
+    """Least and greatest mean load seen over every window length, and what they predict for runs.
 
     Example: apportion trace functions load.csv --window 60 --history 240 --ideal 10s
     """

@@ -19,11 +19,11 @@ from simulator.calibration import (
     RealSource,
     fit_held_out,
     fit_sweep,
-    foretell_speed,
     make_sweep,
     measure_across,
     measure_sweep,
     measure_vectors,
+    predict_speed,
     read_memory_times,
     save_memory_model,
     write_sweep_table,
@@ -231,7 +231,7 @@ def predict_speeds(folder: Path) -> dict[str, Any]:
     found = {}
     for kernel in PAST_CACHE:
         if (folder / f"{kernel}.json").exists():
-            one = foretell_speed(folder / f"{kernel}.json", folder / MEMORY, kernel=kernel)
+            one = predict_speed(folder / f"{kernel}.json", folder / MEMORY, kernel=kernel)
             path = folder / f"predicted-{kernel}.svg"
             plots.plot_predicted_speed(one, path)
             found[kernel] = one.to_dict() | {"figure": str(path)}

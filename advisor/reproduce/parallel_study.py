@@ -17,15 +17,15 @@ from simulator.characterisation import (
     METHODS,
     PARALLEL_KERNELS,
     TIMED,
-    foretell,
     parallel_kernel,
     parallel_work,
+    predict_parallel,
     run_in_turns,
     shares,
 )
 
 if TYPE_CHECKING:
-    from simulator.characterisation import Foretold, ParallelKernel, RealTimes
+    from simulator.characterisation import ParallelKernel, ParallelPrediction, RealTimes
     from simulator.models import HardwareModel
 
 OnProgress = Callable[[str, float], None]
@@ -111,7 +111,7 @@ def study(
     entries = []
     for number, (name, n) in enumerate(plan.sizes.items()):
         on_progress(name, REAL_SHARE + (1 - REAL_SHARE) * number / len(plan.sizes))
-        found = foretell(
+        found = predict_parallel(
             parallel_kernel(name),
             n,
             plan.processes,
@@ -127,7 +127,7 @@ def study(
 def _entry(
     plan: Plan,
     name: str,
-    found: "Foretold",
+    found: "ParallelPrediction",
     real: Sequence["RealTimes"],
     methods: Sequence[str],
     hardware: "HardwareModel",
@@ -211,19 +211,21 @@ def _predictions(
     timed = makespans.get("ct", {})
     rows = []
     for method, by_count in makespans.items():
-        for count, foretold_s in by_count.items() if method in methods else ():
+        for count, predicted_s in by_count.items() if method in methods else ():
             measured = real[count].median_s if count in real else None
-            error, timing = (None if measured is None else 100 * (s / measured - 1) for s in (foretold_s, timed[count]))
+            error, timing = (
+                None if measured is None else 100 * (s / measured - 1) for s in (predicted_s, timed[count])
+            )
             rows.append(
                 {
                     "method": method,
                     "processes": count,
-                    "predicted_s": foretold_s,
-                    "speed_up": by_count[1] / foretold_s if 1 in by_count else None,
+                    "predicted_s": predicted_s,
+                    "speed_up": by_count[1] / predicted_s if 1 in by_count else None,
                     "measured_s": measured,
                     "error_percent": error,
                     "resource_model_error_percent": None if error is None or timing is None else error - timing,
-                    "difference_from_ct_percent": 100 * (foretold_s / timed[count] - 1),
+                    "difference_from_ct_percent": 100 * (predicted_s / timed[count] - 1),
                 }
             )
     return rows

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from simulator.base.document import Document, PlacedError
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
+from simulator.base.yaml_document import Document, PlacedError
 
 F = TypeVar("F", bound=Form)
 MOST_LINES = 100

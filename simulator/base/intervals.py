@@ -206,7 +206,7 @@ def surest(count: int, *, doubted: bool = False) -> float:
     """The largest chance that so many replications, or truths where there is doubt, can tell.
 
     1 - 0.5^n for replications: so likely is it that n do not all fall on one side of the typical one. 1 - 0.5 / (n + 1)
-    for truths, as if half a truth more were the other way round: what is drawn anew may have another one.
+    for truths, as if half a truth more were the other way round: what is drawn again may have another one.
     """
     return 1 - 0.5 / (count + 1) if doubted and count > 1 else 1 - 0.5**count
 

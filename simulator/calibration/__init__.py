@@ -127,7 +127,7 @@ if TYPE_CHECKING:
         read_network_table,
         save_network_model,
     )
-    from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
+    from simulator.models.predicted_speed_check import SpeedPrediction, predict_speed, swept_by_kernel
     from simulator.models.process_count.fitting import (
         AllocationFit,
         MeasuredAllocations,
@@ -197,7 +197,7 @@ _HOMES = {
     "RuntimeFit": "simulator.models.regression.runtime_model",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
-    "SpeedForetold": "simulator.models.predicted_speed_check",
+    "SpeedPrediction": "simulator.models.predicted_speed_check",
     "Sweep": "simulator.calibration.apex.sweep",
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
@@ -216,7 +216,7 @@ _HOMES = {
     "fit_speed": "simulator.calibration.speed.speeds",
     "fit_sweep": "simulator.calibration.apex.held_out",
     "fit_table": "simulator.calibration.history.store",
-    "foretell_speed": "simulator.models.predicted_speed_check",
+    "predict_speed": "simulator.models.predicted_speed_check",
     "import_runs": "simulator.calibration.history.formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
     "judge_neighbours": "simulator.calibration.neighbours.campaign",
@@ -368,7 +368,7 @@ __all__ = [
     "RunTable",
     "RuntimeFit",
     "SizedKernel",
-    "SpeedForetold",
+    "SpeedPrediction",
     "Sweep",
     "SweepPlan",
     "Usage",
@@ -387,7 +387,6 @@ __all__ = [
     "fit_speed",
     "fit_sweep",
     "fit_table",
-    "foretell_speed",
     "import_runs",
     "is_this_host",
     "judge_neighbours",
@@ -440,6 +439,7 @@ __all__ = [
     "predict_memory",
     "predict_messages",
     "predict_neighbours",
+    "predict_speed",
     "predict_speeds",
     "predict_table",
     "program_fault",

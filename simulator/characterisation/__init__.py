@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simulator.characterisation.costs.guesses import DESIGN
     from simulator.characterisation.costs.vectors import times_of_model
     from simulator.characterisation.kernels import STUDY_KERNELS, StudyKernel
-    from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
+    from simulator.characterisation.parallel.predicted import TIMED, ParallelPrediction, parallel_work, predict_parallel
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
     from simulator.characterisation.study import Subject, characterise, characterise_all, make_subject, statistics
@@ -35,7 +35,7 @@ _HOMES = {
     "Branch": "simulator.programs.graphs.nodes",
     "Call": "simulator.programs.graphs.nodes",
     "DESIGN": "simulator.characterisation.costs.guesses",
-    "Foretold": "simulator.characterisation.parallel.foretold",
+    "ParallelPrediction": "simulator.characterisation.parallel.predicted",
     "Graph": "simulator.programs.graphs.nodes",
     "Loop": "simulator.programs.graphs.nodes",
     "METHODS": "simulator.models.resource",
@@ -48,19 +48,19 @@ _HOMES = {
     "Sequence": "simulator.programs.graphs.nodes",
     "StudyKernel": "simulator.characterisation.kernels",
     "Subject": "simulator.characterisation.study",
-    "TIMED": "simulator.characterisation.parallel.foretold",
+    "TIMED": "simulator.characterisation.parallel.predicted",
     "Totals": "simulator.programs.graphs.evaluate",
     "calibrate_resource": "simulator.characterisation.costs.calibration",
     "characterise": "simulator.characterisation.study",
     "characterise_all": "simulator.characterisation.study",
     "check": "simulator.programs.graphs.nodes",
     "expected_time": "simulator.programs.graphs.evaluate",
-    "foretell": "simulator.characterisation.parallel.foretold",
+    "predict_parallel": "simulator.characterisation.parallel.predicted",
     "kept_here": "simulator.characterisation.costs.calibration",
     "known_here": "simulator.characterisation.costs.calibration",
     "make_subject": "simulator.characterisation.study",
     "parallel_kernel": "simulator.characterisation.parallel.table",
-    "parallel_work": "simulator.characterisation.parallel.foretold",
+    "parallel_work": "simulator.characterisation.parallel.predicted",
     "run_in_turns": "simulator.characterisation.parallel.real",
     "runs_beside": "simulator.characterisation.costs.calibration",
     "shares": "simulator.characterisation.parallel.table",
@@ -82,10 +82,10 @@ __all__ = [
     "TIMED",
     "Branch",
     "Call",
-    "Foretold",
     "Graph",
     "Loop",
     "ParallelKernel",
+    "ParallelPrediction",
     "Processing",
     "RealTimes",
     "Seg",
@@ -98,12 +98,12 @@ __all__ = [
     "characterise_all",
     "check",
     "expected_time",
-    "foretell",
     "kept_here",
     "known_here",
     "make_subject",
     "parallel_kernel",
     "parallel_work",
+    "predict_parallel",
     "run_in_turns",
     "runs_beside",
     "shares",

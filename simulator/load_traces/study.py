@@ -26,7 +26,7 @@ class StudyRow:
     window: int
     """Longest window in observations, `w`."""
     instants: int
-    """How many times the future was foretold."""
+    """How many times the future was predicted."""
     windows: int
     """How many of the futures do not overlap: shares of so few say little."""
     hit_ratio: float
@@ -46,7 +46,7 @@ class StudyRow:
 def load_study(
     trace: LoadTrace, histories: Sequence[int], *, window: int, every: int | None = None
 ) -> tuple[StudyRow, ...]:
-    """Foretell later loads from each history length, at the same instants for all.
+    """Predict later loads from each history length, at the same instants for all.
 
     At an instant the load functions of the `h` observations before it are compared with the mean loads over the next
     1 to `w` observations.

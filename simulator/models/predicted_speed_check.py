@@ -21,7 +21,7 @@ NEAR = 1.25
 
 
 @dataclass(frozen=True)
-class SpeedForetold:
+class SpeedPrediction:
     """Measured and predicted speeds of one kernel over problem size; n sizes, ascending."""
 
     kernel: str
@@ -138,9 +138,9 @@ class Runs:
         return np.maximum(1 / self.measured - self.calls_s, 0.5 / self.measured)
 
 
-def foretell_speed(
+def predict_speed(
     speed_model: str | Path, memory_model: str | Path, *, kernel: str | None = None, use: MemoryUse | None = None
-) -> SpeedForetold:
+) -> SpeedPrediction:
     """Predict the speeds of a measured kernel from a memory model and the speed at one size.
 
     From the levels alone that is the fastest size, as where a band is taken to other levels
@@ -167,7 +167,7 @@ def foretell_speed(
     use = use or _use_of(kernel, speed_model)
     runs = _runs(document, speed_model)
     levels = named_levels(model.levels, fitted)
-    return _foretold(kernel or "kernel", use, band, runs, model, levels, _hashes(speed_model, memory_model))
+    return _predicted(kernel or "kernel", use, band, runs, model, levels, _hashes(speed_model, memory_model))
 
 
 def swept_by_kernel(speed_model: str | Path) -> Sweeps:
@@ -211,7 +211,7 @@ def _runs(document: Mapping[str, Any], path: Path) -> Runs:
     return Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
 
 
-def _foretold(
+def _predicted(
     kernel: str,
     use: MemoryUse,
     band: SpeedBand,
@@ -219,7 +219,7 @@ def _foretold(
     model: MemoryModel,
     levels: tuple[MemoryLevel, ...],
     inputs: Mapping[str, str],
-) -> SpeedForetold:
+) -> SpeedPrediction:
     sizes, measured = runs.sizes, runs.measured
     words, footprints = np.maximum(1.0, use.footprint_share * sizes), WORD_BYTES * sizes
     fastest, accesses = int(np.argmax(measured)), model.unit_s(use, footprints)
@@ -231,7 +231,7 @@ def _foretold(
     exponent = exponent_of(use, model)
     by_model = runs.calls_s + unit_times_s(footprints, accesses, at=reference, known_s=known_s, exponent=exponent)
     low, high = model.trained[0]
-    return SpeedForetold(
+    return SpeedPrediction(
         kernel=kernel,
         use=use,
         band=band,

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from simulator.base.document import Document
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults, validated
 from simulator.base.form import Amount, FileName, Form, Name, Taken, TakenRate, text_or_list
 from simulator.base.form import Bandwidth as BandwidthField
 from simulator.base.names import MAX_NAMES, compact, expanded
 from simulator.base.units import write_bandwidth, write_size
+from simulator.base.yaml_document import Document
 from simulator.models.doubt import Doubt, doubt_data
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.neighbours import (

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulator.base import files
-from simulator.base.document import Document
 from simulator.base.faults import Faults
+from simulator.base.yaml_document import Document
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel

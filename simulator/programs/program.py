@@ -23,7 +23,7 @@ Whole = int | NDArray[np.int64]
 """One whole number for all, or an array: (iterations..., process), of a collective (iterations...)."""
 
 ANY = -2
-"""Receive from whoever sends first: least (tick of the request, process, operation)."""
+"""Receive from the process that sends first: least (tick of the request, process, operation)."""
 NOBODY = -1
 """A partner that does not exist: the operation is left out for that process."""
 

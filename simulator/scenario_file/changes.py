@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from simulator.base import units
-from simulator.base.document import Document, read_value
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_whole
+from simulator.base.yaml_document import Document, read_value
 from simulator.scenario_file.scenario import Change
 
 Expand = Callable[[str, Any], Mapping[str, Any]]

@@ -5,10 +5,10 @@ from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
 
-from simulator.base.document import yaml_text
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact
 from simulator.base.units import write_size
+from simulator.base.yaml_document import yaml_text
 from simulator.models.speed import SpeedBand
 from simulator.platform.domains import domain_data
 from simulator.platform.networks import Link, Network

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import yaml
 
 from simulator.base import files
-from simulator.base.document import MAX_BYTES, Document, Field, document_of
 from simulator.base.errors import ScenarioError
 from simulator.base.faults import validated
 from simulator.base.form import IS_FILE
+from simulator.base.yaml_document import MAX_BYTES, Document, Field, document_of
 from simulator.scenario_file.changes import step
 from simulator.scenario_file.forms import BaseForm, ExtendsForm, HeadForm, ScenarioForm
 

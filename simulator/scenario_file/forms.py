@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from simulator.base.document import MOST_CONFIGURATIONS
 from simulator.base.form import FileName, Form, Name, Names, Parameter, Size, one_of, text_or_list
+from simulator.base.yaml_document import MOST_CONFIGURATIONS
 from simulator.models.resource import Method
 from simulator.platform.networks import Contention
 from simulator.platform.networks.link import LinkForm
@@ -28,7 +28,7 @@ class NodesForm(Form):
     nodes: list[NodeForm] = Field(min_length=1)
     """Nodes and kinds of nodes."""
     link: LinkForm | None = None
-    """One message time between any two PEs, whoever else sends."""
+    """One message time between any two PEs, whatever else is sent."""
     network: AnyNetworkForm | None = None
     """Links, routes over them, and what messages do that meet on one."""
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base.document import Document, read_value
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults, validated
 from simulator.base.names import all_names, check_known, counted, expanded, how_many
 from simulator.base.shipped import locate
+from simulator.base.yaml_document import Document, read_value
 from simulator.models.resource import HardwareModel
 from simulator.platform.domains import DomainsModelForm
 from simulator.platform.loads import LoadForm

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from simulator.base.document import Document
 from simulator.base.errors import ScenarioError
 from simulator.base.form import LAUNCHED, FileName, Form, Latency, Name, Power, Size
 from simulator.base.names import MAX_NAMES, compact
 from simulator.base.units import write_duration, write_power, write_size
+from simulator.base.yaml_document import Document
 from simulator.models.memory.levels import SWAP, SwapTimes
 from simulator.models.resource import HardwareModel
 from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, KernelUsesForm, uses_data

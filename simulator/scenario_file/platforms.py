@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from simulator.base import units
-from simulator.base.document import Document, PlacedError
 from simulator.base.errors import ScenarioError
 from simulator.base.faults import Faults
 from simulator.base.names import MAX_NAMES, counted, first_name, how_many
+from simulator.base.yaml_document import Document, PlacedError
 from simulator.models.memory.levels import SWAP, WORD_BYTES, MemoryUse, resident_levels
 from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, rescaled

@@ -1,6 +1,6 @@
 """The tables of fields in scenarios/README.md, and the shipped JSON Schemas: written from the forms.
 
-`python -m simulator.scenario_file.reference` writes them anew; a test compares.
+`python -m simulator.scenario_file.reference` writes them again; a test compares.
 """
 
 import math
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from simulator.base import files, units
-from simulator.base.document import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN, MOST_CONFIGURATIONS
 from simulator.base.form import Form
 from simulator.base.names import MAX_NAMES
+from simulator.base.yaml_document import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN, MOST_CONFIGURATIONS
 from simulator.platform.domains import (
     DOMAIN_FORMS,
     CacheDemandForm,

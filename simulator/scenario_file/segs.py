@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from simulator.base.document import Document, read_document, yaml_text
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.faults import validated
 from simulator.base.form import Form, Name, number_or_text
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
+from simulator.base.yaml_document import Document, read_document, yaml_text
 from simulator.models.resource import Amount, Guess, Method, Ruvs
 from simulator.programs.graphs.evaluate import used_methods
 from simulator.programs.graphs.nodes import (

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from simulator.base import files
-from simulator.base.document import document_of
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.faults import Faults, validated
 from simulator.base.form import Duration, Form, Latency, Name, Parameter
 from simulator.base.tables import Table, parse_table
 from simulator.base.units import to_number, to_whole
+from simulator.base.yaml_document import document_of
 from simulator.programs.applications import PARAMETERS, make_work
 from simulator.programs.configuration import MOST_PROCESSES
 from simulator.programs.streams.batsim import parse_batsim
@@ -33,7 +33,7 @@ COLUMNS: Final = ("application", "processes", "least", "most", "submitted_s", "l
 
 
 class ProcessesForm(Form):
-    """How many processes a moldable job may have: whoever places it chooses."""
+    """How many processes a moldable job may have: the policy that places it chooses."""
 
     least: int = Field(ge=1, le=MOST_PROCESSES)
     """The fewest."""

@@ -1,7 +1,7 @@
 """The scenarios in plain SimPy, as a careful user writes them from its manual: the yardstick of the `process` engine.
 
-Each function builds and runs one scenario and returns the makespan in seconds. Nothing is integrated or foretold: every
-change of a trace is a timeout, and whoever shares recomputes all shares at every arrival and end.
+Each function builds and runs one scenario and returns the makespan in seconds. Nothing is integrated or predicted:
+every change of a trace is a timeout, and all shares are computed again at every arrival and end.
 """
 
 import itertools

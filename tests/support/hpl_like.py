@@ -22,7 +22,7 @@ def hpl_like(*, ratio=4.0, overhead=0.0098, message=0.004):
 
 
 def any_hpl_like(generator):
-    """Such a table with speed ratio, overhead and cost of messages drawn anew."""
+    """Such a table with speed ratio, overhead and cost of messages drawn again."""
     return hpl_like(
         ratio=generator.uniform(2, 6),
         overhead=generator.uniform(0, 0.05),

@@ -9,7 +9,7 @@ from simulator.engines.costs import lower, start_ticks
 from tests.support.stepwise_oracle import Stepwise
 
 TICK = 1.0
-FORETOLD = "its load leaves nothing for ever"
+PREDICTED = "its load leaves nothing for ever"
 
 
 def check_one(made, draws):
@@ -22,7 +22,7 @@ def check_one(made, draws):
     if fault is None:
         stepwise(made, draws, runs)
         return
-    assume(FORETOLD not in str(fault) and not isinstance(fault, TraceError))
+    assume(PREDICTED not in str(fault) and not isinstance(fault, TraceError))
     with pytest.raises(SimulationError) as caught:
         stepwise(made, draws, None)
     assert caught.value.lines == fault.lines

@@ -192,8 +192,8 @@ def _costs(advised: Advised, simulations: Simulations) -> tuple[Cost, ...]:
         longer = simulations.gain(then.makespans_s, now.makespans_s, deterministic=certain)
         _, least, most = longer.change
         low, high = (None if end is None else -end for end in (most, least))
-        anew = 1 - simulations.value_s(best.makespans_s) / simulations.value_s(now.makespans_s)
-        found.append(Cost(of, simulations.value_s(then.makespans_s), 1 - longer.mean, low, high, anew))
+        again = 1 - simulations.value_s(best.makespans_s) / simulations.value_s(now.makespans_s)
+        found.append(Cost(of, simulations.value_s(then.makespans_s), 1 - longer.mean, low, high, again))
     return _largest(found, [cost.divided_anew for cost in found])
 
 

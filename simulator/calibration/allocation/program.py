@@ -232,12 +232,12 @@ def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> Non
             if pe.cpu is None or pe.cpu not in allowed:
                 said = "no cpu" if pe.cpu is None else f"cpu {pe.cpu}"
                 numbers = ", ".join(map(str, allowed))
-                faults.append(f"--local: PE {pe.name}: {said} found, one of this machine's ({numbers}) allowed")
+                faults.append(f"--local: PE {pe.name} has {said}; give one of this machine's ({numbers})")
             elif pe.cpu in used:
-                faults.append(f"--local: PE {pe.name}: cpu {pe.cpu} found twice, once allowed")
+                faults.append(f"--local: PE {pe.name}: cpu {pe.cpu} belongs to another PE already; give each its own")
             used.add(pe.cpu)
         if not kind.steady:
-            faults.append(f"--local: kind {kind.name}: a load that changes found, a whole number (rule fair) allowed")
+            faults.append(f"--local: kind {kind.name}: the load changes; give a whole number (rule fair)")
     if faults:
         raise ScenarioError(faults)
 

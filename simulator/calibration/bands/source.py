@@ -205,7 +205,7 @@ def read_recorded_sizes(path: Path) -> ReplaySource:
     ------
     ScenarioError
         If a column is missing, a number is none or not above 0, sizes do not ascend, or there is but one row; one
-        line `FILE:LINE: FIELD: found, allowed` per fault.
+        line with file, line and field per fault.
     """
     return recorded_sizes(read_table(path))
 

@@ -28,7 +28,7 @@ Seconds = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Foretold:
+class ParallelPrediction:
     """Seconds of each step at each number of processes, by each method that has an answer."""
 
     seconds: Mapping[Method, Mapping[int, Seconds]]
@@ -37,7 +37,7 @@ class Foretold:
     warnings: tuple[str, ...]
 
 
-def foretell(
+def predict_parallel(
     kernel: ParallelKernel,
     n: int,
     processes: Sequence[int],
@@ -46,7 +46,7 @@ def foretell(
     methods: Sequence[Method],
     budget_s: float,
     generator: np.random.Generator,
-) -> Foretold:
+) -> ParallelPrediction:
     """Derive each step's graph, cost it by each method, and time it for component timing.
 
     Parameters
@@ -72,7 +72,7 @@ def foretell(
             warnings += [f"{method}: {line}" for line in error.lines]
     found["ct"] = _timed(kernel, n, processes, budget_s=budget_s, generator=generator)
     formulas = {name: timing_formula(graph.seg).splitlines() for name, graph in graphs.items()}
-    return Foretold(found, formulas, tuple(dict.fromkeys(warnings)))
+    return ParallelPrediction(found, formulas, tuple(dict.fromkeys(warnings)))
 
 
 def parallel_work(kernel: ParallelKernel, n: int, processes: int, seconds: Seconds) -> SegWork:

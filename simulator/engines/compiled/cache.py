@@ -77,7 +77,7 @@ class _Kept(caching.NullCache):
         self._folder = folder
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The code for a signature; None, and whoever waits is told, if it is to be compiled."""
+        """The code for a signature; None, and the user is told, if it is to be compiled."""
         target_context.refresh()
         payload = self._whole(self._path(sig, target_context.codegen()))
         if payload is None:

@@ -11,7 +11,7 @@ shared PEs and flows are re-evaluated once. Nothing looks through all processes,
 Each process has a clock of its own, at or ahead of `w[NOW]`: what nobody else can change (a computation on a PE that
 nobody shares, a message without links in common) moves the clock and is no event. Only where order in time decides, at
 shared PEs, links, farms and receives from anyone, does a process wait until now has reached its clock (`_is_now`).
-Whoever goes on was let on by what happened now or later, so nothing ever happens before now.
+A process that goes on was let on by what happened now or later, so nothing ever happens before now.
 
 The event engine's memory as it is at tick 0.
 

@@ -276,11 +276,11 @@ def _evaluate_group(w: Words, number: int) -> int:
     if group.most - group.high >= share * FAR:
         return OVERFLOW
     group.planned, group.planned_low = top.key, top.second
-    return _foretell(w, number, event)
+    return _predict(w, number, event)
 
 
 @callee
-def _foretell(w: Words, number: int, event: int) -> int:
+def _predict(w: Words, number: int, event: int) -> int:
     """Plan the event of a group's least target; 0, or why there is none."""
     group = groups(w)[number]
     share, top, pe = group.share, group_targets(w)[group.first], pes(w)[group.pe]

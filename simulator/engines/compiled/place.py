@@ -16,7 +16,7 @@ from simulator.base import files
 __all__ = ["cache_folder", "on_compile"]
 
 on_compile: list[Callable[[str], None]] = []
-"""Called with a kernel's name before it is compiled anew, which takes seconds; what is on disk calls nobody."""
+"""Called with a kernel's name before it is compiled again, which takes seconds; what is on disk calls nobody."""
 
 _SOURCES = (
     "engines/compiled/*.py",
@@ -33,7 +33,7 @@ _COMPILERS = ("numba", "llvmlite", "numpy")
 def cache_folder() -> Path | None:
     """Where this version's machine code for this processor is kept; None without a folder that nobody else can write.
 
-    Machine code and what describes it are run and unpickled as they are: whoever can write there runs what they like.
+    Machine code and what describes it are run and unpickled as they are: who can write there can run anything.
     """
     cached = files.user_cache()
     return None if cached is None else files.private_folder(cached / "compiled" / _fingerprint())

@@ -108,7 +108,7 @@ def _done(block: Block, draws: Draws) -> Outcome:
 def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: Draws) -> None:
     """Do a faulty run in the reference engine, which names the fault.
 
-    In sharing domains it may find none: each process is foretold alone here, on a PE there only who ends first.
+    In sharing domains it may find none: each process is predicted alone here, on a PE there only who ends first.
     """
     row = block.costs.replications[replication]
     only = slice(row, row + 1)

@@ -160,7 +160,7 @@ def flows_due(w: Words, link: int) -> None:
 
 @subroutine
 def grant_links(w: Words) -> None:
-    """Under contention `fifo`: new requests line up, and whoever is first on all its links, all free, holds them.
+    """Under contention `fifo`: new requests line up, and one that is first on all its links, all free, holds them.
 
     A transfer can become so only when it is requested or when a link before which it stands first becomes free; one
     that is granted lets nobody else in.

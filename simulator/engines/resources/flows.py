@@ -1,4 +1,4 @@
-"""Flows that share links max-min fairly, in exact integers; rates are found anew only where something has changed."""
+"""Flows that share links max-min fairly, in exact integers; rates are found again only where something has changed."""
 
 import heapq
 from bisect import bisect_left, insort

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base import files
-from simulator.base.document import read_document
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact
+from simulator.base.yaml_document import read_document
 
 MAX_NAMES = 200_000
 _KEYS = {"switchname": "name", "nodes": "nodes", "switches": "switches", "linkspeed": "linkspeed"}

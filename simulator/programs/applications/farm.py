@@ -1,4 +1,4 @@
-"""A farm: units of work that processes pull in chunks, whoever is free next (self-scheduling).
+"""A farm: units of work that processes pull in chunks, the next free one first (self-scheduling).
 
 Each of `units` units has `volume` units of volume and the problem size `size`. A process pulls `chunk` units, which
 takes `pull` whether or not anything is left, computes them, and pulls again until nothing is left. The pool is no

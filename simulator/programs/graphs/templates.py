@@ -200,7 +200,7 @@ ROW_COLUMN_BROADCAST = Template(
 
 # Master and workers: process 0 sends each other one its input, all compute, it collects what they send back.
 #
-# How much each one does is the partition's matter. Units that whoever is free pulls are the application `farm`.
+# How much each one does is the partition's matter. Units that the next free process pulls are the application `farm`.
 TO_WORKER, TO_MASTER = 0, 1
 """Tags of the two kinds of messages."""
 

@@ -21,7 +21,7 @@ from simulator.results.plots.speed_model import draw_band, figure_kind, save
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.models.predicted_speed_check import SpeedForetold
+    from simulator.models.predicted_speed_check import SpeedPrediction
 
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import Floats, SpeedBand
 
 
-def plot_predicted_speed(found: "SpeedForetold", path: str | Path) -> None:
+def plot_predicted_speed(found: "SpeedPrediction", path: str | Path) -> None:
     """Draw the measured band, its points, and both predictions, with the edges of levels, to a file.
 
     Raises
@@ -52,7 +52,7 @@ def plot_predicted_speed(found: "SpeedForetold", path: str | Path) -> None:
     save(figure, path, kind)
 
 
-def predicted_speeds_svg(all_found: "Sequence[SpeedForetold]", *, name: str = "predicted") -> str:
+def predicted_speeds_svg(all_found: "Sequence[SpeedPrediction]", *, name: str = "predicted") -> str:
     """Draw one panel per kernel as an inline figure of a page; the empty string for none."""
     if not all_found:
         return ""
@@ -67,11 +67,11 @@ def predicted_speeds_svg(all_found: "Sequence[SpeedForetold]", *, name: str = "p
         return svg(figure, name=name, title="Predicted and measured speed", description=description)
 
 
-def _title(found: "SpeedForetold") -> str:
+def _title(found: "SpeedPrediction") -> str:
     return f"{found.kernel}: mean error {found.errors(found.by_model).mean():.1%}"
 
 
-def _draw(axes: "Axes", found: "SpeedForetold", *, colours: Sequence[str] = ("C0", "C1", "C2")) -> None:
+def _draw(axes: "Axes", found: "SpeedPrediction", *, colours: Sequence[str] = ("C0", "C1", "C2")) -> None:
     """Points, predictions, the reference and the edges of levels."""
     lines: dict[str, dict[str, Any]] = {
         "predicted by the memory model": {"y": found.by_model, "color": colours[1], "ls": "-"},

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units
-from simulator.base.document import yaml_text
 from simulator.base.names import counted
 from simulator.base.units import write_size
+from simulator.base.yaml_document import yaml_text
 from simulator.models.doubt import Noise
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand

@@ -124,7 +124,7 @@ def test_a_budget_is_kept_to(tmp_path):
     done = calibrate("--kernel", "dgemm", "--method", "gbbp", "--budget", "4s", "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert found["ends_s"] > 0
-    assert found["ends_s"] + found["experimental_s"] < 4 + 0.4 * 2  # its last point may take longer than foretold
+    assert found["ends_s"] + found["experimental_s"] < 4 + 0.4 * 2  # its last point may take longer than predicted
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     assert done["provenance"]["points_reused"] == len(finished)
     samples = {point["n"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
     assert samples == {n: p["cpu_s"] for p in done["points"] if (n := p["size_elements"]) in finished}
-    assert not list(tmp_path.glob("*.partial"))  # done: the next call measures anew
+    assert not list(tmp_path.glob("*.partial"))  # done: the next call measures again
 
 
 @pytest.mark.slow

@@ -138,7 +138,7 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_real_run_here_is_recorded_fitted_and_foretold(apportion, tmp_path):
+def test_a_real_run_here_is_recorded_fitted_and_predicted(apportion, tmp_path):
     history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
     command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
     record = ["history", "record", "--command", command, "--name", "sleeper", "--history", history, "--json"]

@@ -32,7 +32,7 @@ def test_functions_give_the_definition_as_one_document(folder):
 
 
 @pytest.mark.slow
-def test_functions_take_durations_and_foretell_runs(folder):
+def test_functions_take_durations_and_predict_runs(folder):
     done = apportion(
         "trace", "functions", "t.csv", "--window", "1min", "--ideal", "10s,1h", "-o", "f.svg", "--json", cwd=folder
     )

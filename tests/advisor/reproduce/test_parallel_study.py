@@ -8,7 +8,7 @@ import pytest
 from advisor.cli.characterise import characterise
 from advisor.reproduce import parallel_study
 from simulator import ScenarioError, randomness
-from simulator.characterisation import PARALLEL_KERNELS, foretell, run_in_turns, shares
+from simulator.characterisation import PARALLEL_KERNELS, predict_parallel, run_in_turns, shares
 from simulator.characterisation.parallel.bodies import BODIES
 from simulator.characterisation.parallel.table import keep_part, numbers
 from simulator.models import CostVector, HardwareModel
@@ -55,7 +55,7 @@ def test_matmul_on_two_sends_each_block_once():
 def test_steps_are_costed_at_the_share_of_each_process():
     """Six weighted flops and more per midpoint, at a known rate: time falls as the share does."""
     hardware = HardwareModel("known", {"poc": CostVector.principal(RATE)})
-    found = foretell(
+    found = predict_parallel(
         PARALLEL_KERNELS["integration"],
         64_000,
         (1, 4),

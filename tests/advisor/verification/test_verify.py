@@ -337,7 +337,7 @@ def test_one_replication_and_what_is_not_drawn_predict_no_range(replications):
 
 
 def test_real_loads_start_as_simulated_ones_do():
-    """PEs of one clock together, each repetition anew; those that say where they start, there."""
+    """PEs of one clock together, each repetition again; those that say where they start, there."""
     pes = [pe(name, load=trace([0, 1], [0, 1], 2), cpu=CPU) for name in "abc"]
     pes[2] = replace(pes[2], load=replace(pes[2].load, drawn=False, start_s=0.5))
     starts_s = load_starts(scenario(pes, 64, (64, 0, 0)), window_s=0.1)

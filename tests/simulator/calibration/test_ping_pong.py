@@ -133,7 +133,7 @@ def test_a_chain_passes_messages_on():
 
 
 class Sampled:
-    """A sampler that foretells every time, and notes what it was asked."""
+    """A sampler that predicts every time, and notes what it was asked."""
 
     def __init__(self, stop_after=10**9):
         self.asked = []

@@ -103,7 +103,7 @@ def test_every_method_says_what_it_needs(method):
 
 
 @pytest.mark.slow
-def test_a_function_is_derived_foretold_and_really_measured(file):
+def test_a_function_is_derived_predicted_and_really_measured(file):
     """Costs are made up, so that errors may be large; signs, sums and shapes are not."""
     seen = [
         Observation(

@@ -1,7 +1,7 @@
 """A second reading of the policies for streams of jobs: from one tick at which something happens to the next.
 
 Nothing clever, and nothing of the product: plain lists, whole numbers for times, sets of PEs by number. The engines,
-which keep what this one computes anew at every pass, must find the same starts.
+which keep what this one computes again at every pass, must find the same starts.
 
 Rules: Feitelson and Mu'alem Weil (TPDS 2001) for EASY and conservative backfilling; Tsafrir, Etsion and Feitelson
 (TPDS 2007) for estimates of users' last two jobs and their corrections; the order of what happens at one instant as in

@@ -1,7 +1,7 @@
 """The second reading of the policies, on PEs that differ in speed and memory, for jobs that may have several sizes.
 
-As `jobs_oracle`: plain lists, everything anew at every pass, nothing of the product. PEs are numbers; what is free when
-is asked of the list of all spans that are held. Starts are looked for at planned ends alone: what is free for long
+As `jobs_oracle`: plain lists, everything again at every pass, nothing of the product. PEs are numbers; what is free
+when is asked of the list of all spans that are held. Starts are looked for at planned ends alone: what is free for long
 enough at another time is free for long enough at the planned end (or now) before it.
 """
 

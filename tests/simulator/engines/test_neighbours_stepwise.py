@@ -52,7 +52,7 @@ def test_three_readings_of_sharing_domains_agree(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(MANY // AT_ONCE))
 def test_three_readings_of_ten_thousand_programs_agree(number):
-    """In parts that begin anew: a long search of Hypothesis comes to stay among small programs without domains."""
+    """In parts that begin again: a long search of Hypothesis comes to stay among small programs without domains."""
 
     @seed(number)
     @given(with_domains())

@@ -41,7 +41,7 @@ def test_the_study_counts_what_its_definition_says(loads):
     assert rows[0].area_s < rows[1].area_s
 
 
-def test_a_constant_load_is_foretold_exactly():
+def test_a_constant_load_is_predicted_exactly():
     (row,) = load_study(trace_of(np.full(50, 0.3)), [10], window=4)
     assert (row.hit_ratio, row.hit_ratio_at_window, row.area_s) == (1.0, 1.0, 0.0)
 

@@ -9,7 +9,7 @@ from advisor.cli import _run
 from advisor.reproduce import apexmap
 from simulator import this_machine
 from simulator.base.errors import ScenarioError
-from simulator.calibration import RealSource, foretell_speed, measure_across
+from simulator.calibration import RealSource, measure_across, predict_speed
 from simulator.models.predicted_speed import KERNEL_USES
 from simulator.models.predicted_speed_check import swept_by_kernel
 from simulator.results.plots import plot_predicted_speed, predicted_speeds_svg
@@ -66,8 +66,8 @@ def triad(tmp_path):
     return path
 
 
-def test_a_machine_that_is_as_the_model_says_is_foretold_exactly(memory, triad):
-    found = foretell_speed(triad, memory)
+def test_a_machine_that_is_as_the_model_says_is_predicted_exactly(memory, triad):
+    found = predict_speed(triad, memory)
     assert found.use == KERNEL_USES["triad"]
     assert (found.fastest, found.reference) == (0, 1)
     assert found.by_levels.tolist() == pytest.approx(found.measured.tolist())
@@ -82,7 +82,7 @@ def test_errors_are_those_of_sizes_that_were_not_used(memory, triad):
     document = json.loads(triad.read_text())
     document["points"][4]["speed"]["mid"] *= 0.5
     triad.write_text(json.dumps(document))
-    found = foretell_speed(triad, memory)
+    found = predict_speed(triad, memory)
     assert found.errors(found.by_levels).tolist() == pytest.approx([0, 0, 0, 1.0])
     errors = found.to_dict()["errors"]["levels"]
     assert (errors["mean"], errors["max"], errors["mean_above_reference"]) == pytest.approx((0.25, 1.0, 0.25))
@@ -101,7 +101,7 @@ def test_the_command_draws_and_states_the_mean_error(memory, triad, tmp_path, ca
 
 
 def test_figures_for_pages_and_files(memory, triad, tmp_path):
-    found = foretell_speed(triad, memory)
+    found = predict_speed(triad, memory)
     assert predicted_speeds_svg([]) == ""
     drawn = predicted_speeds_svg([found, found])
     assert drawn.startswith("<svg")
@@ -110,18 +110,18 @@ def test_figures_for_pages_and_files(memory, triad, tmp_path):
         plot_predicted_speed(found, tmp_path / "p.txt")
 
 
-def test_what_cannot_be_foretold(memory, triad):
+def test_what_cannot_be_predicted(memory, triad):
     with pytest.raises(
         ScenarioError, match=r"nothing is known of the accesses of kernel 'qr'; name the model of one of matmul"
     ):
-        foretell_speed(triad, memory, kernel="qr")
+        predict_speed(triad, memory, kernel="qr")
     with pytest.raises(ScenarioError, match="kind 'speed' is no memory model"):
-        foretell_speed(triad, triad)
+        predict_speed(triad, triad)
     document = json.loads(triad.read_text())
     document["points"] = document["points"][:1]
     triad.write_text(json.dumps(document))
     with pytest.raises(ScenarioError, match="1 measured sizes are too few"):
-        foretell_speed(triad, memory)
+        predict_speed(triad, memory)
 
 
 def give(path, change):
@@ -149,7 +149,7 @@ def test_swept_words_and_calls_make_a_measured_kernel_exact(memory, triad):
             point["speed"]["mid"], point["volume"] = speed, volume
 
     give(triad, measured)
-    found = foretell_speed(triad, memory)
+    found = predict_speed(triad, memory)
     assert found.swept
     assert found.reference == 1
     assert found.by_model.tolist() == pytest.approx(speeds.tolist())
@@ -174,7 +174,7 @@ def test_another_kernels_speeds_say_what_swept_words_take(memory, triad, tmp_pat
     give(memory, lambda document: document["model"].update(sweeps=known.to_dict()))
     product_s = (2e-10**3 + (triad_s / 3) ** 3) ** (1 / 3)
     give(triad, lambda document: measured(document, "matmul", 3 * SIZES, product_s))
-    found = foretell_speed(triad, memory)
+    found = predict_speed(triad, memory)
     assert found.by_model.tolist() == pytest.approx((1 / product_s).tolist())
     give(triad, lambda document: document.update(kernel="qr"))
     cells = [f"{m},{a},{run},{1e-9 * (1 + m / 1e5)}" for m in (1e3, 1e4, 1e5) for a in (0.5, 1) for run in (1, 16)]
@@ -192,7 +192,7 @@ def test_the_size_taken_as_known_is_no_lucky_one(memory, triad):
     """One size of five is twice as fast as the next: the middle one counts where all are near, and not the fastest."""
     give(memory, lambda document: sweeps_of(document, far=1e-10))
     give(triad, lambda document: document["points"][0]["speed"].update(mid=2 * document["points"][1]["speed"]["mid"]))
-    found = foretell_speed(triad, memory)
+    found = predict_speed(triad, memory)
     assert found.fastest == 0
     assert found.reference == 2
 
@@ -299,7 +299,7 @@ def test_a_kernel_is_measured_at_sizes_of_equal_ratio(memory, tmp_path):
         "triad", cpu=this_machine().cores[-1].cpu, time_cap_s=0.05, max_size=50_000, store=None
     ) as s:
         measure_across(s, path, kernel="triad", count=4)
-    found = foretell_speed(path, memory)
+    found = predict_speed(path, memory)
     assert found.kernel == "triad"
     assert found.sizes.size == 4
     assert np.allclose(np.diff(np.log(found.sizes)), np.diff(np.log(found.sizes)).mean(), atol=0.01)

@@ -110,5 +110,5 @@ def test_it_is_what_the_engine_simulates_where_all_compute_all_the_time(made, pe
     units = np.floor(400 * shares / shares.sum()).astype(int)
     units[0] += 400 - units.sum()
     runs = run(scenario.with_configurations((Configuration("one", tuple(units.tolist()), pes),)), engine="process")
-    foretold_s = 400 * 1e7 / 1e9 / shares.sum()
-    assert runs.makespan_s[0, 0] == pytest.approx(foretold_s, rel=0.02)
+    predicted_s = 400 * 1e7 / 1e9 / shares.sum()
+    assert runs.makespan_s[0, 0] == pytest.approx(predicted_s, rel=0.02)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.base.document import document_of
 from simulator.base.errors import ScenarioError
+from simulator.base.yaml_document import document_of
 
 TEXT = """
 format = 1

@@ -62,7 +62,7 @@ def slowest_of(count, common):
 def test_a_maximum_over_many_pes_of_a_kind_is_neither_that_of_independent_ones_nor_that_of_one(tmp_path):
     runs = run(alike(tmp_path, 64), engine="compiled")
     expected = slowest_of(64, 0.8)
-    assert slowest_of(64, 0.0) == pytest.approx(1.107, abs=1e-3)  # what drawing anew for each said
+    assert slowest_of(64, 0.0) == pytest.approx(1.107, abs=1e-3)  # what drawing again for each said
     assert runs.makespan_s.mean() == pytest.approx(expected, rel=2e-3)
     assert 1.03 < expected < 1.08
     one = run(alike(tmp_path, 1), engine="compiled").makespan_s

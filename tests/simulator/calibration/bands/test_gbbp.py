@@ -119,15 +119,15 @@ class RealLike(Formula):
         return PointMeasured(size, size, (size * 1e-9,), (size * 1e-9,), 0.14)
 
 
-def test_a_point_is_foretold_by_its_time_not_by_the_fixed_cost_of_a_small_one():
-    """Seen with real kernels: 0.14 s at a, times the size, foretold hours for a point of a millisecond."""
+def test_a_point_is_predicted_by_its_time_not_by_the_fixed_cost_of_a_small_one():
+    """Seen with real kernels: 0.14 s at a, times the size, predicted hours for a point of a millisecond."""
     session = Session(RealLike(None), CutRule(band=0.05), 20.0)
     session.measure(1.0)
     assert session.predict_s(1e6) == pytest.approx(0.141)
 
 
-def test_a_point_between_two_is_foretold_by_both():
-    """Seen with sort: two noisy small points foretold more for a middle size than the largest had taken."""
+def test_a_point_between_two_is_predicted_by_both():
+    """Seen with sort: two noisy small points predicted more for a middle size than the largest had taken."""
     session = Session(RealLike(None), CutRule(band=0.05), 20.0)
     session.points += [PointMeasured(x, x, (t,), (t,), t + 0.14) for x, t in ((1, 1e-6), (2, 8e-6), (1e6, 1.0))]
     assert 0.14 < session.predict_s(5e5) < 1.14
@@ -138,8 +138,8 @@ class Capped(RealLike):
     longest_run_s: float = 2.0
 
 
-def test_no_run_is_foretold_to_take_longer_than_what_b_was_chosen_by():
-    """Seen with a command: its start, times the size, foretold more than the budget for b."""
+def test_no_run_is_predicted_to_take_longer_than_what_b_was_chosen_by():
+    """Seen with a command: its start, times the size, predicted more than the budget for b."""
     session = Session(Capped(None), CutRule(band=0.05), 20.0)
     session.points.append(PointMeasured(1, 1, (0.02,), (0.02,), 0.16))
     assert session.predict_s(1e6) == pytest.approx(2.14)

@@ -154,7 +154,7 @@ def test_the_ideal_speeds_own_spread_widens_both_ends_if_asked():
     assert (cut.low, cut.high) == pytest.approx((50 * (1 - rule.spread(point)), 100 * (1 + rule.spread(point))))
 
 
-def test_foretold_cuts_of_an_adaptive_band_follow_the_load_of_their_own_time():
+def test_predicted_cuts_of_an_adaptive_band_follow_the_load_of_their_own_time():
     values = np.tile(np.repeat([1.0, 0.0], [4, 6]), 30)  # runs up to 6 samples may meet nothing, longer ones do
     trace = LoadTrace(np.arange(300.0), values, 300.0)
     rule = CutRule.under_load(trace, window=100, history=None, availability="fair")
@@ -162,5 +162,5 @@ def test_foretold_cuts_of_an_adaptive_band_follow_the_load_of_their_own_time():
     table = ReplaySource(sizes, sizes, sizes, sizes)
     built = build(table, method="adaptive", rule=rule, budget_s=200)
     for size in np.geomspace(1.0, 100.0, 40):
-        foretold, direct = built.band.cut(size), rule.cut(table.measure(size))
-        assert (foretold.low, foretold.high) == pytest.approx((direct.low, direct.high), rel=0.06)
+        predicted, direct = built.band.cut(size), rule.cut(table.measure(size))
+        assert (predicted.low, predicted.high) == pytest.approx((direct.low, direct.high), rel=0.06)

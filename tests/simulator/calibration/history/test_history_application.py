@@ -1,4 +1,4 @@
-"""Built-in applications recorded by really running them here, and a held-out run that a fit from them foretells."""
+"""Built-in applications recorded by really running them here, and a held-out run that a fit from them predicts."""
 
 import time
 
