@@ -44,7 +44,7 @@ def slow():
     return chosen(REFERENCE, SLOW)
 
 
-@pytest.mark.parametrize("core", ["SkylakeX", "Nehalem"])
+@pytest.mark.parametrize("core", ["SkylakeX", pytest.param("Nehalem", marks=pytest.mark.slow)])
 def test_core_types_choose_alike(core, quick):
     compare(core, QUICK, quick)
 

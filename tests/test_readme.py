@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.support import shown
-from tests.support.command_line import ROOT, apportion
+from tests.support.command_line import ROOT, apportion, apportion_here
 from tests.support.processes import without_progress
 
 README = ROOT / "README.md"
@@ -23,7 +23,8 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize(("arguments", "output"), list(shown.commands(TEXT)))
 def test_commands_print_what_is_shown(corpus, arguments, output):
-    done = apportion(*arguments)
+    here = arguments[0] != "simulate"  # whose engine depends on what this process has compiled
+    done = (apportion_here if here else apportion)(*arguments)
     assert (done.returncode, without_progress(done.stderr)) == (0, [])
     corpus.text(README, output, done.stdout)
 

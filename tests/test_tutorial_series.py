@@ -8,6 +8,7 @@ import pytest
 
 from simulator import load_scenario, run
 from simulator.base.machine import this_machine
+from simulator.experiments import sweep
 from tests.support import shown
 from tests.support.command_line import ROOT
 
@@ -29,9 +30,9 @@ def at_root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def follow(name, apportion, corpus):
+def follow(name, apportion, corpus, first=None):
     """Run a text's commands in this process; each must begin its output with what the text shows."""
-    for arguments, output in commands(name):
+    for arguments, output in list(commands(name))[:first]:
         code, printed, _ = apportion(*arguments)
         assert code == 0, arguments
         corpus.text(FOLDER / name, output, "".join(printed.splitlines(keepends=True)[: output.count("\n")]))
@@ -50,10 +51,23 @@ def test_every_step_is_in_the_index():
 @pytest.mark.usefixtures("at_root")
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("networks.md", 4), ("memory.md", 3), ("channels.md", 4), ("jobs.md", 7), ("../papers/README.md", 1)],
+    [
+        ("networks.md", 4),
+        ("memory.md", 3),
+        ("channels.md", 4),
+        pytest.param("jobs.md", 7, marks=pytest.mark.slow),
+        ("../papers/README.md", 1),
+    ],
 )
-def test_a_text_prints_what_it_shows(apportion, corpus, name, count):
+def test_a_text_prints_what_it_shows(apportion, corpus, monkeypatch, name, count):
+    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
     assert len(list(follow(name, apportion, corpus))) == count
+
+
+@pytest.mark.usefixtures("at_root")
+def test_a_text_on_jobs_prints_what_it_shows_of_streams(apportion, corpus):
+    """The rest, on a platform, is slow; in small: test_jobs_platform.py and a command of the README."""
+    assert len(list(follow("jobs.md", apportion, corpus, first=4))) == 4
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_a_stage_ends_with_its_runs_and_says_so():
 
 
 def test_time_gives_fewer_replications_and_a_line_that_says_so():
-    found = recommend(loaded(replications=1_000_000), budget_s=4.0, confirm=0)
+    found = recommend(loaded(replications=1_000_000), budget_s=2.0, confirm=0)
     replications = found.runs.makespan_ticks.shape[1]
     assert 1 <= replications < 1_000_000
     assert any(f"the budget allowed {replications} of 1000000" in line for line in found.strategies.left_out)

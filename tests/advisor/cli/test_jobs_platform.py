@@ -150,6 +150,17 @@ def test_draws_are_those_of_the_platform(folder):
     assert len({one[0] for one in found["predicted"]}) > 1
 
 
+def test_advice_on_a_platform_tells_its_changes_from_drawn_loads(folder):
+    """What the tutorial on jobs shows, in small: loads are drawn, and a change of the platform is priced."""
+    change = "platform.nodes.slow.pes.0.speeds.dgemm=4 Gflop/s"
+    asked = ("--change", change, "--price", "change=100", "--draws", "loads", "--replications", "3")
+    done = apportion("jobs", "advise", "jobs.csv", "--platform", "loaded.yaml", *asked, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)["candidates"]}
+    assert rows[change]["gain"]["mean"] > 0
+    assert rows[change]["price"] == 100
+
+
 def test_a_platform_runs_durations_at_its_speeds(folder):
     _, rows = run(folder, *ON, "--placement", "lowest", log="short.swf")
     assert lasted(rows) == [10.0]

@@ -18,7 +18,7 @@ from tests.support.command_line import APPORTION, apportion
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quickstart") / "out"
-    done = apportion("quickstart", "--budget", "12s", "--json", "-o", str(folder), "--seed", "5")
+    done = apportion("quickstart", "--budget", "10s", "--json", "-o", str(folder), "--seed", "5")
     assert done.returncode == 0, done.stderr
     return folder, json.loads(done.stdout)
 
