@@ -80,7 +80,7 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     files.make_folder(output)
     try:
         with files.alone(output):
-            result = answer_cluster(asked, on_progress=_tell)
+            result = answer_cluster(asked, on_progress=_Lines().tell)
             files.write_text(output / "report.html", render_page(cluster_page(result)))
             finish(
                 result,
@@ -149,5 +149,14 @@ def _reached(hosts: str | None, hosts_file: Path | None, ssh: str, *, slurm: boo
     return hosts_of_file(hosts_file) if hosts_file is not None else listed_hosts(hosts or ""), over_ssh(words)
 
 
-def _tell(host: str, stage: str, _share: float) -> None:
-    print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)
+class _Lines:
+    """A line on standard error for each new stage of each host."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def tell(self, host: str, stage: str, _share: float) -> None:
+        """Say it if it is new."""
+        if self._said.get(host) != stage:
+            self._said[host] = stage
+            print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)

@@ -200,7 +200,7 @@ def _host(hosts: Mapping[str, MeasuredHost], node: str) -> str | None:
 
 def _of_hosts(measured: MeasuredCluster) -> list[str]:
     """What to know of the hosts before this is trusted."""
-    lines = [f"{name} is left out: {reason}" for name, reason in measured.lost.items()]
+    lines = []
     for what in ("python", "numpy"):
         versions: dict[str, list[str]] = {}
         for host in measured.hosts:

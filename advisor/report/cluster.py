@@ -107,8 +107,7 @@ def cluster_text(result: ClusterResult) -> Iterator[blocks.Block]:
     """For a terminal."""
     yield blocks.Text(cluster_answer(result))
     yield _shares(result)
-    lines = [f"network: {result.network}", *(f"{name} is left out: {why}" for name, why in result.lost.items())]
-    lines += [f"warning: {line}" for line in result.warnings]
+    lines = [f"network: {result.network}", *(f"warning: {line}" for line in _warnings(result))]
     yield blocks.Listing("\n".join(lines))
     if result.verified is not None:
         yield from verification_text(result.verified)
@@ -137,8 +136,12 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
         answer=cluster_answer(result),
         sections=tuple(sections),
         key_figures=blocks.pairs(_key_figures(result)),
-        **head(result.command, result.warnings, result.provenance),
+        **head(result.command, _warnings(result), result.provenance),
     )
+
+
+def _warnings(result: ClusterResult) -> tuple[str, ...]:
+    return (*(f"{name} is left out: {why}" for name, why in result.lost.items()), *result.warnings)
 
 
 def _key_figures(result: ClusterResult) -> dict[str, str]:

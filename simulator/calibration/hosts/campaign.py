@@ -49,9 +49,10 @@ PROBE, PROBE_N = "dgemm", 96
 """What runs meanwhile: it fits the nearest cache, so that other PEs take nothing from it but their share of the PE."""
 MOST_ROUNDS = 31
 """Rounds of disjoint pairs: all pairs of 32 hosts; of more a sample."""
-LARGEST_MESSAGE = 2**22
-SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, LARGEST_MESSAGE)
-"""Bytes of messages between hosts."""
+SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, 2**23, 2**25)
+"""Bytes of messages, the largest ones as far as the budget goes."""
+SURE, PROBED_ROUNDS, SAMPLED = 2**19, 3, 12.0
+"""Messages up to this size are always measured, and tell what larger ones cost; messages that a size takes at least."""
 
 Progress = Callable[[str, str, float], None]
 """Called with a host, what is measured there, and the share of the whole that is done."""
@@ -454,7 +455,9 @@ def _ping_pong(
     rows = [(cpus[end], json.dumps({1 - end: (numbers[end], numbers[end])})) for end in (0, 1)]
     with Group("ping-pong", rows, inherited=[[number] for number in numbers], places=hosts) as group:
         pairs = Pairs(group, [[(0, 1, True), (1, 0, False)]])
-        campaign = Plan(SIZES, ("one_way",), budget_s, seed, None, firm=False)
+        each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
+        sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]
+        campaign = Plan(sizes, ("one_way",), budget_s, seed, None, firm=False)
         store = open_store(None, campaign, subject={}, machine=None)
         points = measure_sizes(campaign, pairs.sample_s, store, on_progress=no_progress)
     return {point.size_bytes: list(point.samples_s["one_way"]) for point in points}

@@ -202,6 +202,8 @@ class Host:
     def close(self) -> None:
         """End what runs there, and the line."""
         if not hasattr(self, "_process"):
+            self._wake.close()
+            self._woken.close()
             return
         self._closing = True
         self._poke()
@@ -291,6 +293,9 @@ class Host:
             self._lose(f"what it sent is no answer ({type(error).__name__})")
         finally:
             self._lose("it is closed")
+            self._selector.close()
+            self._wake.close()
+            self._woken.close()
 
     def _check_alive(self) -> None:
         if time.monotonic() - self._heard_s > SILENCE_S:

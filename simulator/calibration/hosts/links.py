@@ -1,7 +1,7 @@
 """The network of measured hosts: one model where all pairs are alike, else a link of each host to one switch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.calibration.hosts.campaign import MeasuredPair
-from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors
-from simulator.models.network import MessageModel, fit_network, make_points
+from simulator.models.doubt import DRIFT, doubt_of_errors
+from simulator.models.network import LinkModel, MessageModel, fit_link, fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork
 from simulator.platform.networks.link import Link
 from simulator.platform.networks.network import Network
@@ -20,7 +20,7 @@ from simulator.platform.networks.topologies.star import Star
 ALIKE, ALIKE_SHARE = 0.25, 0.9
 """Pairs are alike if so many of their times lie so near to the middle of all pairs, by size."""
 FAR_OFF = 0.15
-"""Mean error of the star from which on it is said that pairs differ in more than their links."""
+"""Median error of the star from which on it is said that pairs differ in more than their links."""
 PASSES = 20
 LEAST_LATENCY_S = 1e-9
 
@@ -40,7 +40,7 @@ class ClusterNetwork:
 
     def network(self, loopback: MessageModel) -> Network | None:
         """The network of a platform of these hosts, with message times within one; None where one model is enough."""
-        return None if self.star is None else Network(self.star, loopback=loopback, contention="fair")
+        return None if self.star is None else Network(self.star, loopback=loopback, contention="fifo")
 
 
 def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> ClusterNetwork:
@@ -69,37 +69,32 @@ def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> 
 def _star(names: Sequence[str], pairs: Sequence[MeasuredPair], document: dict[str, Any]) -> ClusterNetwork:
     place = {name: number for number, name in enumerate(names)}
     ends = np.array([[place[name] for name in pair.hosts] for pair in pairs])
-    lines = np.array([hockney(*pair.median_s()) for pair in pairs])
-    latencies, bandwidths = (
-        link_latencies(len(names), ends, lines[:, 0]),
-        link_bandwidths(len(names), ends, lines[:, 1]),
-    )
-    sizes, errors, scatter = [], [], []
-    for pair, (one, other) in zip(pairs, ends, strict=True):
-        asked, seen = pair.median_s()
-        said = latencies[one] + latencies[other] + asked / min(bandwidths[one], bandwidths[other])
-        sizes += asked.tolist()
-        errors += np.log(seen / said).tolist()
-        scatter += [np.mean(np.abs(np.log(np.array(row) / np.median(row)))) for row in pair.samples_s.values()]
-    logs, noise = np.array(errors), float(np.sqrt(np.pi / 2) * np.mean(scatter))
-    doubt: Doubt = doubt_of_errors(np.array(sizes), logs, noise=noise, drift=DRIFT)
+    sizes, curves = _common(pairs)
+    latencies = link_latencies(len(names), ends, curves[:, 0])
+    payloads = np.maximum(curves[:, 1:] - curves[:, :1], LEAST_LATENCY_S)
+    rates = np.column_stack([link_rates(len(names), ends, 1 / column) for column in payloads.T])
+    times = np.maximum.accumulate(np.column_stack([np.zeros(len(names)), 1 / rates]), axis=1)
+    said = latencies[ends].sum(axis=1)[:, np.newaxis] + times[ends].max(axis=1)
+    scatter = [
+        np.mean(np.abs(np.log(np.array(row) / np.median(row)))) for pair in pairs for row in pair.samples_s.values()
+    ]
+    logs, noise = np.log(curves / said), float(np.sqrt(np.pi / 2) * np.mean(scatter))
+    doubt = doubt_of_errors(np.broadcast_to(sizes, logs.shape).ravel(), logs.ravel(), noise=noise, drift=DRIFT)
     links = tuple(
-        Link(name, float(latency), float(bandwidth), doubt=doubt, source="links of hosts")
-        for name, latency, bandwidth in zip(names, latencies, bandwidths, strict=True)
+        Link.of_model(name, replace(LinkModel(sizes, latency + own), doubt=doubt, source="links of hosts"))
+        for name, latency, own in zip(names, latencies, times, strict=True)
     )
-    slow, fast = names[int(np.argmin(bandwidths))], names[int(np.argmax(bandwidths))]
+    slow, fast = names[int(np.argmax(times[:, -1]))], names[int(np.argmin(times[:, -1]))]
     text = f"pairs of hosts differ: {slow} has the slowest link, {fast} the fastest"
-    error = float(np.mean(np.abs(np.expm1(logs))))
-    warned = f"message times between hosts differ by {error:.0%} on average from those of a link for each host"
+    error = float(np.median(np.abs(np.expm1(logs))))
+    warned = f"message times between hosts differ by {error:.0%} (median) from those of a link for each host"
     return ClusterNetwork(document, Star(links), text, (warned,) if error > FAR_OFF else ())
 
 
-def hockney(sizes: Floats, times_s: Floats) -> tuple[float, float]:
-    """Latency and bandwidth of one pair: the line with least squares of relative errors, neither number negative."""
-    from scipy.optimize import nnls
-
-    (latency, gap), _ = nnls(np.column_stack([1 / times_s, sizes / times_s]), np.ones(sizes.size))
-    return max(float(latency), LEAST_LATENCY_S), 1 / max(float(gap), 1e-15)
+def _common(pairs: Sequence[MeasuredPair]) -> tuple[Floats, Floats]:
+    """The sizes of any pair, and the median times of each pair there; beyond those of a pair along its last line."""
+    sizes = np.array(sorted({size for pair in pairs for size in pair.samples_s}), dtype=np.float64)
+    return sizes, np.array([fit_link(*pair.median_s()).time_s(sizes) for pair in pairs])
 
 
 def link_latencies(count: int, ends: NDArray[np.int64], latencies_s: Floats) -> Floats:
@@ -113,12 +108,12 @@ def link_latencies(count: int, ends: NDArray[np.int64], latencies_s: Floats) -> 
     return np.maximum(found, LEAST_LATENCY_S)
 
 
-def link_bandwidths(count: int, ends: NDArray[np.int64], bandwidths: Floats) -> Floats:
-    """The bandwidth of each host's link: the lesser of two is that of their pair.
+def link_rates(count: int, ends: NDArray[np.int64], rates: Floats) -> Floats:
+    """How many messages of a size a second each host's link carries: the lesser number of two is that of their pair.
 
     From the highest that a host shows on, each takes the median over the pairs in which it is the slower end.
     """
-    found = np.array([max(bandwidths[(ends == host).any(axis=1)], default=np.max(bandwidths)) for host in range(count)])
+    found = np.array([max(rates[(ends == host).any(axis=1)], default=np.max(rates)) for host in range(count)])
     for _ in range(PASSES):
         before = found.copy()
         for host in range(count):
@@ -126,7 +121,7 @@ def link_bandwidths(count: int, ends: NDArray[np.int64], bandwidths: Floats) -> 
             others = np.where(ends[mine, 0] == host, ends[mine, 1], ends[mine, 0])
             slower = before[others] >= before[host] * (1 - 1e-9)
             if np.any(slower):
-                found[host] = float(np.median(bandwidths[mine][slower]))
+                found[host] = float(np.median(rates[mine][slower]))
         if np.allclose(before, found, rtol=1e-9):
             break
     return found
