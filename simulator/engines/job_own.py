@@ -8,8 +8,8 @@ from typing import Any
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import SECOND, JobCosts
 from simulator.programs.streams.stream import Stream
-from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.own import Running, Seen, Waiting, checked_starts
+from simulator.scheduling.places import Cluster
 from simulator.scheduling.policy import Policy
 
 __all__ = ["OwnDecisions"]

@@ -25,7 +25,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Program
 from simulator.programs.streams.stream import Stream
 from simulator.scenario_file.scenario import Application, Scenario
-from simulator.scheduling.cluster import Cluster
+from simulator.scheduling.places import Cluster
 
 __all__ = ["JobPrograms", "Started", "cluster_of", "job_scenario", "places_of", "with_equal_parts"]
 

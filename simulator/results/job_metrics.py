@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from simulator.base import randomness, units
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
-from simulator.scheduling.cluster import Cluster
-from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.estimates import JobTimes
+from simulator.scheduling.places import Cluster
 
 __all__ = [
     "CLASSES",

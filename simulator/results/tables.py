@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-from simulator.engines.costs.sharing import all_domains
-from simulator.engines.costs.uses import CacheUse, Uses, mixes
+from simulator.engines.costs.sharing import CacheUse, Uses, all_domains, mixes
 from simulator.engines.run_set import RunSet
-from simulator.platform.sharing import Meeting, taken_by_loads
+from simulator.platform.nodes import Meeting, taken_by_loads
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario

@@ -24,9 +24,8 @@ from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import PE, Load, Node, Platform, plain_name
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformForm, ScenarioForm, SimgridForm
 from simulator.scenario_file.memory import KnownMemory, Levels, PredictedForm, level_differences
-from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
+from simulator.scenario_file.nodes import BandForm, ModelForm, NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import Extrapolation
-from simulator.scenario_file.speeds import BandForm, ModelForm
 
 
 def use_of(form: ApplicationForm) -> MemoryUse | None:

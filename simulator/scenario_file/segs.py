@@ -15,7 +15,6 @@ from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.yaml_document import Document, read_document, yaml_text
 from simulator.models.resource import Amount, Guess, Method, Ruvs
-from simulator.programs.graphs.evaluate import used_methods
 from simulator.programs.graphs.nodes import (
     Branch,
     Call,
@@ -28,6 +27,7 @@ from simulator.programs.graphs.nodes import (
     faults,
     parts_of,
     timing_formulas,
+    used_methods,
     walk,
 )
 from simulator.programs.graphs.work import SegWork

@@ -39,11 +39,9 @@ from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts
 from simulator.engines.job_own import OwnDecisions
 from simulator.engines.job_queue import JobRuns
 from simulator.programs.streams.stream import Stream
-from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.estimates import Estimates
-from simulator.scheduling.places import FASTEST_FIRST, groups_of
-from simulator.scheduling.policy import Policy
-from simulator.scheduling.scores import DYNAMIC, ORDERS
+from simulator.scheduling.places import FASTEST_FIRST, Cluster, groups_of
+from simulator.scheduling.policy import DYNAMIC, ORDERS, Policy
 
 TO_LIMIT, BY_STEPS, BY_QUANTILE = range(3)
 CORRECTIONS = {"limit": TO_LIMIT, "steps": BY_STEPS, "quantile": BY_QUANTILE}

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import simpy
 
-from simulator.engines.costs.pressing import PARTS
-from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE, Sharing
+from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE, PARTS, Sharing
 from simulator.engines.resources.cpu import Site, Usage, end_of
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 

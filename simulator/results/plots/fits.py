@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulator.results.plots.speed_model import figure_kind, save
+from simulator.results.plots.speed import figure_kind, save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

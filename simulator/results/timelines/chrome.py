@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from simulator.programs.columns import KIND_NAMES, Kind
 from simulator.results.timelines.counters import load_points, messages_on_links, points_of_each
-from simulator.results.timelines.happened import Happened, grouped
-from simulator.results.timelines.words import NAMES, OF_KIND, View, details
+from simulator.results.timelines.happened import NAMES, OF_KIND, Happened, View, details, grouped
 
 Ticks = NDArray[np.int64]
 Ints = NDArray[np.int64]
