@@ -16,7 +16,8 @@ from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.passes import Decision, Jobs, Situation
 from simulator.scheduling.places import Hole, numbers_of
-from simulator.scheduling.policy import DYNAMIC, LJF, SJF, Policy, order_of, score
+from simulator.scheduling.policy import Policy
+from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
 __all__ = ["JobRuns"]
 

@@ -41,7 +41,8 @@ from simulator.engines.job_queue import JobRuns
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.places import FASTEST_FIRST, Cluster, groups_of
-from simulator.scheduling.policy import DYNAMIC, ORDERS, Policy
+from simulator.scheduling.policy import Policy
+from simulator.scheduling.scores import DYNAMIC, ORDERS
 
 TO_LIMIT, BY_STEPS, BY_QUANTILE = range(3)
 CORRECTIONS = {"limit": TO_LIMIT, "steps": BY_STEPS, "quantile": BY_QUANTILE}
