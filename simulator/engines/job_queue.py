@@ -19,7 +19,7 @@ from simulator.scheduling.places import Hole, numbers_of
 from simulator.scheduling.policy import Policy
 from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
-__all__ = ["JobRuns"]
+__all__ = ["JobQueue", "JobRuns"]
 
 Ints = NDArray[np.int64]
 
@@ -87,8 +87,6 @@ class JobRuns:
             return np.empty(0, dtype=np.int64)
         return self.allocated[self.first_pe[job] : self.first_pe[job + 1]]
 
-
-__all__ = ["JobQueue"]
 
 Decide = Callable[[Situation], Decision]
 NONE = -1

@@ -18,11 +18,6 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 from simulator.engines.costs.sharing import CacheUse, Uses, all_domains, mixes
 from simulator.engines.run_set import RunSet
 from simulator.platform.nodes import Meeting, taken_by_loads
@@ -30,7 +25,10 @@ from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario
 
-__all__ = ["process_lines"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["check_form", "process_lines"]
 
 COLUMNS = (
     *("configuration", "replication", "seed", "process", "pe", "node", "units"),
@@ -90,8 +88,6 @@ def domain_meetings(scenario: Scenario, configuration: Configuration) -> tuple[M
         found.append(Meeting(domain, here, float(asked), kept))
     return tuple(found)
 
-
-__all__ = ["check_form"]
 
 Form = Literal["csv", "parquet"]
 FORMS: tuple[Form, ...] = ("csv", "parquet")

@@ -1,42 +1,26 @@
 """Fits of models: what was measured against every fitted form, of links, memory and run times."""
 
+import io
 import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simulator.base import units
+from simulator.base import files, units
 from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, legend, svg
-
-if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from simulator.models.network import FittedForm
-
-
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from simulator.results.plots.speed import figure_kind, save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-
-import io
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from simulator.base import files
-
-if TYPE_CHECKING:
+    from simulator.models.network import FittedForm
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
-
 
 _AXES = {"M_words": "M in words", "alpha": "alpha", "L": "L in words"}
 
