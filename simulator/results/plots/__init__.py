@@ -7,6 +7,7 @@ need different ones.
 """
 
 from simulator.results.plots.fits import network_fit_svg, plot_memory_fit, plot_runtime_fit
+from simulator.results.plots.frame import figure_kind
 from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, waits_svg
 from simulator.results.plots.load import load_svg
 from simulator.results.plots.outcome import (
@@ -18,7 +19,6 @@ from simulator.results.plots.outcome import (
     verification_svg,
 )
 from simulator.results.plots.speed import (
-    figure_kind,
     plot_builders,
     plot_predicted_speed,
     plot_speed_model,

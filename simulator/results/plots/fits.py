@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import files, units
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, legend, svg
-from simulator.results.plots.speed import figure_kind, save
+from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, figure_kind, legend, save, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, SERIES, drawing, legend, svg
+from simulator.results.plots.frame import INK, SERIES, drawing, finish_rows, legend, svg
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,12 +124,9 @@ def class_slowdown_svg(classes: "Sequence[JobClass]", *, what: str, name: str = 
         axes.barh(rows, mean - 1, 0.6, 1.0, color=SERIES[0], label="mean")
         axes.plot(p95, rows, color=SERIES[1], ls="", marker="D", ms=5, label="95 % of jobs are below")
         _logarithmic(axes)
-        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylim=(len(classes) - 0.5, -0.6))
-        axes.set_yticks(rows, [f"{one.label} ({one.jobs})" for one in classes])
-        axes.tick_params(axis="y", length=0)
-        axes.set(xlabel="bounded slowdown", ylabel=f"{what} (jobs)")
-        axes.grid(axis="x")
-        legend(figure, [axes])
+        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylabel=f"{what} (jobs)")
+        names = [f"{one.label} ({one.jobs})" for one in classes]
+        finish_rows(figure, axes, names, below="bounded slowdown", ends=(len(classes) - 0.5, -0.6))
         told = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in classes)
         return svg(figure, name=name, title=f"Bounded slowdown by {what}", description=told)
 

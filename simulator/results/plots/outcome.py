@@ -13,7 +13,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, numbers, svg
+from simulator.results.plots.frame import (
+    INK,
+    PAPER,
+    SERIES,
+    Entry,
+    drawing,
+    finish_rows,
+    head_of_row,
+    label,
+    legend,
+    number,
+    numbers,
+    svg,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,14 +68,11 @@ def baselines_svg(
             how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
             mean = how(row=row, mark=mark if best else "")
             told.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
-        axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
+        axes.set_xlim(0, axes.get_xlim()[1] * 1.04)
+        names = [label(entry.get("name")) for entry in rows]
+        finish_rows(figure, axes, names, below="predicted makespan in s", ends=(len(rows) - 0.5, -0.6))
         for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_fontweight("bold" if entry.get("name") == recommended else "normal")
-        axes.tick_params(axis="y", length=0)
-        axes.set(ylim=(len(rows) - 0.5, -0.6), xlim=(0, axes.get_xlim()[1] * 1.04))
-        axes.set_xlabel("predicted makespan in s")
-        axes.grid(axis="x")
-        legend(figure, [axes])
         title, description = "Predicted makespan of each strategy", "mean makespan: " + "; ".join(told)
         return svg(figure, name=name, title=title, description=description)
 
@@ -86,12 +96,8 @@ def verification_svg(verification: Sequence[Entry], *, name: str = "verification
         for row, entry in enumerate(rows):
             _draw_predicted(axes, entry, row=row)
             _draw_measured(axes, entry, row=row)
-        axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlabel("makespan in s (axis does not begin at 0)")
-        axes.grid(axis="x")
-        legend(figure, [axes])
+        names, below = [label(entry.get("name")) for entry in rows], "makespan in s (axis does not begin at 0)"
+        finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.5, -0.5))
         title = "Predicted against measured makespan"
         return svg(figure, name=name, title=title, description="; ".join(_tell(entry) for entry in rows))
 
@@ -206,13 +212,8 @@ def differences_svg(
         for row, entry in enumerate(rows):
             below = (number(entry["mean"]) or 0.0) < 0
             _draw_row(axes, row, entry, f"{100 * level:.4g} %", SERIES[below != less_is_better])
-        axes.set_yticks([])
-        axes.set_ylim(len(rows) - 0.6, -0.8)
-        axes.spines["left"].set_visible(False)
         left_out = f"; the first {len(rows)} of {len(told)}" if len(rows) < len(told) else ""
-        axes.set_xlabel(f"{axis}{left_out}")
-        axes.grid(axis="x")
-        legend(figure, [axes])
+        finish_rows(figure, axes, (), below=f"{axis}{left_out}", ends=(len(rows) - 0.6, -0.8))
         description = "; ".join(map(_described, rows)) + left_out
         return svg(figure, name=name, title=title, description=description)
 
@@ -237,12 +238,7 @@ def _draw_row(axes: "Axes", row: int, entry: Entry, level: str, colour: str) -> 
     sure = bool(entry.get("sure"))
     said = "surely not 0" if sure else "perhaps 0"
     axes.plot(mean, row, color=INK, mfc=INK if sure else PAPER, ls="", marker="o", ms=6, label=said)
-    axes.text(
-        *(0.0, row - 0.42, label(entry.get("name"), most=LONGEST)),
-        transform=axes.get_yaxis_transform(),
-        va="center",
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
-    )
+    head_of_row(axes, row, label(entry.get("name"), most=LONGEST))
 
 
 def _described(entry: Entry) -> str:
@@ -290,12 +286,8 @@ def sensitivity_svg(sensitivity: Sequence[Entry], *, name: str = "sensitivity") 
                 )
                 axes.plot([100 * low, 100 * high], [row + shift] * 2, color=INK, lw=1)
         axes.axvline(0, color=INK, lw=0.9)
-        axes.set_yticks(range(len(rows)), [text for text, _ in rows])
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel("change of the makespan in %")
-        axes.grid(axis="x")
-        legend(figure, [axes])
+        names, below = [text for text, _ in rows], "change of the makespan in %"
+        finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.4, -0.6))
         told = "; ".join(
             f"{text}: " + ", ".join(f"{100 * change:+.0f} % gives {100 * made:+.1f} %" for change, made, *_ in effects)
             for text, effects in rows
@@ -351,19 +343,9 @@ def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gain
             if len(own) == 2:
                 axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{told_level} interval")
             axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
-            axes.text(
-                *(0.0, row - 0.42, label(entry.get("name"), most=LONGEST_CHANGE)),
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
-            )
+            head_of_row(axes, row, label(entry.get("name"), most=LONGEST_CHANGE))
             told.append(f"{label(entry.get('name'), most=LONGEST_CHANGE)} {mean:.2f} times as fast")
-        axes.set_yticks([])
-        axes.set_ylim(len(rows) - 0.5, -0.8)
-        axes.spines["left"].set_visible(False)
-        axes.set_xlabel("times as fast as it is")
-        axes.grid(axis="x")
-        legend(figure, [axes])
+        finish_rows(figure, axes, (), below="times as fast as it is", ends=(len(rows) - 0.5, -0.8))
         return svg(figure, name=name, title="Gain of each change", description="; ".join(told))
 
 

@@ -5,23 +5,30 @@ Also the speed that a memory model predicts across the edges of memory levels, a
 One speed model: its band, its measured cuts and held-out points, written to one file.
 """
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from simulator.base import files, units
-from simulator.base.errors import ScenarioError
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, svg
+from simulator.base import units
+from simulator.results.plots.frame import (
+    INK,
+    PAPER,
+    SERIES,
+    Entry,
+    drawing,
+    figure_kind,
+    label,
+    legend,
+    number,
+    save,
+    svg,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from simulator.models.predicted_speed_check import SpeedPrediction
     from simulator.models.speed import Floats, SpeedBand
-
-FORMATS = ("png", "svg", "pdf")
 
 
 def plot_speed_model(
@@ -80,30 +87,6 @@ def draw_band(
         axes.plot([point["size_elements"]] * 2, [low, high], color="C0", lw=2, label="cuts" if k == 0 else None)
     if held_out is not None:
         axes.plot(*held_out, "x", color="C1", ms=4, label="held out")
-
-
-def figure_kind(path: Path) -> str:
-    """The format that a file's ending asks for.
-
-    Raises
-    ------
-    ScenarioError
-        If it is none of `FORMATS`.
-    """
-    kind = path.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise ScenarioError(f"{path} ends in {path.suffix!r}; name a file that ends in {', '.join(FORMATS)}")
-    return kind
-
-
-def save(figure: "Figure", path: Path, kind: str) -> None:
-    """Write a figure, whole or not at all."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    out = io.BytesIO()
-    figure.savefig(out, format=kind, metadata={"Date": None} if kind == "svg" else None)
-    files.write_bytes(path, out.getvalue())
 
 
 def plot_predicted_speed(found: "SpeedPrediction", path: str | Path) -> None:
