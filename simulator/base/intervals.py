@@ -194,7 +194,8 @@ def alike(samples: Floats) -> NDArray[np.int64]:
     found = np.arange(samples.shape[0])
     for place, level in enumerate(ties.levels(samples.mean(axis=1)).tolist()):
         others = known.setdefault(level, [])
-        first = next((other for other in others if _equal(samples[place], samples[other])), None)
+        alike = (np.allclose(samples[place], samples[other], ties.SAME, 0, equal_nan=True) for other in others)
+        first = next((other for other, same in zip(others, alike, strict=True) if same), None)
         if first is None:
             others.append(place)
         else:
@@ -393,7 +394,3 @@ def _untold(found: Interval, samples: Floats, scale: Floats) -> Interval:
     """NaN where a few replications are equal, perhaps by chance."""
     equal = np.ptp(samples, axis=1) <= EQUAL * scale
     return Interval(np.where(equal, np.nan, found.low), np.where(equal, np.nan, found.high))
-
-
-def _equal(one: Floats, other: Floats) -> bool:
-    return bool(np.allclose(one, other, rtol=ties.SAME, atol=0, equal_nan=True))

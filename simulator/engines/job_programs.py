@@ -59,12 +59,9 @@ def cluster_of(scenario: Scenario) -> Cluster:
     node_of = np.asarray(platform.node_of)[of_place]
     shares = np.bincount(node_of)[node_of]
     memory = np.asarray(platform.memory_limits_bytes, dtype=np.float64)[node_of] / shares
-    names = tuple(f"{platform.pes[pe].name}.{core}" for pe, core in zip(of_place, _cores(platform), strict=True))
+    cores = (core for pe in platform.pes for core in range(pe.cores))
+    names = tuple(f"{platform.pes[pe].name}.{core}" for pe, core in zip(of_place, cores, strict=True))
     return Cluster(speed.max() / speed[of_place], memory, names)
-
-
-def _cores(platform: Platform) -> list[int]:
-    return [core for pe in platform.pes for core in range(pe.cores)]
 
 
 def _mean_speed(pe: PE, kernel: str) -> float:

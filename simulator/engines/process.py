@@ -6,10 +6,10 @@ A block of integer costs as the SimPy engine reads it: lists, made once for all 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Protocol
 
 import numpy as np
@@ -429,7 +429,7 @@ def run(
         if costs.scenario is not of_services:  # of another truth
             services, of_services = _services(costs.scenario, sharing, tick_s), costs.scenario
         setup = Setup(costs.scenario, costs, services, dict(operations or {}), tick_s)
-        for configuration, replication in _runs(costs):
+        for configuration, replication in product(range(len(costs.configurations)), costs.replications):
             place = costs.configurations[configuration]
             logged = replication < log_replications
             simulation = Simulation(setup, configuration, replication, starts=starts[replication], logged=logged)
@@ -439,11 +439,6 @@ def run(
             if progress is not None:
                 progress(done, runs)
     return results.run_set(scenario, tick_s)
-
-
-def _runs(costs: Costs) -> Iterator[tuple[int, int]]:
-    """Place of a configuration in the block, and replication, in the order in which they are run."""
-    return ((place, replication) for place in range(len(costs.configurations)) for replication in costs.replications)
 
 
 def _services(scenario: Scenario, sharing: Sharing, tick_s: float) -> Callable[[int, int], Service]:

@@ -40,13 +40,9 @@ Levels = tuple[MemoryLevel, ...]
 Data = dict[str, Any]
 
 
-def _one_or_list(value: object) -> str:
-    return "<list>" if isinstance(value, list) else "<one>"
-
-
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Growth = Annotated[float, Field(ge=0)]
-_OneOrList = Discriminator(_one_or_list)
+_OneOrList = Discriminator(lambda value: "<list>" if isinstance(value, list) else "<one>")
 _PE = Annotated[
     Annotated[int, Field(ge=0, lt=MAX_NAMES), Tag("<place>")] | Annotated[str, Tag("<name>")],
     Discriminator(lambda value: "<place>" if isinstance(value, int) else "<name>"),

@@ -263,7 +263,7 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
     levels = with_sharers(levels, shared.domains)
     uses = derived | shared.uses
     for name in names:
-        host = _host(form, name)
+        host = None if form.host is None else form.host.replace(NODE, name)
         node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
         has_more = node != Node(name) or isinstance(form.domains, DomainsModelForm)
         parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
@@ -303,10 +303,6 @@ def _slowed_twice(form: NodeForm, named: NamedFiles) -> list[str]:
         "neighbours count twice; measure it without --together"
         for kernel, model in found.items()
     ]
-
-
-def _host(form: NodeForm, name: str) -> str | None:
-    return None if form.host is None else form.host.replace(NODE, name)
 
 
 @dataclass(frozen=True)
@@ -383,7 +379,8 @@ def _kind(
         with faults.at(*here, "resource"):
             resource = form.resource_model(named)
     faults.tell()
-    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
+    predicted = frozenset(kernel for kernel, speed in form.speeds.items() if isinstance(speed, PredictedForm))
+    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, predicted, resource)
 
 
 def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm) -> dict[str, SpeedBand]:
@@ -407,10 +404,6 @@ def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *,
     parts.notes.append(f"speed of {kernel} on {pes}: {said}")
     low, mid, high = band.low[:-1], band.mid[:-1], band.high[:-1]
     return replace(band, sizes=band.sizes[:-1], low=low, mid=mid, high=high, surface=None)
-
-
-def _predicted(form: PEForm) -> frozenset[str]:
-    return frozenset(kernel for kernel, speed in form.speeds.items() if isinstance(speed, PredictedForm))
 
 
 def _on_these_levels(

@@ -4,7 +4,6 @@ A timeline as a table: one row per operation, times in seconds under the names t
 """
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
 from simulator.programs.columns import Kind
-from simulator.results.timelines.chrome import events
+from simulator.results.timelines.chrome import document, events
 from simulator.results.timelines.happened import NAMES, View, details, happened
 from simulator.results.timelines.paje import paje
 from simulator.scenario_file.scenario import Scenario
@@ -114,7 +113,7 @@ def write_timeline(
             )
         files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
         return
-    files.write_pieces(path, _chrome(views, about or {}))
+    files.write_pieces(path, document(itertools.chain.from_iterable(map(events, views)), about or {}))
 
 
 def _views(
@@ -134,14 +133,3 @@ def _views(
             prefix="" if len(chosen) == 1 else f"{runs.configurations[configuration]}: ",
         )
         first_flow += run.sends.size
-
-
-def _chrome(views: Iterator[View], about: Mapping[str, Any]) -> Iterator[str]:
-    """The text of a trace, a line per event."""
-    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
-    between = "\n"
-    for view in views:
-        for event in events(view):
-            yield between + event
-            between = ",\n"
-    yield "\n]}\n"

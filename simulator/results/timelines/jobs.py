@@ -20,7 +20,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.results.job_metrics import JobSeries, over_stretches, series
-from simulator.results.timelines.chrome import counter, durations_us, event, moments_us
+from simulator.results.timelines.chrome import counter, document, durations_us, event, moments_us
 
 __all__ = ["JOB_TIMELINES", "write_job_timeline"]
 
@@ -49,16 +49,7 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")
-    files.write_pieces(path, _pieces(runs, about or {}))
-
-
-def _pieces(runs: JobRuns, about: Mapping[str, Any]) -> Iterator[str]:
-    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
-    between = "\n"
-    for one in _events(runs):
-        yield between + one
-        between = ",\n"
-    yield "\n]}\n"
+    files.write_pieces(path, document(_events(runs), about or {}))
 
 
 def _events(runs: JobRuns) -> Iterator[str]:

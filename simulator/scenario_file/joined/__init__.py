@@ -67,47 +67,34 @@ class Example:
 def example(kernel: str, room: Room) -> Example:
     """The application whose costs the kernel was measured for; matmul for kernels of none."""
     if kernel == "fft":
-        return Example("fft", {"n": _fft_rows(room)}, stands_in=False)
+        return Example("fft", {"n": _divided_rows(room, 4)}, stands_in=False)
     if kernel == "sort":
         return Example("sort", {"n": _sort_keys(room)}, stands_in=False)
     if kernel == "cholesky":
-        return Example(
-            "cholesky", {"n": max(_cholesky_columns(room), BLOCK * room.processes), "nb": BLOCK}, stands_in=False
-        )
+        n = max(_divided_rows(room, 1), BLOCK * room.processes)
+        return Example("cholesky", {"n": n, "nb": BLOCK}, stands_in=False)
     if kernel == "stencil":
-        return Example("stencil", {"n": _stencil_rows(room), "iterations": ITERATIONS}, stands_in=False)
+        return Example("stencil", {"n": _divided_rows(room, 2), "iterations": ITERATIONS}, stands_in=False)
     return Example("matmul", {"n": _matmul_rows(room)}, stands_in=kernel not in ("matmul", "dgemm"))
 
 
 def _matmul_rows(room: Room) -> int:
-    """N with `n**2 (1 + 2/P)` elements per process, and three matrices for the master beside its neighbours."""
+    """N with `n**2 (1 + 2/P)` elements per process, and three matrices for the master on the same node."""
     each = 1 + 2 / room.processes
     bytes_per_square = 24 + 8 * each * (room.on_first_node - 1)
     return _round(min(room.largest_elements / each, MEMORY_SHARE * room.memory_bytes / bytes_per_square) ** 0.5, room)
 
 
-def _fft_rows(room: Room) -> int:
-    """N with `4 n**2 / P` elements and `32 n**2 / P` bytes per process."""
-    held = MEMORY_SHARE * room.memory_bytes * room.processes / (32 * room.on_first_node)
-    return _round(min(room.largest_elements * room.processes / 4, held) ** 0.5, room)
-
-
-def _stencil_rows(room: Room) -> int:
-    """N with `n (2 n / P + 2)` elements per process, 8 bytes each."""
-    held = MEMORY_SHARE * room.memory_bytes * room.processes / (16 * room.on_first_node)
-    return _round(min(room.largest_elements * room.processes / 2, held) ** 0.5, room)
+def _divided_rows(room: Room, elements: int) -> int:
+    """N with `elements n**2 / P` elements per process, 8 bytes each; a stencil's two rows at the borders are left out."""
+    held = MEMORY_SHARE * room.memory_bytes * room.processes / (8 * elements * room.on_first_node)
+    return _round(min(room.largest_elements * room.processes / elements, held) ** 0.5, room)
 
 
 def _sort_keys(room: Room) -> int:
     """N keys, all of which the first process holds in the end, two elements and 16 bytes each."""
     most = min(room.largest_elements / 2, MEMORY_SHARE * room.memory_bytes / (16 * room.on_first_node))
     return _round(most, room, most=10**9)
-
-
-def _cholesky_columns(room: Room) -> int:
-    """N with `n**2 / P` elements per process."""
-    held = MEMORY_SHARE * room.memory_bytes * room.processes / (8 * room.on_first_node)
-    return _round(min(room.largest_elements * room.processes, held) ** 0.5, room)
 
 
 def _round(value: float, room: Room, *, most: int = MOST_ROWS) -> int:
@@ -387,11 +374,15 @@ def join_platform(
     written = scenario_text(
         kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *of_switches, *_about_links(inputs, links))
     )
+    nodes = inputs.nodes
     return JoinedPlatform(
         text=written.text,
         kinds=tuple(kinds),
-        nodes=tuple(inputs.nodes),
-        likenesses=_likenesses(inputs.nodes),
+        nodes=tuple(nodes),
+        likenesses=tuple(
+            (first, second, likeness(nodes[first], nodes[second]))
+            for first, second in combinations(range(len(nodes)), 2)
+        ),
         warnings=written.warnings,
         provenance=made,
     )
@@ -418,12 +409,6 @@ def _switched(
     ends = [Link("link", *one).to_data() for one in (own, uplink or own)]
     tree = {"link": ends[0], "uplink": ends[1], "switches": switched.entries()}
     return replace(links, tree=tree), notes
-
-
-def _likenesses(nodes: Sequence[CalibratedNode]) -> tuple[tuple[int, int, Likeness], ...]:
-    return tuple(
-        (first, second, likeness(nodes[first], nodes[second])) for first, second in combinations(range(len(nodes)), 2)
-    )
 
 
 def _kinds(inputs: Inputs, names: str | None) -> tuple[list[Kind], list[str]]:
