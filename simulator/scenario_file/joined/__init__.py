@@ -86,7 +86,7 @@ def _matmul_rows(room: Room) -> int:
 
 
 def _divided_rows(room: Room, elements: int) -> int:
-    """N with `elements n**2 / P` elements per process, 8 bytes each; a stencil's two rows at the borders are left out."""
+    """N with `elements n**2 / P` elements per process, 8 bytes each; rows at borders are left out."""
     held = MEMORY_SHARE * room.memory_bytes * room.processes / (8 * elements * room.on_first_node)
     return _round(min(room.largest_elements * room.processes / elements, held) ** 0.5, room)
 
