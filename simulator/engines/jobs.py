@@ -9,9 +9,8 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs
-from simulator.engines.job_own import OwnDecisions
 from simulator.engines.job_programs import JobPrograms
-from simulator.engines.job_queue import JobQueue, JobRuns
+from simulator.engines.job_queue import JobQueue, JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates, JobTimes
 from simulator.scheduling.passes import Decision, Jobs, Situation, decide

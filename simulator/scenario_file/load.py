@@ -23,13 +23,13 @@ from simulator.base.yaml_document import Document, read_value, yaml_text
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.domains import DomainsModelForm, domain_data
-from simulator.platform.loads import LoadForm
 from simulator.platform.named_files import NamedFiles
 from simulator.platform.networks import Link, Network
 from simulator.platform.networks.link import message_data
 from simulator.platform.networks.network import alike
-from simulator.platform.nodes import PE, Platform
+from simulator.platform.nodes import PE, LoadForm, Platform
 from simulator.programs.applications import make_work
+from simulator.programs.applications.hpl import with_hpl_dat
 from simulator.programs.applications.work import Shape
 from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.programs.graphs.nodes import Seg
@@ -45,7 +45,6 @@ from simulator.scenario_file.forms import (
     SegApplicationForm,
     StepForm,
 )
-from simulator.scenario_file.hpl_dat import with_hpl_dat
 from simulator.scenario_file.memory import LevelsModelForm, level_data
 from simulator.scenario_file.nodes import node_data
 from simulator.scenario_file.platforms import MadePlatform, Measured, make_platform, measured_on, told, use_of

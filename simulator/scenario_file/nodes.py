@@ -22,10 +22,9 @@ from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, KernelUsesForm, uses_data
 from simulator.platform.doubt_forms import DoubtForm, NoiseForm
-from simulator.platform.loads import LoadForm
 from simulator.platform.named_files import NamedFiles
 from simulator.platform.networks.link import DiskForm, Link, LinkForm
-from simulator.platform.nodes import PE, Node
+from simulator.platform.nodes import PE, LoadForm, Node
 from simulator.scenario_file.memory import (
     KnownMemory,
     LevelForm,

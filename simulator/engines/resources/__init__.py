@@ -7,8 +7,16 @@ decided at the end of an instant is asked for through `Instant`.
 from simulator.engines.resources.cpu import OwnPE, Service, SharedPE, Site, Usage
 from simulator.engines.resources.flows import FairLinks, deciding
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
-from simulator.engines.resources.links import FifoLinks, Movements, NoContention, Transfers
-from simulator.engines.resources.messages import Barriers, Farms, FarmTerms, Messages
+from simulator.engines.resources.links import (
+    Barriers,
+    Farms,
+    FarmTerms,
+    FifoLinks,
+    Messages,
+    Movements,
+    NoContention,
+    Transfers,
+)
 from simulator.engines.resources.neighbours import DomainPE, Neighbourhood
 
 __all__ = [

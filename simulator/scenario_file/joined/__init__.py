@@ -374,15 +374,13 @@ def join_platform(
     written = scenario_text(
         kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *of_switches, *_about_links(inputs, links))
     )
-    nodes = inputs.nodes
+    nodes = tuple(inputs.nodes)
+    pairs = combinations(range(len(nodes)), 2)
     return JoinedPlatform(
         text=written.text,
         kinds=tuple(kinds),
-        nodes=tuple(nodes),
-        likenesses=tuple(
-            (first, second, likeness(nodes[first], nodes[second]))
-            for first, second in combinations(range(len(nodes)), 2)
-        ),
+        nodes=nodes,
+        likenesses=tuple((one, other, likeness(nodes[one], nodes[other])) for one, other in pairs),
         warnings=written.warnings,
         provenance=made,
     )
