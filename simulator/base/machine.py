@@ -257,8 +257,8 @@ def busy_seconds() -> dict[int, float]:
 
 def waited_seconds() -> float:
     """Seconds that this process was ready while another had its processor; 0 where the system does not tell."""
-    told = (_text(Path("/proc/self/schedstat")) or "").split()
-    return int(told[1]) / 1e9 if len(told) > 1 else 0.0
+    words = (_text(Path("/proc/self/schedstat")) or "").split()
+    return int(words[1]) / 1e9 if len(words) > 1 else 0.0
 
 
 def runnable_now() -> int:
@@ -272,8 +272,8 @@ def clock_hz() -> float | None:
     limit = _text(_CPU / "cpu0/cpufreq/cpuinfo_max_freq")
     if limit is not None and limit.isdigit():
         return 1e3 * int(limit)
-    told = re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
-    return max((1e6 * float(clock) for clock in told), default=None)
+    clocks = re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    return max((1e6 * float(clock) for clock in clocks), default=None)
 
 
 def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
@@ -320,8 +320,8 @@ def _memory_left() -> list[int]:
 
 def _swap_bytes() -> int:
     """Swap of the whole machine."""
-    told = re.search(r"SwapTotal:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "")
-    return int(told[1]) * 2**10 if told else int(psutil.swap_memory().total)  # which warns where /proc is not whole
+    match = re.search(r"SwapTotal:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "")
+    return int(match[1]) * 2**10 if match else int(psutil.swap_memory().total)  # which warns where /proc is not whole
 
 
 def _memory_limits() -> list[int]:
@@ -416,7 +416,7 @@ def _core_kinds(cpus: list[int]) -> dict[int, str]:
     named = {"P": _DEVICES / "cpu_core/cpus", "E": _DEVICES / "cpu_atom/cpus"}
     found = {cpu: kind for kind, path in named.items() for cpu in _cpu_list(_text(path))}
     if not found:
-        found = {cpu: f"capacity-{told}" for cpu in cpus if (told := _text(_CPU / f"cpu{cpu}/cpu_capacity"))}
+        found = {cpu: f"capacity-{text}" for cpu in cpus if (text := _text(_CPU / f"cpu{cpu}/cpu_capacity"))}
     return found if len({found.get(cpu, "") for cpu in cpus}) > 1 else {}
 
 

@@ -1,7 +1,7 @@
 """Jobs that are runs of applications: the places that a platform has for them, and their ends, really simulated.
 
 All jobs that have started are one program: each waits until its start and then does what its application does, on the
-PEs that it got, under their loads and beside the others on links and in sharing domains. What starts later changes
+PEs that it got, under their loads, with the others on links and in sharing domains. What starts later changes
 nothing that ended before, so the first end is final and the next decision is taken then.
 """
 
@@ -65,7 +65,7 @@ def cluster_of(scenario: Scenario) -> Cluster:
 
 
 def _mean_speed(pe: PE, kernel: str) -> float:
-    """Speed of a core of a PE for one process beside its mean load, rounded so that PEs alike are of one class."""
+    """Speed of a core of a PE for one process under its mean load, rounded so that PEs alike are of one class."""
     speed = float(pe.speed_of(kernel).mid[-1])
     if pe.load is None:
         return speed

@@ -374,7 +374,7 @@ class Context:
 
 
 Progress = Callable[[int, int], None]
-"""Told how many runs are done, of how many."""
+"""Called with how many runs are done, of how many."""
 
 
 class Sharing(Protocol):

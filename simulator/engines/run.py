@@ -92,7 +92,7 @@ def run(  # noqa: PLR0913 - all by name
     sharing
         How our processes share a PE, in place of equal shares of what its load leaves. Only the engine `process`.
     progress
-        Told now and then how many runs are done, of how many.
+        Called now and then with how many runs are done, of how many.
 
     Raises
     ------

@@ -107,8 +107,8 @@ def _start(value: Any) -> LoadStart:
         with suppress(ValueError):
             if ":" in text:
                 return kind.fromisoformat(text)
-    told = f"is no start: write {', '.join(STARTS)}, an offset such as 6h, or a time of day such as '14:00'"
-    raise PydanticCustomError("sentence", f"{told}{meant(value, STARTS)}")
+    wrong = f"is no start: write {', '.join(STARTS)}, an offset such as 6h, or a time of day such as '14:00'"
+    raise PydanticCustomError("sentence", f"{wrong}{meant(value, STARTS)}")
 
 
 class TraceForm(Form):
@@ -309,7 +309,7 @@ class Platform:
     nodes: tuple[Node, ...] = ()
     """Those of which more is known than their name."""
     domains: tuple[SharingDomain, ...] = ()
-    """What PEs share, beside shared levels of nodes; a PE is in one domain of a kind, of caches in one of a level."""
+    """What PEs share besides shared levels of nodes; a PE is in one domain of a kind, of caches in one of a level."""
 
     def __post_init__(self) -> None:
         self._check_domains()
@@ -365,8 +365,8 @@ class Platform:
             )
         else:
             joined = f"{type(self.network.topology).__name__.lower()}, {len(self.network.links)} links"
-        told = {"nodes": len(self.node_names), "network": joined, "contention": self.network.contention}
-        return notebook.page(f"Platform of {len(self.pes)} PEs", notebook.facts(told), table)
+        shown = {"nodes": len(self.node_names), "network": joined, "contention": self.network.contention}
+        return notebook.page(f"Platform of {len(self.pes)} PEs", notebook.facts(shown), table)
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per PE: name, node, cores, mean load, and per kernel the lowest and highest middle speed."""

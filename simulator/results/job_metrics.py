@@ -355,7 +355,7 @@ def _hours(seconds: float) -> str:
 def _excursion(runs: JobRuns) -> tuple[float, bool, float]:
     """The longest excursion of the backlog as a share of the time of submissions, whether it lasts to their end, level.
 
-    One that lasts to the end is told before another of less than twice its length.
+    One that lasts to the end counts before another of less than twice its length.
     """
     work = runs.processors * runs.run_s
     least_s = float(np.sum(work * runs.run_s) / np.sum(work))

@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
 def kind_of(values: Iterable[Any]) -> str:
     """The kind of column, as pandas names it, that holds all values; None is a missing one.
 
-    Whole numbers stay whole beside missing ones; texts beside numbers make all of them texts.
+    Whole numbers stay whole among missing ones; texts among numbers make all of them texts.
     """
     listed = list(values)
     kinds = {type(value) for value in listed}

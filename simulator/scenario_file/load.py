@@ -47,7 +47,14 @@ from simulator.scenario_file.forms import (
 )
 from simulator.scenario_file.memory import LevelsModelForm, level_data
 from simulator.scenario_file.nodes import node_data
-from simulator.scenario_file.platforms import MadePlatform, Measured, make_platform, measured_on, told, use_of
+from simulator.scenario_file.platforms import (
+    MadePlatform,
+    Measured,
+    extrapolation_lines,
+    make_platform,
+    measured_on,
+    use_of,
+)
 from simulator.scenario_file.scenario import (
     Application,
     Change,
@@ -288,14 +295,14 @@ def resolve(
     ScenarioError
         With file, line, column and field.
     """
-    made, application, told_of_it = _parts(form, document, named, replace(measured, application=form.application))
+    made, application, about_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
     _check_kernel(platform, application.kernel, document)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
-    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
+    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it))), Faults(document)
     if form.truths is not None and form.truths > form.replications:
         with faults.at("truths"):
             raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
@@ -319,7 +326,7 @@ def resolve(
     if not made.extrapolations:
         return scenario
     found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
-    notes = (*notes, *dict.fromkeys(line for one in found for line in told(one)))
+    notes = (*notes, *dict.fromkeys(line for one in found for line in extrapolation_lines(one)))
     return replace(scenario, notes=notes, extrapolations=found)
 
 
@@ -493,7 +500,7 @@ class Template:
             form = validated(ScenarioForm, document)
             measured = measured_on(self.form, self.document, document, self.named)
         scenario = resolve(form, document, self.named, measured=measured, oversized=oversized)
-        return replace(scenario, changes=made, notes=(*scenario.notes, *_told(scenario, made))), form
+        return replace(scenario, changes=made, notes=(*scenario.notes, *_change_notes(scenario, made))), form
 
 
 def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
@@ -632,11 +639,11 @@ def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
     """Fields of a node that come of a model, written out so that a part of one can be set."""
     if field == "levels":
         return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
-    told = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
-    return {"domains": told["domains"], "uses": {**told.get("uses", {}), **(entry.get("uses") or {})}}
+    written = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
+    return {"domains": written["domains"], "uses": {**written.get("uses", {}), **(entry.get("uses") or {})}}
 
 
-def _told(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
+def _change_notes(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
     """What is to be known of changes other than of speeds."""
     lines = []
     for change in changes:

@@ -107,7 +107,7 @@ def on_other_levels(
     )
 
 
-def told(found: Extrapolation) -> list[str]:
+def extrapolation_lines(found: Extrapolation) -> list[str]:
     """Lines that say how far a rescaled speed goes beyond what was measured."""
     factors = f"{found.lowest_factor:.3g} to {found.highest_factor:.3g}"
     head, share = f"speed of {found.kernel} on {found.pes}:", f"up to {found.memory_share:.0%} of the time in memory"
@@ -257,7 +257,7 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
         for kernel, taken in uses_of_model(known, measured.application, band).items()
         if kernel not in shared.uses
     }
-    parts.notes += [*shared.notes, *_told_of(derived, form)]
+    parts.notes += [*shared.notes, *_derived_lines(derived, form)]
     if shared.domains:
         parts.notes += _slowed_twice(form, named)
     levels = with_sharers(levels, shared.domains)
@@ -281,9 +281,9 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
 
 
-def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
+def _derived_lines(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
     """A line for each kernel whose uses follow from a memory model."""
-    said = "what its memory model says, not measured beside neighbours"
+    said = "what its memory model says, not measured with neighbours"
     return [
         f"{kernel} on {form.name}: what it loses where {', '.join(taken.demands)} is shared: {said}"
         for kernel, taken in derived.items()
@@ -291,7 +291,7 @@ def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
 
 
 def _slowed_twice(form: NodeForm, named: NamedFiles) -> list[str]:
-    """A line for each kernel whose speed was measured beside the neighbours that domains tell of."""
+    """A line for each kernel whose speed was measured with the neighbours that domains describe."""
     found = {
         kernel: speed.model
         for pe in form.pes

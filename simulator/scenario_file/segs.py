@@ -387,7 +387,7 @@ def _amount_data(amount: Amount) -> Any:
 
 
 def application_data(work: SegWork) -> Data:
-    """What a scenario says of a graph under a template, beside its parameters; what is usual is left out."""
+    """What a scenario says of a graph under a template, without its parameters; what is usual is left out."""
     asked, steps = work.asked, {}
     for name, (graph, arguments) in asked.steps.items():
         given = {own: _number_or_text(text) for own, text in arguments.items()}

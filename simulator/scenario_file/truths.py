@@ -137,7 +137,7 @@ def _domain_parts(domain: SharingDomain, doubt: Doubt) -> Parts:
 
 
 def _models(network: Network) -> Iterator[tuple[str, MessageModel]]:
-    """Message times of a network beside its links."""
+    """Message times of a network that no link has."""
     if network.model is not None:
         yield "network", network.model
     if network.loopback is not None:
@@ -266,7 +266,7 @@ def _loaded(pe: PE, known: dict[tuple[int, int], Load], key: TruthKey, number: i
 
 
 def _leaves_some(trace: LoadTrace, rule: AvailabilityRule, cores: int) -> bool:
-    """Whether a load leaves us anything at some time: what ran beside it once ended once."""
+    """Whether a load leaves us anything at some time: what ran at the same time ended once."""
     return bool(np.any(availability(trace.values, rule, cores=cores) > 0))
 
 

@@ -57,9 +57,9 @@ class Estimates:
     @property
     def name(self) -> str:
         """Short: `limit`, `last-two, to the limit`."""
-        told = self.label or self.source
+        shown = self.label or self.source
         ends = {"steps": "", "limit": ", to the limit", "quantile": ", next quantile"}[self.correction]
-        return told + (ends if self.source in {"last-two", "given"} else "")
+        return shown + (ends if self.source in {"last-two", "given"} else "")
 
     def to_dict(self) -> dict[str, Any]:
         """What results say of it."""

@@ -1,4 +1,4 @@
-"""What processes keep of their speed beside others, as integers: demands and tables of shares by sharing domain.
+"""What processes keep of their speed next to others, as integers: demands and tables of shares by sharing domain.
 
 The rules are in `simulator/DESIGN.md` (What a simulated program means: Sharing domains). Shares count 2^-30.
 
@@ -126,11 +126,11 @@ class CacheUse:
     """Seconds of a unit of volume alone, mean over its computations."""
 
     def part(self, others: float) -> float:
-        """Of the level, beside others' bytes."""
+        """Of the level that others' bytes leave."""
         return self.demand / (self.demand + others) if self.demand > 0 else 1.0
 
     def kept(self, others: Floats, nearer: Mapping[int, tuple[float, float]]) -> Floats:
-        """Share beside others' bytes, of the speed that the nearer levels leave: by place, capacity and part held."""
+        """Share that others' bytes leave of the speed that nearer levels leave: by place, capacity and part held."""
         if self.demand == 0:
             return np.ones(others.shape)
         capacities = np.array([level.capacity_bytes for level in self.levels[:-1]], dtype=np.float64)
@@ -141,10 +141,10 @@ class CacheUse:
         for place, (capacity, part) in nearer.items():
             capacities[place] = capacity * part
         before = self._time_s(capacities)
-        beside = np.repeat(capacities[np.newaxis], others.size, axis=0)
-        beside[:, self.place] *= self.demand / (self.demand + others)
+        shared = np.repeat(capacities[np.newaxis], others.size, axis=0)
+        shared[:, self.place] *= self.demand / (self.demand + others)
         accesses = self.use.accesses_per_unit
-        base, after = self.unit_s + accesses * (before - alone), self.unit_s + accesses * (self._time_s(beside) - alone)
+        base, after = self.unit_s + accesses * (before - alone), self.unit_s + accesses * (self._time_s(shared) - alone)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(after > base, base / after, 1.0)
 

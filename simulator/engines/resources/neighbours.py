@@ -11,7 +11,7 @@ from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phas
 
 
 class Neighbourhood:
-    """All sharing domains of one run; told of changes, it finds shares again once at the end of the instant."""
+    """All sharing domains of one run; after changes it finds shares again once at the end of the instant."""
 
     def __init__(self, env: Clock, instant: Instant, sharing: Sharing, place: int, starts: list[int]) -> None:
         self._env, self._instant, self._starts, self._loads = env, instant, starts, sharing.loads

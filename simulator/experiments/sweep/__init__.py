@@ -84,9 +84,9 @@ BATCH_S = 0.5
 GATHER_S = 20.0
 """How long a finished batch may take to come from its worker."""
 LOOK_S = 1.0
-"""How often to look who is there, beside being told."""
+"""How often to look who is there, in addition to the scheduler's news."""
 
-Told = Callable[[dict[str, Any]], None]
+Tell = Callable[[dict[str, Any]], None]
 """Given each answer: `place`, `text` or `errors`, `asked_s`, `spent_s`; and `way_s`, its share of the time that the
 worker was free for it and not at it: handing out and in."""
 
@@ -108,7 +108,7 @@ class Dispatcher:
 
     client: "Client"
     plan: Plan
-    told: Told
+    tell: Tell
     waiting: Callable[[], None] = lambda: None
     """Called each time that there is work and no worker."""
     _workers: dict[str, int] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Dispatcher:
                 answers = self._landed(what, todo, failed)
                 self._hand_out(todo, alone=alone)  # the worker does not wait until its answers are kept
                 for answer in answers:
-                    self.told(answer)
+                    self.tell(answer)
         return failed
 
     def _hand_out(self, todo: deque[int], *, alone: bool) -> None:
@@ -222,14 +222,14 @@ class Dispatcher:
         return [{**answer, "way_s": way_s} for answer in answers]
 
     def _lost(self, key: str, failed: dict[int, str]) -> None:
-        """A batch whose worker is gone: whoever comes in its place does not get it by itself."""
+        """A batch whose worker is gone: what comes in its place does not get it by itself."""
         flight = self._flying.pop(key)
         flight.future.cancel()
         self._workers.pop(flight.worker, None)
         failed.update(dict.fromkeys(flight.places, "its worker was killed, and once more when it was tried alone"))
 
     def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
-        """The scheduler's news, told in a thread of Dask's."""
+        """The scheduler's news, which comes in a thread of Dask's."""
         news = event[1]
         if news.get("action") == "add-worker":
             self._events.put(("come", news["worker"]))
@@ -302,7 +302,7 @@ def sweep(
     form
         Of the tables there: `csv`, or `parquet` where pyarrow is installed.
     progress
-        Told how many points are done, of how many.
+        Called with how many points are done, of how many.
     waiting
         Called now and then while no worker is there.
 
@@ -330,7 +330,7 @@ def _swept(
     times: list[tuple[float, float]] = []
     begun = now_s()
 
-    def told(answer: dict[str, Any]) -> None:
+    def tell(answer: dict[str, Any]) -> None:
         point = plan.points[answer["place"]]
         if answer["text"] is None:
             failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
@@ -341,7 +341,7 @@ def _swept(
 
     try:
         if todo:
-            lost = _work_off(plan, where, todo, told=told, waiting=waiting)
+            lost = _work_off(plan, where, todo, tell=tell, waiting=waiting)
             failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
         spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
         frame = keep.close(failed, {"spent": spent})
@@ -357,24 +357,24 @@ def _work_off(
     where: Callable[[], AbstractContextManager["Client"]] | None,
     todo: list[int],
     *,
-    told: Callable[[dict[str, Any]], None],
+    tell: Callable[[dict[str, Any]], None],
     waiting: Callable[[], None],
 ) -> dict[int, str]:
     """Have points answered, here or there; why some have no answer, by their place."""
     if where is None:
-        answer_here(plan, todo, told)
+        answer_here(plan, todo, tell)
         return {}
     with where() as client:
-        return Dispatcher(client, plan, told, waiting).work_off(todo)
+        return Dispatcher(client, plan, tell, waiting).work_off(todo)
 
 
 def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
-    """Seconds of asking and beside it, per point."""
+    """Seconds of asking, and of all else, per point."""
     if not times:
         return {}
     return {
         "median_asked_s": median(asked for asked, _ in times),
-        "median_beside_s": median(beside for _, beside in times),
+        "median_beside_s": median(rest for _, rest in times),
     }
 
 

@@ -466,8 +466,8 @@ def _jobqueue() -> Any:
 
 
 def _submit(cluster: Any, jobs: int) -> None:
-    """Ask for jobs, and again whenever some have ended; what Slurm refuses the first time is told."""
-    logging.getLogger("tornado.application").setLevel(logging.CRITICAL)  # what Slurm says is told by us, once
+    """Ask for jobs, and again whenever some have ended; what Slurm refuses the first time is an error."""
+    logging.getLogger("tornado.application").setLevel(logging.CRITICAL)  # what Slurm says is in our own error, once
 
     async def ask() -> None:
         cluster.scale(jobs=jobs)

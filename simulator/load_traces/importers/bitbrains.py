@@ -12,7 +12,7 @@ _MILLISECONDS_FROM = 1e11
 
 
 def read(path: Path, _options: ImportOptions) -> Source:
-    """CPU usage over time, the unit of time told by its magnitude."""
+    """CPU usage over time, the unit of time follows from its magnitude."""
     header: list[str] = []
     unit = "seconds"
     rows = Rows(path, _TIME, _USAGE)

@@ -316,7 +316,7 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     Parameters
     ----------
     path
-        The file; profiles that it names lie beside it.
+        The file; profiles that it names lie in its folder.
     kernel
         What the hosts' speeds are called here.
     contention, eager_bytes

@@ -56,7 +56,7 @@ class Template:
     steps: tuple[str, ...]
     """Parts of the computation that are graphs; the first one is needed, the others can be left out."""
     messages: Mapping[str, tuple[str, ...]]
-    """Messages, and the names beside `EVERYWHERE` that the formula of each may use."""
+    """Messages, and the names in addition to `EVERYWHERE` that the formula of each may use."""
     rows: Callable[[Stage], tuple[Row, ...]]
     """What each process does."""
     computes: Often

@@ -154,8 +154,8 @@ def network_fit_svg(document: Entry, *, name: str = "network") -> str:
             axes.plot(*measured, "o", color=INK, markerfacecolor=PAPER, ms=3.5, label="measured")
             axes.set(xscale="log", yscale="log", title=f"{distance:g} hop{'s' if distance != 1 else ''}")
             axes.grid(visible=True)
-            for axis, told in ((axes.xaxis, "{:g}".format), (axes.yaxis, units.show_duration)):
-                axis.set_major_formatter(lambda value, _, told=told: told(value))
+            for axis, shown in ((axes.xaxis, "{:g}".format), (axes.yaxis, units.show_duration)):
+                axis.set_major_formatter(lambda value, _, shown=shown: shown(value))
                 axis.set_minor_formatter("")
         grid[-1].set_xlabel("message size in bytes")
         legend(figure, grid)

@@ -60,20 +60,20 @@ def baselines_svg(
         return ""
     largest = max(number(_predicted(entry).get("mean")) or 0.0 for entry in rows)
     decimals = min(9, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 0
-    told = []
+    parts = []
     with drawing(height_in=1.05 + 0.42 * len(rows)) as figure:
         axes = figure.subplots()
         for row, entry in enumerate(rows):
             best = entry.get("name") == recommended
             how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
             mean = how(row=row, mark=mark if best else "")
-            told.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
+            parts.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
         axes.set_xlim(0, axes.get_xlim()[1] * 1.04)
         names = [label(entry.get("name")) for entry in rows]
         finish_rows(figure, axes, names, below="predicted makespan in s", ends=(len(rows) - 0.5, -0.6))
         for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_fontweight("bold" if entry.get("name") == recommended else "normal")
-        title, description = "Predicted makespan of each strategy", "mean makespan: " + "; ".join(told)
+        title, description = "Predicted makespan of each strategy", "mean makespan: " + "; ".join(parts)
         return svg(figure, name=name, title=title, description=description)
 
 
@@ -183,7 +183,7 @@ def differences_svg(
 ) -> str:
     """Draw each difference with the interval of itself, and the wider one that holds for all together.
 
-    A filled dot is a difference that is one after correction for all, an open dot one that cannot be told from 0. What
+    A filled dot is a difference that is one after correction for all, an open dot one that may be 0. What
     has no interval is left out.
 
     Parameters
@@ -202,8 +202,8 @@ def differences_svg(
     name
         Begins the ids of the figure.
     """
-    told = [entry for entry in differences if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
-    rows = told[:MOST_DIFFERENCES]
+    known = [entry for entry in differences if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
+    rows = known[:MOST_DIFFERENCES]
     if not rows:
         return ""
     with drawing(height_in=1.25 + 0.44 * len(rows)) as figure:
@@ -212,7 +212,7 @@ def differences_svg(
         for row, entry in enumerate(rows):
             below = (number(entry["mean"]) or 0.0) < 0
             _draw_row(axes, row, entry, f"{100 * level:.4g} %", SERIES[below != less_is_better])
-        left_out = f"; the first {len(rows)} of {len(told)}" if len(rows) < len(told) else ""
+        left_out = f"; the first {len(rows)} of {len(known)}" if len(rows) < len(known) else ""
         finish_rows(figure, axes, (), below=f"{axis}{left_out}", ends=(len(rows) - 0.6, -0.8))
         description = "; ".join(map(_described, rows)) + left_out
         return svg(figure, name=name, title=title, description=description)
@@ -243,7 +243,7 @@ def _draw_row(axes: "Axes", row: int, entry: Entry, level: str, colour: str) -> 
 
 def _described(entry: Entry) -> str:
     mean, low, high = (number(entry.get(key)) or 0.0 for key in ("mean", "low", "high"))
-    unsure = "" if entry.get("sure") else ", not told from 0"
+    unsure = "" if entry.get("sure") else ", perhaps 0"
     return f"{label(entry.get('name'), most=LONGEST)} {mean:.4g} ({low:.4g} to {high:.4g}){unsure}"
 
 
@@ -288,11 +288,11 @@ def sensitivity_svg(sensitivity: Sequence[Entry], *, name: str = "sensitivity") 
         axes.axvline(0, color=INK, lw=0.9)
         names, below = [text for text, _ in rows], "change of the makespan in %"
         finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.4, -0.6))
-        told = "; ".join(
+        summary = "; ".join(
             f"{text}: " + ", ".join(f"{100 * change:+.0f} % gives {100 * made:+.1f} %" for change, made, *_ in effects)
             for text, effects in rows
         )
-        return svg(figure, name=name, title="Change of the makespan by each parameter", description=told)
+        return svg(figure, name=name, title="Change of the makespan by each parameter", description=summary)
 
 
 def _effects(entry: Entry) -> list[tuple[float, float, float, float]]:
@@ -326,7 +326,7 @@ def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gain
         rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]]
     if not rows:
         return ""
-    told, told_level = [], f"{100 * level:.4g} %"
+    parts, percent = [], f"{100 * level:.4g} %"
     with drawing(height_in=1.15 + 0.42 * len(rows)) as figure:
         axes = figure.subplots()
         axes.axvline(1, color=INK, lw=1, label="as it is")
@@ -338,15 +338,15 @@ def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gain
             wide, own = numbers([both.get("low"), both.get("high")]), numbers([gain.get("low"), gain.get("high")])
             if len(wide) == 2:
                 axes.plot(
-                    wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{told_level} interval of all together"
+                    wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{percent} interval of all together"
                 )
             if len(own) == 2:
-                axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{told_level} interval")
+                axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{percent} interval")
             axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
             head_of_row(axes, row, label(entry.get("name"), most=LONGEST_CHANGE))
-            told.append(f"{label(entry.get('name'), most=LONGEST_CHANGE)} {mean:.2f} times as fast")
+            parts.append(f"{label(entry.get('name'), most=LONGEST_CHANGE)} {mean:.2f} times as fast")
         finish_rows(figure, axes, (), below="times as fast as it is", ends=(len(rows) - 0.5, -0.8))
-        return svg(figure, name=name, title="Gain of each change", description="; ".join(told))
+        return svg(figure, name=name, title="Gain of each change", description="; ".join(parts))
 
 
 def costs_svg(points: Sequence[Entry], *, unit: str, name: str = "costs") -> str:

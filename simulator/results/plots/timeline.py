@@ -54,8 +54,8 @@ def gantt_svg(
         fewer = "" if len(rows) == len(pes) else f" (the first {len(rows)} of {len(pes)} processes)"
         names = [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows]
         finish_rows(figure, axes, names, below=f"time in s{fewer}", ends=(len(rows) - 0.45, -0.55))
-        told = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
-        return svg(figure, name=name, title="Timeline of one replication", description="; ".join(told), titles=titles)
+        parts = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
+        return svg(figure, name=name, title="Timeline of one replication", description="; ".join(parts), titles=titles)
 
 
 def _bar(entry: Entry) -> _Bar | None:
@@ -126,13 +126,13 @@ def _joined(bars: Sequence[_Bar], gap_s: float) -> list[_Bar]:
 
 def _tell(bars: Sequence[_Bar], processes: Sequence[int]) -> list[str]:
     """How long each process computed and when it was done."""
-    told = []
+    parts = []
     for process in processes:
         own = [bar for bar in bars if bar.process == process]
         computed = sum(bar.end_s - bar.start_s for bar in own if bar.operation == "compute")
         done = max(bar.end_s for bar in own)
-        told.append(
+        parts.append(
             f"process {process} on {own[0].pe} computes for {units.show_duration(computed)}, "
             f"done at {units.show_duration(done)}"
         )
-    return told
+    return parts

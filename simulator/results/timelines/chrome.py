@@ -243,11 +243,11 @@ def _slices(view: View, slices: Slices, pe: int) -> Table:
 
     def line(place: int) -> str:
         if slices.first[place] == NONE:
-            told = int(slices.computing[place]), int(slices.alive[place])
-            name, category = f"{told[0]} of {told[1]} computing", "working" if told[0] else "waiting"
-            args = _json({"computing": told[0], "waiting": told[1] - told[0]})
+            counts = int(slices.computing[place]), int(slices.alive[place])
+            name, category = f"{counts[0]} of {counts[1]} computing", "working" if counts[0] else "waiting"
+            args = _json({"computing": counts[0], "waiting": counts[1] - counts[0]})
         else:
-            name, category, args = _told(view, int(slices.first[place]), int(slices.count[place]))
+            name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
         head = f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}",{ends}'
         return f'{head},"ts":{start[place]!r},"dur":{lasting[place]!r},"args":{args}}}'
 
@@ -291,7 +291,7 @@ def _own_track(view: View, process: int, slices: Slices, *, pid: int, tid: int) 
     times = {"b": moments_us(slices.begin, run.tick_s).tolist(), "e": moments_us(slices.end, run.tick_s).tolist()}
 
     def of_operation(kind: str, place: int) -> str:
-        name, category, args = _told(view, int(slices.first[place]), int(slices.count[place]))
+        name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
         args = f',"args":{args[:-1]},"kind":"{category}"}}' if kind == "b" else ""
         return f'{{"ph":"{kind}","name":{json.dumps(name)},{ends},"ts":{times[kind][place]!r}{args}}}'
 
@@ -338,7 +338,7 @@ def _flows(view: View) -> list[Table]:
     ]
 
 
-def _told(view: View, row: int, count: int) -> tuple[str, str, str]:
+def _described(view: View, row: int, count: int) -> tuple[str, str, str]:
     """Name, category and details of an operation, or of several that took no time."""
     run = view.run
     args = {"process": run.process[row], "operation": run.columns.index[row]}

@@ -100,7 +100,7 @@ def _slices(runs: JobRuns, job: Ints, track: Ints) -> Iterator[str]:
     starts = moments_us(runs.start_ticks, runs.tick_s).tolist()
     lasting = durations_us(runs.start_ticks, runs.finish_ticks, runs.tick_s).tolist()
     names = [json.dumps(f"job {one}") for one in runs.stream.ids.tolist()]
-    told = [
+    details = [
         f'{{"processors":{size},"wait_s":{wait!r},"user":{user}}}'
         for size, wait, user in zip(
             runs.processors.tolist(), runs.wait_s.tolist(), runs.stream.user.tolist(), strict=True
@@ -109,4 +109,4 @@ def _slices(runs: JobRuns, job: Ints, track: Ints) -> Iterator[str]:
     order = np.lexsort((track, runs.start_ticks[job]))
     for one, lane in zip(job[order].tolist(), track[order].tolist(), strict=True):
         head = f'{{"ph":"X","name":{names[one]},"pid":{PID},"tid":{lane + 1}'
-        yield f'{head},"ts":{starts[one]!r},"dur":{lasting[one]!r},"args":{told[one]}}}'
+        yield f'{head},"ts":{starts[one]!r},"dur":{lasting[one]!r},"args":{details[one]}}}'
