@@ -288,7 +288,7 @@ def check_same_machine(topology: Topology, here: Topology) -> tuple[str, ...]:
         return (f"{topology.source}: of another machine ({topology.host or 'no host named'}), not of this one",)
     said: list[str] = []
     if topology.memory_bytes and here.memory_bytes and abs(topology.memory_bytes / here.memory_bytes - 1) > 0.05:
-        said.append(f"{topology.memory_bytes} bytes of memory there, {here.memory_bytes} bytes by the system")
+        said.append(f"{topology.memory_bytes} bytes of memory in the export, {here.memory_bytes} bytes by the system")
     if len(topology.cores) != len(here.cores):
-        said.append(f"{len(topology.cores)} cores there, {len(here.cores)} by the system")
+        said.append(f"{len(topology.cores)} cores in the export, {len(here.cores)} by the system")
     return tuple(f"{topology.source}: {line}" for line in said)
