@@ -20,7 +20,8 @@ Links by name, and the routes over them listed one by one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from functools import cached_property
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 import numpy as np
@@ -207,7 +208,6 @@ class Tree:
     """Switch of each node."""
     uplinks: tuple[Link, ...]
     """One per switch; up is away from the nodes."""
-    _links: tuple[Link, ...] = field(init=False, repr=False, compare=False)
     _switch: Ints = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -216,13 +216,12 @@ class Tree:
             raise ScenarioError(f"platform: network: switches: there are {counts}; give as many of each")
         if self.switch_of and not 0 <= min(self.switch_of) <= max(self.switch_of) < len(self.uplinks):
             raise ScenarioError("platform: network: switches: give one uplink for each switch")
-        object.__setattr__(self, "_links", self.private + self.uplinks)
         object.__setattr__(self, "_switch", np.array(self.switch_of, dtype=np.int64))
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         """Those of the nodes, then those of the switches."""
-        return self._links
+        return self.private + self.uplinks
 
     @property
     def node_count(self) -> int:
@@ -334,23 +333,20 @@ class Torus:
     """Nodes along each of one to three dimensions; the last one counts fastest."""
     link: Link
     """What each link is like; up is towards the next coordinate. A ring of two nodes has one link."""
-    _links: tuple[Link, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.shape) <= 3 or min(self.shape) < 1:
             found = f"platform: network: shape: {list(self.shape)} is no torus"
             raise ScenarioError(f"{found}; give one to three dimensions of at least 1 node")
-        places = [
-            f"{self.link.name}-{'xyz'[along]}-{'.'.join(map(str, place))}"
-            for along in range(len(self.shape))
-            for place in product(*(range(size) for size in self._starts(along)))
-        ]
-        object.__setattr__(self, "_links", tuple(replace(self.link, name=name) for name in places))
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         """Along the first dimension, then along the others; each named by its dimension and where it begins."""
-        return self._links
+        return tuple(
+            replace(self.link, name=f"{self.link.name}-{'xyz'[along]}-{'.'.join(map(str, place))}")
+            for along in range(len(self.shape))
+            for place in product(*(range(size) for size in self._starts(along)))
+        )
 
     @property
     def node_count(self) -> int:
@@ -422,21 +418,18 @@ class Mesh:
     node_count: int
     link: Link
     """What each link is like; up is towards the node of the higher number."""
-    _links: tuple[Link, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.node_count <= MAX_MESH_NODES:
             raise ScenarioError(
                 f"platform: network: a mesh of {self.node_count} nodes cannot be made; give 1 to {MAX_MESH_NODES}"
             )
-        count = self.node_count
-        names = (f"{self.link.name}-{low}.{high}" for low in range(count) for high in range(low + 1, count))
-        object.__setattr__(self, "_links", tuple(replace(self.link, name=name) for name in names))
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         """By the lower number of their nodes, then by the higher."""
-        return self._links
+        ends = combinations(range(self.node_count), 2)
+        return tuple(replace(self.link, name=f"{self.link.name}-{low}.{high}") for low, high in ends)
 
     def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
         """The one link between the two."""
@@ -516,15 +509,11 @@ class Star:
     """One per node, in node order; up is away from the node."""
     backbone: Link | None = None
     """Shared by all messages, whatever their direction."""
-    _links: tuple[Link, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_links", self.private + (() if self.backbone is None else (self.backbone,)))
-
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         """Private links in node order, then the backbone."""
-        return self._links
+        return self.private + (() if self.backbone is None else (self.backbone,))
 
     @property
     def node_count(self) -> int:
