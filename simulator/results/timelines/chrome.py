@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.programs.columns import KIND_NAMES, Kind
+from simulator.results.job_metrics import under_way
 from simulator.results.timelines.counters import load_points, messages_on_links, points_of_each
 from simulator.results.timelines.happened import NAMES, OF_KIND, Happened, View, details, grouped
 
@@ -72,7 +73,8 @@ def shared_slices(run: Happened, rows: Ticks) -> Slices:
     lasting = rows[run.end[rows] > run.begin[rows]]
     computing = np.isin(run.columns.kind[lasting], (Kind.COMPUTE, Kind.FARM, Kind.CUSTOM)).astype(np.int64)
     edges = np.unique(np.concatenate((run.begin[lasting], run.end[lasting])))
-    alive, busy = (_levels(edges, run.begin[lasting], run.end[lasting], weights) for weights in (None, computing))
+    weights = np.ones_like(computing), computing
+    alive, busy = (under_way(edges, run.begin[lasting], run.end[lasting], weight) for weight in weights)
     starts = np.ones(edges.size, dtype=np.bool_)
     starts[1:] = (np.diff(alive) != 0) | (np.diff(busy) != 0)
     kept = np.flatnonzero(starts)
@@ -83,15 +85,6 @@ def shared_slices(run: Happened, rows: Ticks) -> Slices:
     instants = (own.begin, own.end, own.first, own.count, own.computing, own.alive)
     both = [np.concatenate((a, b[at_once])) for a, b in zip(stretches, instants, strict=True)]
     return Slices(*both)
-
-
-def _levels(edges: Ticks, begin: Ticks, end: Ticks, weights: Ticks | None) -> Ticks:
-    """Sum of weights of what is under way from each edge on."""
-    change = np.zeros(edges.size, dtype=np.int64)
-    weight = np.ones(begin.size, dtype=np.int64) if weights is None else weights
-    np.add.at(change, np.searchsorted(edges, begin), weight)
-    np.subtract.at(change, np.searchsorted(edges, end), weight)
-    return np.cumsum(change)
 
 
 # Ticks as the microseconds of trace files: numbers that readers round, and that nest all the same.
