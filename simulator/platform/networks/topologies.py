@@ -1,21 +1,7 @@
-"""Topologies, a file each: what a file says of one, its links and routes, and what is written back.
+"""Topologies: what a file says of each, its links and routes, and what is written back.
 
 Nodes are numbered from 0 on. In a directed link `2 * link + UP`, up is what each class says; a shared link has one
-direction for both. Another topology is a file here and its line in `TOPOLOGIES`.
-
-One message time between any two nodes, without links and routes.
-
-A star: every node has a link of its own to a switch that never fills, and maybe all pass a backbone.
-
-A bus: one link that all messages between nodes pass.
-
-A full mesh: a link between any two nodes.
-
-A torus: a grid of nodes whose rows close to rings.
-
-A tree of two levels: nodes on switches, switches on a core that never fills.
-
-Links by name, and the routes over them listed one by one.
+direction for both. Another topology is a class and its form here, and the form's line in `TOPOLOGIES`.
 """
 
 from collections.abc import Mapping, Sequence
