@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand, SpeedSurface
-    from simulator.platform.nodes import PE, Load, Node, Platform
-    from simulator.platform.sharing import Meeting, capacity_of, kept_shares
+    from simulator.platform.nodes import PE, Load, Meeting, Node, Platform, capacity_of, kept_shares
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.programs.streams.lublin import lublin
@@ -80,13 +79,12 @@ if TYPE_CHECKING:
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.scenario_file.streams import read_stream
     from simulator.scenario_file.truths import deviates, truth_of
-    from simulator.scheduling.cluster import Cluster
-    from simulator.scheduling.estimates import Estimates
-    from simulator.scheduling.job_times import JobTimes
+    from simulator.scheduling.estimates import Estimates, JobTimes
+    from simulator.scheduling.places import Cluster
     from simulator.scheduling.policy import Policy
 
 _HOMES = {
-    "Cluster": "simulator.scheduling.cluster",
+    "Cluster": "simulator.scheduling.places",
     "lublin": "simulator.programs.streams.lublin",
     "with_estimates": "simulator.programs.streams.tsafrir",
     "make_stream": "simulator.programs.streams.stream",
@@ -104,7 +102,7 @@ _HOMES = {
     "places_of": "simulator.engines.job_programs",
     "with_equal_parts": "simulator.engines.job_programs",
     "JobApplication": "simulator.programs.streams.stream",
-    "JobTimes": "simulator.scheduling.job_times",
+    "JobTimes": "simulator.scheduling.estimates",
     "Policy": "simulator.scheduling.policy",
     "Estimates": "simulator.scheduling.estimates",
     "AS_NOW": "simulator.programs.configuration",
@@ -138,9 +136,9 @@ _HOMES = {
     "TraceError": "simulator.base.errors",
     "WriteError": "simulator.base.errors",
     "availability": "simulator.models.load",
-    "capacity_of": "simulator.platform.sharing",
-    "kept_shares": "simulator.platform.sharing",
-    "Meeting": "simulator.platform.sharing",
+    "capacity_of": "simulator.platform.nodes",
+    "kept_shares": "simulator.platform.nodes",
+    "Meeting": "simulator.platform.nodes",
     "domain_meetings": "simulator.results.tables",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.results.tables",

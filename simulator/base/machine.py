@@ -277,8 +277,8 @@ def busy_seconds() -> dict[int, float]:
 
 def waited_seconds() -> float:
     """Seconds that this process was ready while another had its processor; 0 where the system does not tell."""
-    told = (_text(Path("/proc/self/schedstat")) or "").split()
-    return int(told[1]) / 1e9 if len(told) > 1 else 0.0
+    words = (_text(Path("/proc/self/schedstat")) or "").split()
+    return int(words[1]) / 1e9 if len(words) > 1 else 0.0
 
 
 def runnable_now() -> int:
@@ -294,17 +294,17 @@ def boot_number() -> str:
 
 def data_bytes() -> int:
     """Memory of this process that `RLIMIT_DATA` counts."""
-    told = (_text(Path("/proc/self/statm")) or "").split()
-    return int(told[5]) * os.sysconf("SC_PAGESIZE") if len(told) > 5 else 0
+    words = (_text(Path("/proc/self/statm")) or "").split()
+    return int(words[5]) * os.sysconf("SC_PAGESIZE") if len(words) > 5 else 0
 
 
 def descendants() -> list[int]:
     """Numbers of all processes that this one started, and that those did, by the system's table."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        told = (_text(folder / "stat") or "").rpartition(")")[2].split()
-        if told:
-            children.setdefault(int(told[1]), []).append(int(folder.name))
+        words = (_text(folder / "stat") or "").rpartition(")")[2].split()
+        if words:
+            children.setdefault(int(words[1]), []).append(int(folder.name))
     found = [*children.get(os.getpid(), [])]
     for number in found:  # grows while it is walked
         found += children.get(number, [])
@@ -316,8 +316,8 @@ def clock_hz() -> float | None:
     limit = _text(_CPU / "cpu0/cpufreq/cpuinfo_max_freq")
     if limit is not None and limit.isdigit():
         return 1e3 * int(limit)
-    told = re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
-    return max((1e6 * float(clock) for clock in told), default=None)
+    clocks = re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    return max((1e6 * float(clock) for clock in clocks), default=None)
 
 
 def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
@@ -366,9 +366,9 @@ def _memory_left() -> list[int]:
 
 def _swap_bytes() -> int:
     """Swap of the whole machine."""
-    told = _told_bytes("SwapTotal")
-    if told is not None:
-        return told
+    known = _meminfo_bytes("SwapTotal")
+    if known is not None:
+        return known
     import psutil
 
     return int(psutil.swap_memory().total)  # which warns where /proc is not whole
@@ -376,7 +376,7 @@ def _swap_bytes() -> int:
 
 def _memory_bytes() -> tuple[int, int]:
     """Main memory, and what processes could take of it now."""
-    total, available = _told_bytes("MemTotal"), _told_bytes("MemAvailable")
+    total, available = _meminfo_bytes("MemTotal"), _meminfo_bytes("MemAvailable")
     if total is not None and available is not None:
         return total, available
     import psutil  # other systems; where we measure, nothing but NumPy may be installed
@@ -385,10 +385,10 @@ def _memory_bytes() -> tuple[int, int]:
     return int(memory.total), int(memory.available)
 
 
-def _told_bytes(name: str) -> int | None:
+def _meminfo_bytes(name: str) -> int | None:
     """What Linux says of its memory; None elsewhere."""
-    told = re.search(rf"^{name}:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "", re.MULTILINE)
-    return int(told[1]) * 2**10 if told else None
+    match = re.search(rf"^{name}:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "", re.MULTILINE)
+    return int(match[1]) * 2**10 if match else None
 
 
 def load_average() -> tuple[float, float, float]:
@@ -490,7 +490,7 @@ def _core_kinds(cpus: list[int]) -> dict[int, str]:
     named = {"P": _DEVICES / "cpu_core/cpus", "E": _DEVICES / "cpu_atom/cpus"}
     found = {cpu: kind for kind, path in named.items() for cpu in _cpu_list(_text(path))}
     if not found:
-        found = {cpu: f"capacity-{told}" for cpu in cpus if (told := _text(_CPU / f"cpu{cpu}/cpu_capacity"))}
+        found = {cpu: f"capacity-{text}" for cpu in cpus if (text := _text(_CPU / f"cpu{cpu}/cpu_capacity"))}
     return found if len({found.get(cpu, "") for cpu in cpus}) > 1 else {}
 
 

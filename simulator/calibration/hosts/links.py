@@ -15,7 +15,7 @@ from simulator.models.network import LinkModel, MessageModel, fit_link, fit_netw
 from simulator.models.network.file import CalibratedNetwork
 from simulator.platform.networks.link import Link
 from simulator.platform.networks.network import Network
-from simulator.platform.networks.topologies.star import Star
+from simulator.platform.networks.topologies import Star
 
 ALIKE, ALIKE_SHARE = 0.25, 0.9
 """Pairs are alike if so many of their times lie so near to the middle of all pairs, by size."""
