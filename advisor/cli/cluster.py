@@ -24,41 +24,49 @@ Parameter = Annotated[
 ]
 
 
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND {units}]", help="What each process runs, in the place of --kernel."),
+]
+Hosts = Annotated[str | None, typer.Option(metavar="A,B,C", help="Hosts as ssh knows them; n[01-08] is eight.")]
+HostsFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Hosts, one a line, such as an MPI host file.", **INPUT)
+]
+Slurm = Annotated[bool, typer.Option("--slurm", help="The nodes of the allocation that this runs in.")]
+Kernel = Annotated[str, typer.Option(help="dgemm or matmul (a matrix product), or stencil.")]
+Budget = Annotated[str, typer.Option(help="What measuring, and verifying with --verify, may take in all.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Also really run the advice and the configuration of now.")]
+Update = Annotated[bool, typer.Option("--update", help="Measure again what the advice doubts most; keep the rest.")]
+Ssh = Annotated[str, typer.Option(metavar="COMMAND", help="What reaches a host, such as 'ssh -F config'.")]
+Python = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Python 3.11 or newer with NumPy there; looked for by default.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="For the order of measurements and all draws.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Folder for everything; called again on it, measuring goes on.")
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("cluster", context_settings={"allow_interspersed_args": False})(cluster)
 
 
 def cluster(  # noqa: PLR0913, PLR0917 - one per option
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[-- COMMAND {units}]", help="What each process runs, in the place of --kernel."),
-    ] = None,
-    hosts: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Hosts as ssh knows them; n[01-08] is eight.")
-    ] = None,
-    hosts_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Hosts, one a line, such as an MPI host file.", **INPUT)
-    ] = None,
-    slurm: Annotated[bool, typer.Option("--slurm", help="The nodes of the allocation that this runs in.")] = False,
-    kernel: Annotated[str, typer.Option(help="dgemm or matmul (a matrix product), or stencil.")] = "dgemm",
+    command: Command = None,
+    hosts: Hosts = None,
+    hosts_file: HostsFile = None,
+    slurm: Slurm = False,
+    kernel: Kernel = "dgemm",
     parameter: Parameter = None,
-    budget: Annotated[str, typer.Option(help="What measuring, and verifying with --verify, may take in all.")] = "5min",
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Also really run the advice and the configuration of now.")
-    ] = False,
-    update: Annotated[
-        bool, typer.Option("--update", help="Measure again what is most in doubt, and keep the rest.")
-    ] = False,
-    ssh: Annotated[str, typer.Option(metavar="COMMAND", help="What reaches a host, such as 'ssh -F config'.")] = "ssh",
-    python: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Python 3.11 or newer with NumPy there; looked for by default.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For the order of measurements and all draws.")] = 0,
+    budget: Budget = "5min",
+    verify: Verify = False,
+    update: Update = False,
+    ssh: Ssh = "ssh",
+    python: Python = None,
+    seed: Seed = 0,
     level: Level = LEVEL,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for everything; called again on it, measuring goes on.")
-    ] = Path("out/cluster"),
+    output: Output = Path("out/cluster"),
     as_json: Json = False,
 ) -> None:
     """Measure all hosts of a cluster at once, and say who should get how much: one command, one line to run.
@@ -125,6 +133,7 @@ def _wish(
     measuring_s = (1 - VERIFY) * budget_s if verify else budget_s
     wish = ClusterWish(kernel, words, found, measuring_s, seed, level)
     _ = wish.application.work  # what it lacks is said now
+    wish.plan.check()
     return wish
 
 

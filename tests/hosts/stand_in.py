@@ -2,9 +2,9 @@
 
     stand_in.py [OPTIONS] -- HOST COMMAND
 
-The name of a host says how it behaves: `garbage...`, `flood...`, `escape...`, `huge...`, `hang...`, `dies...`, `other...`
-(it says it is host `a`), `texts...` (text in the place of numbers), `negative...`; any other is honest, and as fast as the
-number at its end says.
+The name of a host says how it behaves: `garbage...`, `flood...`, `escape...`, `huge...`, `hang...`, `dies...`,
+`other...` (it says it is host `a`), `texts...` (text in the place of numbers), `negative...`; any other is honest, and
+as fast as the number at its end says.
 """
 
 import json

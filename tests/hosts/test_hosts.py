@@ -118,7 +118,7 @@ def test_workers_run_on_a_host_as_here_and_nothing_stays_behind(tmp_path):
         return ["env", f"TMPDIR={tmp_path}", "sh", "-c", line]
 
     with Host("x", in_folder, python=sys.executable) as host:
-        about = host.open()
+        about = host.reach()
         assert about.machine.cores
         assert abs(host.offset_s()) < 0.01  # one clock
         assert len(list(tmp_path.iterdir())) == 1
@@ -131,7 +131,7 @@ def test_workers_run_on_a_host_as_here_and_nothing_stays_behind(tmp_path):
 
 def test_a_worker_that_fails_says_why_and_the_host_goes_on():
     with Host("x", here, python=sys.executable) as host:
-        host.open()
+        host.reach()
         with Group("kernel", [("any",)], places=[host]) as group, pytest.raises(EndedError, match="'no-kernel'"):
             group.ask_all({"do": "prepare", "kernel": "no-kernel", "n": 4})
         with Group("kernel", [("any", "dgemm")], places=[host]) as group:
@@ -140,7 +140,7 @@ def test_a_worker_that_fails_says_why_and_the_host_goes_on():
 
 def test_a_host_without_python_says_so():
     with Host("x", here, python="/nonexistent/python") as host, pytest.raises(HostError, match=r"no Python 3\.11"):
-        host.open()
+        host.reach()
 
 
 @pytest.mark.parametrize(
@@ -156,14 +156,14 @@ def test_a_host_without_python_says_so():
 def test_what_a_hostile_host_sends_is_bounded_and_named(name, said, monkeypatch):
     monkeypatch.setattr(hosts_module, "MOST_BYTES", 2**22)
     with stand_in(name) as host, pytest.raises(HostError, match=said):
-        host.open()
+        host.reach()
 
 
 def test_a_host_that_is_silent_is_given_up(monkeypatch):
     monkeypatch.setattr(hosts_module, "START_S", 2.0)
     monkeypatch.setattr(hosts_module, "SILENCE_S", 0.5)
-    with stand_in("hang") as host, pytest.raises(HostError, match="nothing was heard|no answer within"):
-        host.open()
+    with stand_in("hang") as host, pytest.raises(HostError, match=r"nothing was heard|no answer within"):
+        host.reach()
 
 
 def test_one_machine_under_two_names_is_named_once():
@@ -187,9 +187,9 @@ def test_one_machine_under_two_names_is_named_once():
     ],
 )
 def test_what_ssh_says_becomes_what_to_do(said, reason):
-    with Host("n1", lambda _host, _line: ["sh", "-c", f"echo '{said}' >&2; exit 255"]) as host:
-        with pytest.raises(HostError) as caught:
-            host.open()
+    words = ["sh", "-c", f"echo '{said}' >&2; exit 255"]
+    with Host("n1", lambda _host, _line: words) as host, pytest.raises(HostError) as caught:
+        host.reach()
     assert reason in str(caught.value)
 
 
@@ -206,7 +206,7 @@ def test_no_host_key_is_accepted_silently_and_no_question_is_asked():
         ((), "give one of --hosts, --hosts-file and --slurm"),
         (("--hosts", "a,a"), "--hosts: a comes twice; name each host once"),
         (("--hosts", "a", "--kernel", "nonesuch"), "--kernel is 'nonesuch'; name one of dgemm, matmul, stencil"),
-        (("--hosts", "a", "--budget", "1s"), "--budget: 1 s is too short"),
+        (("--hosts", "a", "--budget", "1s"), "--budget: 1 s of measuring is too short; give 40s or more"),
         (("--hosts", "a", "--parameter", "n=-1"), "--parameter is 'n=-1'; give NAME=N with a whole number above 0"),
         (("--hosts", "a", "--", "./app"), "has no {units}"),
         (("--hosts", "a", "--", "./app", "{units}"), "a command needs --parameter units=N"),

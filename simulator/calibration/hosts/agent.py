@@ -293,7 +293,7 @@ def main() -> None:
     try:
         agent.serve(sys.stdin.fileno())
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody hears us, so nothing is to be flushed
+        pass  # nobody hears us any more
     finally:
         agent.end()
 

@@ -76,6 +76,18 @@ class ClusterPlan:
         """What makes two measurements the same."""
         return {"kernel": self.kernel, "columns": self.columns, "command": self.command, "max_size": self.max_size}
 
+    def check(self) -> None:
+        """Refuse a budget that is too small before any host is reached.
+
+        Raises
+        ------
+        ScenarioError
+            With what would suffice.
+        """
+        if self.budget_s < LEAST_BUDGET_S:
+            given = units.show_duration(self.budget_s)
+            raise ScenarioError(f"--budget: {given} of measuring is too short; give {2 * LEAST_BUDGET_S:g}s or more")
+
     @property
     def name(self) -> str:
         """What the speeds are of."""
@@ -183,7 +195,7 @@ def open_hosts(hosts: Sequence[Host], lost: dict[str, str], on_progress: Progres
     def reach(host: Host) -> None:
         on_progress(host.name, "reached", 0.0)
         try:
-            found[host.name] = host.open()
+            found[host.name] = host.reach()
         except HostError as error:
             lost[host.name] = error.reason
             on_progress(host.name, f"left out: {error.reason}", 0.0)
@@ -220,11 +232,7 @@ def measure_cluster(
     CalibrationError
         If no host holds out.
     """
-    if plan.budget_s < LEAST_BUDGET_S:
-        given = units.show_duration(plan.budget_s)
-        raise ScenarioError(
-            f"--budget: {given} is too short for hosts to be measured; give {LEAST_BUDGET_S:g}s or more"
-        )
+    plan.check()
     begin_s = time.monotonic()
     about = open_hosts(hosts, lost, on_progress)
     with _journal(folder, plan) as kept:

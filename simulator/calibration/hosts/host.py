@@ -171,7 +171,7 @@ class Host:
         """Why it is lost; empty as long as it is not."""
         return self._fault
 
-    def open(self) -> About:
+    def reach(self) -> About:
         """Start the agent there, and say what the host is.
 
         Raises
