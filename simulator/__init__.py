@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand, SpeedSurface
-    from simulator.platform.nodes import PE, Load, Node, Platform
-    from simulator.platform.sharing import Meeting, capacity_of, kept_shares
+    from simulator.platform.nodes import PE, Load, Meeting, Node, Platform, capacity_of, kept_shares
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.programs.streams.lublin import lublin
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
+    from simulator.scenario_file.joined.inputs import make_node_document
     from simulator.scenario_file.load import (
         dump_scenario,
         load_either,
@@ -79,13 +79,12 @@ if TYPE_CHECKING:
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.scenario_file.streams import read_stream
     from simulator.scenario_file.truths import deviates, truth_of
-    from simulator.scheduling.cluster import Cluster
-    from simulator.scheduling.estimates import Estimates
-    from simulator.scheduling.job_times import JobTimes
+    from simulator.scheduling.estimates import Estimates, JobTimes
+    from simulator.scheduling.places import Cluster
     from simulator.scheduling.policy import Policy
 
 _HOMES = {
-    "Cluster": "simulator.scheduling.cluster",
+    "Cluster": "simulator.scheduling.places",
     "lublin": "simulator.programs.streams.lublin",
     "with_estimates": "simulator.programs.streams.tsafrir",
     "make_stream": "simulator.programs.streams.stream",
@@ -103,7 +102,7 @@ _HOMES = {
     "places_of": "simulator.engines.job_programs",
     "with_equal_parts": "simulator.engines.job_programs",
     "JobApplication": "simulator.programs.streams.stream",
-    "JobTimes": "simulator.scheduling.job_times",
+    "JobTimes": "simulator.scheduling.estimates",
     "Policy": "simulator.scheduling.policy",
     "Estimates": "simulator.scheduling.estimates",
     "AS_NOW": "simulator.programs.configuration",
@@ -137,9 +136,9 @@ _HOMES = {
     "TraceError": "simulator.base.errors",
     "WriteError": "simulator.base.errors",
     "availability": "simulator.models.load",
-    "capacity_of": "simulator.platform.sharing",
-    "kept_shares": "simulator.platform.sharing",
-    "Meeting": "simulator.platform.sharing",
+    "capacity_of": "simulator.platform.nodes",
+    "kept_shares": "simulator.platform.nodes",
+    "Meeting": "simulator.platform.nodes",
     "domain_meetings": "simulator.results.tables",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.results.tables",
@@ -158,6 +157,7 @@ _HOMES = {
     "export_simgrid": "simulator.results.platform_export",
     "job_lines": "simulator.results.job_files",
     "join_platform": "simulator.scenario_file.joined",
+    "make_node_document": "simulator.scenario_file.joined.inputs",
     "load_either": "simulator.scenario_file.load",
     "load_platform": "simulator.scenario_file.load",
     "load_profiles": "simulator.results.timelines.counters",
@@ -289,6 +289,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "lublin",
+    "make_node_document",
     "make_stream",
     "matmul",
     "notebook",

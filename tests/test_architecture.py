@@ -102,7 +102,7 @@ EXAMPLES: list[tuple[Rule, str, str, str | None]] = [
 ]
 # path, source, and the code of the breach that ruff must report (None: it must accept).
 RUFF: list[tuple[str, str, str | None]] = [
-    ("simulator/engines/actor.py", "import simpy", None),
+    ("simulator/engines/process.py", "import simpy", None),
     ("simulator/engines/resources/cpu.py", "import simpy", None),
     (LOG, "from simpy.events import Event", "TID251"),
     ("simulator/base/randomness.py", "np.random.PCG64(1)", None),

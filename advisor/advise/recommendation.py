@@ -443,7 +443,7 @@ def _compared(asked: _Asked, found: Sequence[Configuration], left_out: Sequence[
     spending.runs += alone.makespan_ticks.size
     if alone.tick_s != table.tick_s:  # a long run needs longer ticks
         return made, run_or_recall(scenario.with_configurations(made.candidates), replications=count)
-    return made, table.beside(alone)
+    return made, table.together(alone)
 
 
 def _affordable(asked: _Asked, candidates: Sequence[Configuration]) -> int:

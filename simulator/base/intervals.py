@@ -151,7 +151,7 @@ def chances(
     one row is best on one side, another on the other. Of what replications add, see `_around`. Without truths what is
     drawn are means: normal weights of replications, widened for few ones by the chi-square of their variance. Nobody is
     surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
-    one row; NaN where nothing is told.
+    one row; NaN where nothing is known.
 
     Parameters
     ----------
@@ -163,11 +163,11 @@ def chances(
     first = alike(samples)
     rows = np.unique(first)
     known = _Truths.of(truths, samples.shape[1])
-    told = known.count if known is not None else samples.shape[1]
+    independent = known.count if known is not None else samples.shape[1]
     if deterministic or rows.size == 1:
         centres = np.log(samples[rows].mean(axis=1))
         surely = likely = _behind(centres[np.newaxis])
-    elif told < 2:
+    elif independent < 2:
         nothing = np.full(first.size, np.nan)
         return Chances(nothing, nothing, nothing)
     else:
@@ -176,13 +176,13 @@ def chances(
         centres = np.log(some.mean(axis=1))
         around = _of_means(some, generator) if known is None else _of_truths(some, known, generator)
         # what so few values leave open of their spread, as in Student's t, whose tails have no expectation
-        widened = np.sqrt((told - 1) / generator.chisquare(told - 1, (DRAWS, 1)))
+        widened = np.sqrt((independent - 1) / generator.chisquare(independent - 1, (DRAWS, 1)))
         surely, likely = _behind(centres + around), _behind(centres + widened * around)
     best = likely <= ties.SAME
     shares = np.mean(best / best.sum(axis=1, keepdims=True), axis=0)
     near = np.mean(likely <= np.log1p(margin) + ties.SAME, axis=0)
     if not deterministic and rows.size > 1:
-        most = surest(told, doubted=known is not None)
+        most = surest(independent, doubted=known is not None)
         shares, near = no_surer(shares, most), np.minimum(near, most)
     place = np.searchsorted(rows, first)
     return Chances(shares[place], near[place], np.mean(np.expm1(surely), axis=0)[place])
@@ -194,7 +194,8 @@ def alike(samples: Floats) -> NDArray[np.int64]:
     found = np.arange(samples.shape[0])
     for place, level in enumerate(ties.levels(samples.mean(axis=1)).tolist()):
         others = known.setdefault(level, [])
-        first = next((other for other in others if _equal(samples[place], samples[other])), None)
+        alike = (np.allclose(samples[place], samples[other], ties.SAME, 0, equal_nan=True) for other in others)
+        first = next((other for other, same in zip(others, alike, strict=True) if same), None)
         if first is None:
             others.append(place)
         else:
@@ -342,7 +343,7 @@ def _of_few(values: Floats, level: float) -> Interval:
 
 
 def _half(samples: Floats, scale: Floats, level: float) -> Floats:
-    """Half the interval of each row's mean (Student's t), NaN where none can be told; equal is judged by the scale."""
+    """Half the interval of each row's mean (Student's t), NaN where none is known; equal is judged by the scale."""
     from scipy.special import stdtrit
 
     count = samples.shape[1]
@@ -393,7 +394,3 @@ def _untold(found: Interval, samples: Floats, scale: Floats) -> Interval:
     """NaN where a few replications are equal, perhaps by chance."""
     equal = np.ptp(samples, axis=1) <= EQUAL * scale
     return Interval(np.where(equal, np.nan, found.low), np.where(equal, np.nan, found.high))
-
-
-def _equal(one: Floats, other: Floats) -> bool:
-    return bool(np.allclose(one, other, rtol=ties.SAME, atol=0, equal_nan=True))

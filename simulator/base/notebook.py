@@ -29,9 +29,9 @@ Floats = NDArray[np.float64]
 
 def page(title: str, *parts: str, warnings: Sequence[str] = ()) -> str:
     """A heading, parts below one another, and what to know before it is trusted."""
-    told = "".join(f"<li>{_text(line)}</li>" for line in warnings[:MOST_ROWS])
+    lines = "".join(f"<li>{_text(line)}</li>" for line in warnings[:MOST_ROWS])
     more = f"<li>and {len(warnings) - MOST_ROWS} more</li>" if len(warnings) > MOST_ROWS else ""
-    listed = f'<ul class="warnings" style="opacity:.8">{told}{more}</ul>' if told else ""
+    listed = f'<ul class="warnings" style="opacity:.8">{lines}{more}</ul>' if lines else ""
     return f'<div style="max-width:60em"><p><b>{_text(title, most=400)}</b></p>{"".join(parts)}{listed}</div>'
 
 

@@ -29,8 +29,8 @@ def _blas() -> str:
     import numpy as np
 
     build: Any = np.show_config(mode="dicts")
-    told = build.get("Build Dependencies", {}).get("blas", {})
-    return f"{told.get('name', 'unknown')} {told.get('version', '')}".strip()
+    known = build.get("Build Dependencies", {}).get("blas", {})
+    return f"{known.get('name', 'unknown')} {known.get('version', '')}".strip()
 
 
 def provenance(

@@ -106,22 +106,10 @@ def _meant(asked: tuple[str, ...]) -> list[str]:
     """Shipped files that a name means: by their whole names if there are such, else without suffix."""
     tails = [(PurePath(name).parts[-len(asked) :], name) for name in names()]
     tails = [(tail, name) for tail, name in tails if tail[:-1] == asked[:-1]]
-    for called in (_whole, _stem, _first):
+    for called in (str, lambda name: PurePath(name).stem, lambda name: name.partition(".")[0]):
         if meant := [name for tail, name in tails if called(tail[-1]) == asked[-1]]:
             return meant
     return []
-
-
-def _whole(name: str) -> str:
-    return name
-
-
-def _stem(name: str) -> str:
-    return PurePath(name).stem
-
-
-def _first(name: str) -> str:
-    return name.partition(".")[0]
 
 
 def _short(name: str) -> str:

@@ -289,8 +289,8 @@ def _scale(largest: float, unit: str) -> tuple[float, str]:
 def _decimals(values: Sequence[float]) -> int:
     """Three digits of a value, or of the ends of its interval where these are far larger; more to tell them apart."""
     largest = max(map(abs, values))
-    told = abs(values[0]) if abs(values[0]) > largest / 10 else largest
-    needed = 2 - math.floor(math.log10(float(f"{told:.3g}"))) if told else 0
+    typical = abs(values[0]) if abs(values[0]) > largest / 10 else largest
+    needed = 2 - math.floor(math.log10(float(f"{typical:.3g}"))) if typical else 0
     width = max(values) - min(values)
     if width > largest * _ROUNDING:
         needed = max(needed, -math.floor(math.log10(width / 2)))

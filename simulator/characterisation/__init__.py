@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
     from simulator.characterisation.study import Subject, characterise, characterise_all, make_subject, statistics
     from simulator.models.resource import METHODS
-    from simulator.programs.graphs.evaluate import Totals, expected_time, total_ruv, used_methods, visits
     from simulator.programs.graphs.nodes import (
         Branch,
         Call,
@@ -26,9 +25,14 @@ if TYPE_CHECKING:
         Processing,
         Seg,
         Sequence,
+        Totals,
         check,
+        expected_time,
         timing_formula,
         timing_formulas,
+        total_ruv,
+        used_methods,
+        visits,
     )
 
 _HOMES = {
@@ -49,12 +53,12 @@ _HOMES = {
     "StudyKernel": "simulator.characterisation.kernels",
     "Subject": "simulator.characterisation.study",
     "TIMED": "simulator.characterisation.parallel.predicted",
-    "Totals": "simulator.programs.graphs.evaluate",
+    "Totals": "simulator.programs.graphs.nodes",
     "calibrate_resource": "simulator.characterisation.costs.calibration",
     "characterise": "simulator.characterisation.study",
     "characterise_all": "simulator.characterisation.study",
     "check": "simulator.programs.graphs.nodes",
-    "expected_time": "simulator.programs.graphs.evaluate",
+    "expected_time": "simulator.programs.graphs.nodes",
     "predict_parallel": "simulator.characterisation.parallel.predicted",
     "kept_here": "simulator.characterisation.costs.calibration",
     "known_here": "simulator.characterisation.costs.calibration",
@@ -68,9 +72,9 @@ _HOMES = {
     "times_of_model": "simulator.characterisation.costs.vectors",
     "timing_formula": "simulator.programs.graphs.nodes",
     "timing_formulas": "simulator.programs.graphs.nodes",
-    "total_ruv": "simulator.programs.graphs.evaluate",
-    "used_methods": "simulator.programs.graphs.evaluate",
-    "visits": "simulator.programs.graphs.evaluate",
+    "total_ruv": "simulator.programs.graphs.nodes",
+    "used_methods": "simulator.programs.graphs.nodes",
+    "visits": "simulator.programs.graphs.nodes",
 }
 """Public name -> the module that it comes from."""
 

@@ -28,8 +28,7 @@ from simulator.characterisation.kernels import StudyKernel, study_kernel
 from simulator.models.error_summary import error_statistics
 from simulator.models.resource import CostVector, Guess, HardwareModel, Method
 from simulator.models.resource import Times as Range
-from simulator.programs.graphs.evaluate import expected_time
-from simulator.programs.graphs.nodes import timing_formula
+from simulator.programs.graphs.nodes import expected_time, timing_formula
 
 # What is characterised: a kernel of ours or a function in a user's file; sizes that are judged, sizes that teach.
 

@@ -1,7 +1,7 @@
 """Jobs that are runs of applications: the places that a platform has for them, and their ends, really simulated.
 
 All jobs that have started are one program: each waits until its start and then does what its application does, on the
-PEs that it got, under their loads and beside the others on links and in sharing domains. What starts later changes
+PEs that it got, under their loads, with the others on links and in sharing domains. What starts later changes
 nothing that ended before, so the first end is final and the next decision is taken then.
 """
 
@@ -25,7 +25,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Program
 from simulator.programs.streams.stream import Stream
 from simulator.scenario_file.scenario import Application, Scenario
-from simulator.scheduling.cluster import Cluster
+from simulator.scheduling.places import Cluster
 
 __all__ = ["JobPrograms", "Started", "cluster_of", "job_scenario", "places_of", "with_equal_parts"]
 
@@ -59,16 +59,13 @@ def cluster_of(scenario: Scenario) -> Cluster:
     node_of = np.asarray(platform.node_of)[of_place]
     shares = np.bincount(node_of)[node_of]
     memory = np.asarray(platform.memory_limits_bytes, dtype=np.float64)[node_of] / shares
-    names = tuple(f"{platform.pes[pe].name}.{core}" for pe, core in zip(of_place, _cores(platform), strict=True))
+    cores = (core for pe in platform.pes for core in range(pe.cores))
+    names = tuple(f"{platform.pes[pe].name}.{core}" for pe, core in zip(of_place, cores, strict=True))
     return Cluster(speed.max() / speed[of_place], memory, names)
 
 
-def _cores(platform: Platform) -> list[int]:
-    return [core for pe in platform.pes for core in range(pe.cores)]
-
-
 def _mean_speed(pe: PE, kernel: str) -> float:
-    """Speed of a core of a PE for one process beside its mean load, rounded so that PEs alike are of one class."""
+    """Speed of a core of a PE for one process under its mean load, rounded so that PEs alike are of one class."""
     speed = float(pe.speed_of(kernel).mid[-1])
     if pe.load is None:
         return speed

@@ -9,17 +9,13 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs
-from simulator.engines.job_own import OwnDecisions
 from simulator.engines.job_programs import JobPrograms
-from simulator.engines.job_queue import JobQueue, JobRuns
+from simulator.engines.job_queue import JobQueue, JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
-from simulator.scheduling.cluster import Cluster, equal_pes
-from simulator.scheduling.estimates import Estimates
-from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.estimates import Estimates, JobTimes
 from simulator.scheduling.passes import Decision, Jobs, Situation, decide
-from simulator.scheduling.places import Places
+from simulator.scheduling.places import Cluster, Hole, Places, equal_pes, numbers_of
 from simulator.scheduling.policy import Policy
-from simulator.scheduling.profiles import Hole, numbers_of
 
 __all__ = ["run_jobs"]
 

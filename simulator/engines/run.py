@@ -13,8 +13,8 @@ from simulator.engines.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.engines.run_set import RunSet
 from simulator.programs.program import Loop, Row
-from simulator.scenario_file.draws import Draws, draw
 from simulator.scenario_file.scenario import Scenario, truth_count
+from simulator.scenario_file.truths import Draws, draw
 
 # Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
 
@@ -92,7 +92,7 @@ def run(  # noqa: PLR0913 - all by name
     sharing
         How our processes share a PE, in place of equal shares of what its load leaves. Only the engine `process`.
     progress
-        Told now and then how many runs are done, of how many.
+        Called now and then with how many runs are done, of how many.
 
     Raises
     ------

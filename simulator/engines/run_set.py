@@ -86,7 +86,7 @@ class RunSet:
         found = describe_all(self.makespan_s, self.truths, level=level, deterministic=self.deterministic)
         return [{"name": name, **row} for name, row in zip(self.configurations, found, strict=True)]
 
-    def beside(self, other: "RunSet") -> "RunSet":
+    def together(self, other: "RunSet") -> "RunSet":
         """The runs of both, the other's configurations last: of the same scenario, replications and ticks; no logs."""
         return replace(
             self,
@@ -230,9 +230,9 @@ def interval_line(
     """
     if deterministic or replications < 2 or truths == 1:
         return ""
-    told = f"{100 * level:.4g} % intervals of the true mean"
+    head = f"{100 * level:.4g} % intervals of the true mean"
     if truths is None:
-        return f"{told}: noise included, nothing of the models is said to be unknown; {replications} replications"
+        return f"{head}: noise included, nothing of the models is said to be unknown; {replications} replications"
     each, rest = divmod(replications, truths)
     drawn = f"{replications} replications of {truths} truths" if rest else f"{truths} truths x {each} replications"
-    return f"{told}: noise and what is not known of the models included; {drawn}"
+    return f"{head}: noise and what is not known of the models included; {drawn}"

@@ -14,9 +14,8 @@ from simulator.engines.faults import link_name
 from simulator.engines.log import Causes, Step, explain
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Scenario
-from simulator.scenario_file.truths import of_replication
+from simulator.scenario_file.truths import draw, of_replication
 
 __all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 

@@ -14,11 +14,30 @@ from simulator.load_traces.csv_file import (
     trace_column,
     trace_text,
 )
-from simulator.load_traces.fit import FitReport, chosen_generator, fit_document, fit_generator, statistics
-from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator, resampled_blocks
+from simulator.load_traces.generate import (
+    GENERATORS,
+    BlockBootstrap,
+    FitReport,
+    Generator,
+    chosen_generator,
+    fit_document,
+    fit_generator,
+    make_generator,
+    resampled_blocks,
+    statistics,
+)
 from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
-from simulator.load_traces.plots import draw_functions, draw_study, draw_trace, text_chart
-from simulator.load_traces.study import StudyRow, in_samples, load_study, predicted_runs, regular_load
+from simulator.load_traces.study import (
+    StudyRow,
+    draw_functions,
+    draw_study,
+    draw_trace,
+    in_samples,
+    load_study,
+    predicted_runs,
+    regular_load,
+    text_chart,
+)
 
 __all__ = [
     "FORMATS",

@@ -40,13 +40,9 @@ Levels = tuple[MemoryLevel, ...]
 Data = dict[str, Any]
 
 
-def _one_or_list(value: object) -> str:
-    return "<list>" if isinstance(value, list) else "<one>"
-
-
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Growth = Annotated[float, Field(ge=0)]
-_OneOrList = Discriminator(_one_or_list)
+_OneOrList = Discriminator(lambda value: "<list>" if isinstance(value, list) else "<one>")
 _PE = Annotated[
     Annotated[int, Field(ge=0, lt=MAX_NAMES), Tag("<place>")] | Annotated[str, Tag("<name>")],
     Discriminator(lambda value: "<place>" if isinstance(value, int) else "<name>"),
@@ -134,8 +130,8 @@ class CacheDomainForm(DomainForm):
         if capacity is not None:
             return Occupancy(capacity)
         has = f"levels {some_names(list(named))}" if named else "no levels with a capacity"
-        told = f"it is missing, and the node has {has}; write the capacity of {self.level}, such as 32MiB"
-        raise ScenarioError(f"capacity: {told}{meant(self.level, named)}")
+        wrong = f"it is missing, and the node has {has}; write the capacity of {self.level}, such as 32MiB"
+        raise ScenarioError(f"capacity: {wrong}{meant(self.level, named)}")
 
 
 class ClockDomainForm(DomainForm):
@@ -189,18 +185,18 @@ class MemoryDemandForm(Form):
         Annotated[TakenRate, Tag("<one>")] | Annotated[list[TakenRate], Tag("<list>")],
         _OneOrList,
     ]
-    """Such as `12GB/s`; a list beside `sizes`."""
+    """Such as `12GB/s`; a list with `sizes`."""
     sensitivity: Annotated[Annotated[_Share, Tag("<one>")] | Annotated[list[_Share], Tag("<list>")], _OneOrList] = 1.0
-    """The part of its time that it waits for memory, 0 to 1; a list beside `sizes`."""
+    """The part of its time that it waits for memory, 0 to 1; a list with `sizes`."""
 
 
 class CacheDemandForm(Form):
     """What a kernel would hold of a cache where it runs alone, and how much of its time hangs on it."""
 
     demand: Annotated[Annotated[Taken, Tag("<one>")] | Annotated[list[Taken], Tag("<list>")], _OneOrList]
-    """Such as `20MiB`; a list beside `sizes`."""
+    """Such as `20MiB`; a list with `sizes`."""
     sensitivity: Annotated[Annotated[_Growth, Tag("<one>")] | Annotated[list[_Growth], Tag("<list>")], _OneOrList]
-    """What its time grows by, as a share of it, if it had nothing of the cache; a list beside `sizes`."""
+    """What its time grows by, as a share of it, if it had nothing of the cache; a list with `sizes`."""
 
 
 class KernelUsesForm(Form):
@@ -226,9 +222,9 @@ class KernelUsesForm(Form):
         sizes = [1.0] if self.sizes is None else self.sizes
         if any(after <= before for before, after in pairwise(sizes)):
             raise ScenarioError("sizes: they do not ascend; sort them")
-        told = {**({} if self.memory is None else {"memory": self.memory}), **(self.__pydantic_extra__ or {})}
+        entries = {**({} if self.memory is None else {"memory": self.memory}), **(self.__pydantic_extra__ or {})}
         columns: dict[str, list[Any]] = {"demand": [], "sensitivity": []}
-        for level, use in told.items():
+        for level, use in entries.items():
             if level in KINDS and level != "memory":
                 raise ScenarioError(f"{level}: of a {level} every PE uses all; name memory or a cache")
             for name, column in columns.items():
@@ -241,7 +237,7 @@ class KernelUsesForm(Form):
                     )
                     raise ScenarioError(f"{level}: {name}: {counted}; write one value for each of sizes")
                 column.append(np.array(value if isinstance(value, list) else [value] * len(sizes), dtype=np.float64))
-        demands, sensitivities = (dict(zip(told, column, strict=True)) for column in columns.values())
+        demands, sensitivities = (dict(zip(entries, column, strict=True)) for column in columns.values())
         return KernelUses(np.array(sizes, dtype=np.float64), demands, sensitivities)
 
 
@@ -256,8 +252,8 @@ class LoadDemandsForm(Form):
 
     def demands(self) -> dict[str, float]:
         """What a load of 1 takes of each level."""
-        told = {"memory": self.memory, **(self.__pydantic_extra__ or {})}
-        return {level: float(value) for level, value in told.items() if value}
+        entries = {"memory": self.memory, **(self.__pydantic_extra__ or {})}
+        return {level: float(value) for level, value in entries.items() if value}
 
 
 class NeighboursForm(Form):
@@ -294,15 +290,15 @@ def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
     if kind != "neighbours":
         found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
         raise ScenarioError(f"{path}: the file has {found}; name one that `apportion calibrate neighbours` wrote")
-    told = deepcopy({name: document[name] for name in NeighboursForm.model_fields if name in document})
-    domains, uses, places = told.get("domains"), told.setdefault("uses", {}), document.get("places")
+    data = deepcopy({name: document[name] for name in NeighboursForm.model_fields if name in document})
+    domains, uses, places = data.get("domains"), data.setdefault("uses", {}), document.get("places")
     if not isinstance(domains, list) or not isinstance(uses, dict):
-        return told
+        return data
     if isinstance(places, list) and len(places) == len(domains):
-        told["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
+        data["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
     if "doubt" in document:
-        told["domains"] = [
-            {"doubt": document["doubt"]} | one if isinstance(one, dict) else one for one in told["domains"]
+        data["domains"] = [
+            {"doubt": document["doubt"]} | one if isinstance(one, dict) else one for one in data["domains"]
         ]
     levels = dict.fromkeys(str(one.get("level", one.get("kind"))) for one in domains if isinstance(one, dict))
     for kernel in document.get("kernels", uses):
@@ -315,7 +311,7 @@ def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
                     "demand": [amount] * many if many else amount,
                     "sensitivity": [0.0] * many if many else 0.0,
                 }
-    return told
+    return data
 
 
 def _at_places(domain: Any, places: Any) -> Any:
@@ -461,8 +457,8 @@ def _members(form: AnyDomainForm, pes: PEsOf) -> Iterator[tuple[int, ...]]:
         if split.size:
             pe = int(split[0])
             shown, cores = pes.names[pe].replace(NODE, pes.node), pes.cores[pe]
-            told = f"each: {form.each} splits the {cores} cores of PE {shown} between domains"
-            raise ScenarioError(f"{told}: write them as PEs of one core each, or a number that keeps them together")
+            wrong = f"each: {form.each} splits the {cores} cores of PE {shown} between domains"
+            raise ScenarioError(f"{wrong}: write them as PEs of one core each, or a number that keeps them together")
         for group in range(int(first[-1]) + 1):
             yield tuple(np.flatnonzero(first == group).tolist())
 
@@ -478,8 +474,8 @@ def _named(wanted: str | Sequence[str | int], pes: PEsOf) -> tuple[int, ...]:
     found: list[int] = []
     for name in _each_name(written, names, pes.node):
         if name not in places:
-            told = f"pes: {name!r} is no PE of node {pes.node}, and a domain lies within one node; name its PEs"
-            raise ScenarioError(f"{told}{meant(name, places)}")
+            wrong = f"pes: {name!r} is no PE of node {pes.node}, and a domain lies within one node; name its PEs"
+            raise ScenarioError(f"{wrong}{meant(name, places)}")
         if places[name] in found:
             raise ScenarioError(f"pes: {name!r} comes twice; name each PE once")
         found.append(places[name])
@@ -545,7 +541,7 @@ def _law_data(domain: SharingDomain) -> Data:
 
 
 def uses_data(uses: KernelUses) -> Data:
-    """What a kernel uses: numbers, or lists beside sizes."""
+    """What a kernel uses: numbers, or lists with sizes."""
     one = uses.sizes.size == 1 and uses.sizes[0] == 1
     data: Data = {} if one else {"sizes": uses.sizes.tolist()}
     for level in uses.demands:

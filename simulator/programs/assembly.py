@@ -204,15 +204,37 @@ class _Place:
 
     def numbers(self, values: Numbers | Whole) -> Floats:
         """Values of each of the processes; (process, iterations...) or one for all."""
-        return _per_process(self.state, self.ids, np.asarray(values, dtype=np.float64), self.shape)
+        return self._each(np.asarray(values, dtype=np.float64))
 
     def partners(self, values: Whole) -> Ints:
         """Processes; as `numbers`."""
-        return _per_process(self.state, self.ids, np.asarray(values, dtype=np.int64), self.shape)
+        return self._each(np.asarray(values, dtype=np.int64))
+
+    def _each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values (iterations..., process) as (process, iterations...), of these processes only."""
+        if values.ndim == 0:
+            return values
+        shape = (*self.shape, self.state.processes)
+        try:
+            full = np.broadcast_to(values, shape)
+        except ValueError:
+            wanted = f"one that fits (iterations..., process) = {shape}"
+            raise ScenarioError(f"program: an array has the shape {values.shape}; give {wanted}") from None
+        return np.moveaxis(full[..., self.ids] if self.ids.size < self.state.processes else full, -1, 0)
 
     def group(self, group: Group | None) -> Group:
         """A group that exists and has all these processes in it."""
-        return _group(self.state, self.ids, group)
+        processes = self.state.processes
+        if group is None:
+            return self.state.everyone
+        missing = set(self.ids.tolist()) - set(group)
+        if missing:
+            raise ScenarioError(
+                f"program: process {min(missing)} is not in its group; give groups that hold their processes"
+            )
+        if max(group) >= processes or min(group) < 0 or len(set(group)) < len(group):
+            raise ScenarioError(f"program: {group} is no group; give processes 0 to {processes - 1}, once each")
+        return group
 
 
 def _slots(
@@ -228,18 +250,6 @@ def _slots(
     return [_PRIMITIVES[type(operation)](place, operation)]
 
 
-def _compute(place: _Place, operation: Compute) -> Slot:
-    return _with_amount(Kind.COMPUTE, place.numbers(operation.volume), place.numbers(operation.size))
-
-
-def _send(place: _Place, operation: Send) -> Slot:
-    return _message(Kind.SEND, place.partners(operation.to), place.numbers(operation.size_bytes), operation.tag)
-
-
-def _recv(place: _Place, operation: Recv) -> Slot:
-    return _message(Kind.RECV, place.partners(operation.source), _ZERO, operation.tag)
-
-
 def _exchange(place: _Place, operation: Exchange) -> Slot:
     """One side may be nobody: then it is a plain message."""
     to, source = place.partners(operation.to), place.partners(operation.source)
@@ -252,69 +262,24 @@ def _exchange(place: _Place, operation: Exchange) -> Slot:
     )
 
 
-def _barrier(place: _Place, operation: Barrier) -> Slot:
-    return _meeting(place, place.state.barriers, Kind.BARRIER, operation)
-
-
-def _pulls(place: _Place, operation: Farm) -> Slot:
-    return _meeting(place, place.state.farms, Kind.FARM, operation)
-
-
-def _wait_until(place: _Place, operation: WaitUntil) -> Slot:
-    return _slot(np.asarray(Kind.WAIT_UNTIL), amount=place.numbers(operation.time_s))
-
-
-def _delay(place: _Place, operation: Delay) -> Slot:
-    return _with_amount(Kind.DELAY, place.numbers(operation.duration_s))
-
-
-def _read_write(place: _Place, operation: ReadWrite) -> Slot:
-    return _with_amount(Kind.READ_WRITE, place.numbers(operation.size_bytes))
-
-
 def _custom(place: _Place, operation: Custom) -> Slot:
     place.state.customs.append((operation.name, dict(operation.arguments)))
     return _slot(np.asarray(Kind.CUSTOM), partner=np.asarray(len(place.state.customs) - 1))
 
 
 _PRIMITIVES: dict[type, Callable[[_Place, Any], Slot]] = {
-    Compute: _compute,
-    Send: _send,
-    Recv: _recv,
+    Compute: lambda place, one: _with_amount(Kind.COMPUTE, place.numbers(one.volume), place.numbers(one.size)),
+    Send: lambda place, one: _message(Kind.SEND, place.partners(one.to), place.numbers(one.size_bytes), one.tag),
+    Recv: lambda place, one: _message(Kind.RECV, place.partners(one.source), _ZERO, one.tag),
     Exchange: _exchange,
-    Barrier: _barrier,
-    Farm: _pulls,
-    WaitUntil: _wait_until,
-    Delay: _delay,
-    ReadWrite: _read_write,
+    Barrier: lambda place, one: _meeting(place, place.state.barriers, Kind.BARRIER, one),
+    Farm: lambda place, one: _meeting(place, place.state.farms, Kind.FARM, one),
+    WaitUntil: lambda place, one: _slot(np.asarray(Kind.WAIT_UNTIL), amount=place.numbers(one.time_s)),
+    Delay: lambda place, one: _with_amount(Kind.DELAY, place.numbers(one.duration_s)),
+    ReadWrite: lambda place, one: _with_amount(Kind.READ_WRITE, place.numbers(one.size_bytes)),
     Custom: _custom,
 }
 """What makes the one primitive operation of each operation that is neither a loop nor a collective."""
-
-
-def _per_process(state: _Assembly, ids: Ints, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Values (iterations..., process) as (process, iterations...), of the processes `ids` only."""
-    if values.ndim == 0:
-        return values
-    try:
-        full = np.broadcast_to(values, (*shape, state.processes))
-    except ValueError:
-        wanted = f"one that fits (iterations..., process) = {(*shape, state.processes)}"
-        raise ScenarioError(f"program: an array has the shape {values.shape}; give {wanted}") from None
-    return np.moveaxis(full[..., ids] if ids.size < state.processes else full, -1, 0)
-
-
-def _group(state: _Assembly, ids: Ints, group: Group | None) -> Group:
-    if group is None:
-        return state.everyone
-    missing = set(ids.tolist()) - set(group)
-    if missing:
-        raise ScenarioError(
-            f"program: process {min(missing)} is not in its group; give groups that hold their processes"
-        )
-    if max(group) >= state.processes or min(group) < 0 or len(set(group)) < len(group):
-        raise ScenarioError(f"program: {group} is no group; give processes 0 to {state.processes - 1}, once each")
-    return group
 
 
 def _meeting(place: _Place, meetings: _Meetings, kind: Kind, operation: Barrier | Farm) -> Slot:

@@ -232,7 +232,7 @@ class Program:
     doubt: Doubt | None = None
     """What is not known of the times of its computations and delays, which all share it; None: nothing."""
     noise: Noise | None = None
-    """How these times differ from run to run beside what PEs and links do; None: not at all."""
+    """How these times differ from run to run in addition to what PEs and links do; None: not at all."""
     assembled: "Columns | None" = None
     """Its operations as columns, where it was made of such; the rows are then empty."""
 

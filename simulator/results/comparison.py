@@ -23,7 +23,7 @@ Truths = NDArray[np.int64] | None
 
 @dataclass(frozen=True)
 class Difference:
-    """One configuration of the first beside one of the second, replication by replication."""
+    """One configuration of the first and one of the second, replication by replication."""
 
     configuration: str
     """Of the first; the second's, where they differ, behind a slash."""

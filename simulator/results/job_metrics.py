@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from simulator.base import randomness, units
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
-from simulator.scheduling.cluster import Cluster
-from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.estimates import JobTimes
+from simulator.scheduling.places import Cluster
 
 __all__ = [
     "CLASSES",
@@ -274,13 +274,12 @@ def series(runs: JobRuns) -> JobSeries:
     """Busy PEs and the queue over time."""
     events = (runs.submit_ticks, runs.start_ticks, runs.finish_ticks)
     ticks = np.unique(np.concatenate(events))
-    submit, start, finish = (np.searchsorted(ticks, moment) for moment in events)
-    ones = np.ones(start.size, dtype=np.int64)
+    submit, start, finish = events
     return JobSeries(
         ticks,
-        busy=_level(ticks.size, start, finish, runs.processors),
-        queued=_level(ticks.size, submit, start, ones),
-        queued_processors=_level(ticks.size, submit, start, runs.processors),
+        busy=under_way(ticks, start, finish, runs.processors),
+        queued=under_way(ticks, submit, start, np.ones(start.size, dtype=np.int64)),
+        queued_processors=under_way(ticks, submit, start, runs.processors),
         tick_s=runs.tick_s,
     )
 
@@ -305,11 +304,11 @@ def over_stretches(found: JobSeries, values: Ints, edges: Ints) -> tuple[Floats,
     return mean, low, high
 
 
-def _level(count: int, begin: Ints, end: Ints, weights: Ints) -> Ints:
-    """Sum of the weights of what is under way from each of `count` places on."""
-    change = np.zeros(count, dtype=np.int64)
-    np.add.at(change, begin, weights)
-    np.subtract.at(change, end, weights)
+def under_way(ticks: Ints, begin: Ints, end: Ints, weights: NDArray[Any]) -> NDArray[Any]:
+    """Sum of the weights of what is under way from each tick on; it begins and ends at ticks that are among these."""
+    change = np.zeros(ticks.size, dtype=weights.dtype)
+    np.add.at(change, np.searchsorted(ticks, begin), weights)
+    np.subtract.at(change, np.searchsorted(ticks, end), weights)
     return np.cumsum(change)
 
 
@@ -355,16 +354,13 @@ def _hours(seconds: float) -> str:
 def _excursion(runs: JobRuns) -> tuple[float, bool, float]:
     """The longest excursion of the backlog as a share of the time of submissions, whether it lasts to their end, level.
 
-    One that lasts to the end is told before another of less than twice its length.
+    One that lasts to the end counts before another of less than twice its length.
     """
     work = runs.processors * runs.run_s
     least_s = float(np.sum(work * runs.run_s) / np.sum(work))
     ticks = np.unique(np.concatenate((runs.submit_ticks, runs.start_ticks)))
-    change = np.zeros(ticks.size)
-    np.add.at(change, np.searchsorted(ticks, runs.submit_ticks), work)
-    np.subtract.at(change, np.searchsorted(ticks, runs.start_ticks), work)
     first, last = int(ticks[0]), int(runs.submit_ticks.max())
-    above = (np.cumsum(change) > least_s * runs.pes) & (ticks < last)
+    above = (under_way(ticks, runs.submit_ticks, runs.start_ticks, work) > least_s * runs.pes) & (ticks < last)
     edges = np.diff(np.concatenate(([0], above.astype(np.int64), [0])))
     begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
     if not begins.size:

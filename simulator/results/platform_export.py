@@ -16,13 +16,12 @@ from simulator.base.errors import ScenarioError, some_names
 from simulator.base.provenance import versions
 from simulator.models.load import LoadTrace, availability
 from simulator.models.network import LinkModel, MessageModel
-from simulator.platform.foreign.simgrid_hosts import NODE_PROPERTY
 from simulator.platform.foreign.simgrid_routes import MAX_NODES
+from simulator.platform.foreign.simgrid_zones import NODE_PROPERTY
 from simulator.platform.networks import Link, Listed, Star
 from simulator.platform.nodes import PE, Load, Platform
-from simulator.scenario_file.draws import Draws, draw
 from simulator.scenario_file.scenario import Scenario, truth_count
-from simulator.scenario_file.truths import of_replication
+from simulator.scenario_file.truths import Draws, draw, of_replication
 
 # The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML.
 

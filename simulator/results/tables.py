@@ -18,20 +18,17 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-from simulator.engines.costs.sharing import all_domains
-from simulator.engines.costs.uses import CacheUse, Uses, mixes
+from simulator.engines.costs.sharing import CacheUse, Uses, all_domains, mixes
 from simulator.engines.run_set import RunSet
-from simulator.platform.sharing import Meeting, taken_by_loads
+from simulator.platform.nodes import Meeting, taken_by_loads
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario
 
-__all__ = ["process_lines"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["check_form", "process_lines"]
 
 COLUMNS = (
     *("configuration", "replication", "seed", "process", "pe", "node", "units"),
@@ -92,8 +89,6 @@ def domain_meetings(scenario: Scenario, configuration: Configuration) -> tuple[M
     return tuple(found)
 
 
-__all__ = ["check_form"]
-
 Form = Literal["csv", "parquet"]
 FORMS: tuple[Form, ...] = ("csv", "parquet")
 LIMIT_BYTES = 2**30
@@ -122,7 +117,7 @@ def plain(value: Any) -> Any:
 def kind_of(values: Iterable[Any]) -> str:
     """The kind of column, as pandas names it, that holds all values; None is a missing one.
 
-    Whole numbers stay whole beside missing ones; texts beside numbers make all of them texts.
+    Whole numbers stay whole among missing ones; texts among numbers make all of them texts.
     """
     listed = list(values)
     kinds = {type(value) for value in listed}

@@ -64,8 +64,8 @@ def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], 
     here, holder = data, data
     while parts:
         source = _OF_A_MODEL.get(parts[0]) if isinstance(here, dict) and len(parts) > 1 else None
-        told = None if source is None else here.get(source)
-        if source is not None and isinstance(told, dict) and "model" in told and parts[1] not in told:
+        held = None if source is None else here.get(source)
+        if source is not None and isinstance(held, dict) and "model" in held and parts[1] not in held:
             here.update(expand(source, here))
         try:
             key, taken = step(here, parts, field=field)

@@ -53,8 +53,8 @@ class Shape:
             for schema in self._mappings
         )
 
-    def beside(self, key: object) -> set[str]:
-        """Keys that stand in the place of this one, never beside it."""
+    def rivals(self, key: object) -> set[str]:
+        """Keys that stand in the place of this one, never together with it."""
         groups = [
             {name for choice in schema.get("oneOf", ()) for name in choice.get("required", ())}
             | set(schema.get("not", {}).get("required", ()))
@@ -203,7 +203,7 @@ def _merged(base: Part, ours: Part, shape: Shape) -> Part:
 def _merged_mappings(base: Part, ours: Part, shape: Shape) -> Part:
     """Key by key, null removing one; ours alone, if the two are things of different kinds."""
     kept = [key for key in base.data if ours.data.get(key, base) is not None]
-    replaced = {other for key, value in ours.data.items() if value is not None for other in shape.beside(key)}
+    replaced = {other for key, value in ours.data.items() if value is not None for other in shape.rivals(key)}
     kept = [key for key in kept if key in ours.data or key not in replaced]
     said = {key for key, value in ours.data.items() if value is not None}
     if not shape.one_holds({*kept, *said}) and shape.one_holds(said) and shape.one_holds(kept):
@@ -289,7 +289,7 @@ def _short(path: Path, ours: Path) -> str:
     return str(short if (ours / short).resolve() == (ours / path).resolve() else path)
 
 
-# Nodes beside data
+# Nodes together with data
 
 
 def _pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:

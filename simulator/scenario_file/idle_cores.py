@@ -12,7 +12,7 @@ from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario
 
 MOST_GROUPS = 3
-"""Groups of nodes that are alike, each of which is told."""
+"""Groups of nodes that are alike, each of which is described."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ def idle_cores(scenario: Scenario, configuration: Configuration) -> IdleCores | 
     for name, figures in zip(platform.node_names, np.stack(by_node, axis=1).astype(np.int64).tolist(), strict=True):
         if figures[1] < figures[2]:
             alike.setdefault(tuple(figures), []).append(name)
-    told = [_group(names, *figures) for figures, names in list(alike.items())[:MOST_GROUPS]]
+    parts = [_group(names, *figures) for figures, names in list(alike.items())[:MOST_GROUPS]]
     rest = [len(names) for names in list(alike.values())[MOST_GROUPS:]]
     if rest:
-        told.append(f"{sum(rest)} more node{'s leave' if sum(rest) > 1 else ' leaves'} cores idle")
+        parts.append(f"{sum(rest)} more node{'s leave' if sum(rest) > 1 else ' leaves'} cores idle")
     idle = int(cores.sum() - used.sum())
-    return IdleCores(configuration.name, idle, int(cores.sum()), "; ".join(told))
+    return IdleCores(configuration.name, idle, int(cores.sum()), "; ".join(parts))
 
 
 def _group(names: Sequence[str], processes: int, used: int, cores: int) -> str:

@@ -1,10 +1,14 @@
-"""Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen Scenario, each fault at its place."""
+"""Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen Scenario, each fault at its place.
+
+From a Scenario to YAML text: explicit, and alike nodes and PEs written once.
+"""
 
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +16,25 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults, validated
-from simulator.base.names import all_names, check_known, counted, expanded, how_many
+from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many
 from simulator.base.shipped import locate
-from simulator.base.yaml_document import Document, read_value
+from simulator.base.units import write_size
+from simulator.base.yaml_document import Document, read_value, yaml_text
 from simulator.models.resource import HardwareModel
-from simulator.platform.domains import DomainsModelForm
-from simulator.platform.loads import LoadForm
+from simulator.models.speed import SpeedBand
+from simulator.platform.domains import DomainsModelForm, domain_data
 from simulator.platform.named_files import NamedFiles
-from simulator.platform.nodes import Platform
+from simulator.platform.networks import Link, Network
+from simulator.platform.networks.link import message_data
+from simulator.platform.networks.network import alike
+from simulator.platform.nodes import PE, LoadForm, Platform
 from simulator.programs.applications import make_work
+from simulator.programs.applications.hpl import with_hpl_dat
 from simulator.programs.applications.work import Shape
 from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.programs.graphs.nodes import Seg
 from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.changes import with_changes
-from simulator.scenario_file.dump import dump_scenario
 from simulator.scenario_file.extending import read_extended
 from simulator.scenario_file.forms import (
     ApplicationForm,
@@ -37,9 +45,16 @@ from simulator.scenario_file.forms import (
     SegApplicationForm,
     StepForm,
 )
-from simulator.scenario_file.hpl_dat import with_hpl_dat
 from simulator.scenario_file.memory import LevelsModelForm, level_data
-from simulator.scenario_file.platforms import MadePlatform, Measured, make_platform, measured_on, told, use_of
+from simulator.scenario_file.nodes import node_data
+from simulator.scenario_file.platforms import (
+    MadePlatform,
+    Measured,
+    extrapolation_lines,
+    make_platform,
+    measured_on,
+    use_of,
+)
 from simulator.scenario_file.scenario import (
     Application,
     Change,
@@ -50,7 +65,7 @@ from simulator.scenario_file.scenario import (
     with_derived_speeds,
 )
 from simulator.scenario_file.schemas import KINDS, file_schema
-from simulator.scenario_file.segs import load_seg, seg_of
+from simulator.scenario_file.segs import application_data, load_seg, seg_of
 
 __all__ = [
     "Template",
@@ -63,6 +78,147 @@ __all__ = [
     "scenario_schema",
     "template_of",
 ]
+
+Data = dict[str, Any]
+
+
+def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None, model: str | None = None) -> str:
+    """Write a scenario as YAML text, which loads to an equal scenario; names of links only where routes are listed.
+
+    Parameters
+    ----------
+    traces
+        The trace file of PEs that have a load; the loads of others are written out.
+    model
+        The file of the application's run-time model, if it has one.
+
+    Raises
+    ------
+    ScenarioError
+        If the application has a model and no file is named, or the other way round; or if its program was written by
+        hand, or a name or a network is of a kind that a file cannot hold.
+    """
+    if (model is None) != (scenario.application.model is None):
+        has = "no model" if scenario.application.model is None else "a model"
+        raise ScenarioError(f"application: model: it has {has} and the file is {model!r}; give both or neither")
+    if scenario.application.written is not None:
+        raise ScenarioError(
+            "application: a program written by hand cannot stand in a file; take one of the named applications"
+        )
+    names = [pe.name for pe in scenario.platform.pes]
+    notes = list(dict.fromkeys((*scenario.notes, *scenario.assumed)))
+    document = {
+        "format": 1,
+        "platform": _platform_data(_written(scenario), traces or {}),
+        "application": {
+            "name": scenario.application.name,
+            "kernel": scenario.application.kernel,
+            **({} if scenario.application.prepared is None else application_data(scenario.application.prepared)),
+            **({} if model is None else {"model": model}),
+            "parameters": dict(scenario.application.parameters),
+            **({} if scenario.application.memory is None else {"memory": asdict(scenario.application.memory)}),
+        },
+        "configurations": {
+            c.name: {
+                "partition": list(c.partition),
+                "pes": _places([names[place] for place in c.placement]),
+                **({} if c.grid is None else {"grid": list(c.grid)}),
+            }
+            for c in scenario.configurations
+        },
+        "replications": scenario.replications,
+        **({} if scenario.truths is None else {"truths": scenario.truths}),
+        "seed": scenario.seed,
+        **({"notes": notes} if notes else {}),
+    }
+    return yaml_text(document)
+
+
+def _written(scenario: Scenario) -> Platform:
+    """The platform without speeds that follow from a graph and resource models."""
+    if scenario.application.prepared is None:
+        return scenario.platform
+    kept: dict[int, dict[str, SpeedBand]] = {}
+    pes = []
+    for pe in scenario.platform.pes:
+        others = {kernel: band for kernel, band in pe.speeds.items() if kernel != scenario.application.kernel}
+        pes.append(replace(pe, speeds=kept.setdefault(id(pe.speeds), others)))
+    return replace(scenario.platform, pes=tuple(pes))
+
+
+def _places(names: list[str]) -> list[str]:
+    """PEs of processes; long runs of one another as patterns."""
+    pattern = compact(names) if len(names) > 16 else None
+    return [pattern] if pattern else names
+
+
+def _platform_data(platform: Platform, traces: Mapping[str, str]) -> Data:
+    network = platform.network
+    own = _own_links(network)
+    pes_of: dict[str, list[PE]] = {}
+    for pe in platform.pes:
+        pes_of.setdefault(pe.node, []).append(pe)
+    if list(pes_of) != [node for node, _ in groupby(platform.pes, key=lambda pe: pe.node)]:
+        raise ScenarioError("platform: PEs of one node lie apart from each other; order them node after node")
+    domains = _domains_data(platform)
+    bodies = [
+        (name, node_data(node, pes_of[name], own.get(number), traces, domains.get(name, [])))
+        for number, (name, node) in enumerate(zip(platform.node_names, platform.known_nodes, strict=True))
+    ]
+    nodes = []
+    for _, group in groupby(bodies, key=lambda entry: entry[1][0]):
+        nodes += _entries([(name, body) for name, (_, body) in group])
+    if network.topology is None and network.loopback is None and not network.eager_bytes:
+        return {"nodes": nodes, "link": message_data(network.uniform_model)}
+    return {"nodes": nodes, "network": _network_data(network, platform.node_names)}
+
+
+def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
+    """One entry for alike nodes, if their names and those of their PEs follow a pattern; else one for each."""
+    names, body = [name for name, _ in alike], alike[0][1]
+    pattern = compact(names)
+    if len(names) > 1 and (pattern is None or any("{node}" not in pe["name"] for pe in body["pes"])):
+        return [entry for one in alike for entry in _entries([one])]
+    if pattern is None:
+        raise ScenarioError(f"platform: the name of node {names[0]!r} has a range in brackets; take another one")
+    if len(names) == 1:
+        body = body | {"pes": [pe | {"name": pe["name"].replace("{node}", names[0])} for pe in body["pes"]]}
+        if "host" in body:
+            body["host"] = body["host"].replace("{node}", names[0])
+    return [{"name": pattern} | body]
+
+
+def _domains_data(platform: Platform) -> dict[str, list[Data]]:
+    """The domains of each node that has some."""
+    found: dict[str, list[Data]] = {}
+    for domain in platform.domains:
+        names = [platform.pes[place].name for place in domain.pes]
+        node = platform.pes[domain.pes[0]].node
+        found.setdefault(node, []).append(domain_data(domain, node, names))
+    return found
+
+
+def _own_links(network: Network) -> dict[int, Link]:
+    """The link of each node, where nodes have links of their own and these are not all alike."""
+    private: tuple[Link, ...] = getattr(network.topology, "private", ())
+    return {} if alike(private) else dict(enumerate(private))
+
+
+def _network_data(network: Network, names: tuple[str, ...]) -> Data:
+    topology = network.topology
+    if topology is None:
+        data: Data = {"topology": "uniform", "link": message_data(network.uniform_model)}
+    elif hasattr(topology, "to_data"):
+        data = topology.to_data(names)
+    else:
+        raise ScenarioError(
+            f"platform: network: a file cannot name {type(topology).__name__}; take a topology that it can"
+        )
+    return data | {
+        "contention": network.contention,
+        "eager": write_size(network.eager_bytes),
+        "loopback": message_data(network.within),
+    }
 
 
 def seg_application(
@@ -139,14 +295,14 @@ def resolve(
     ScenarioError
         With file, line, column and field.
     """
-    made, application, told_of_it = _parts(form, document, named, replace(measured, application=form.application))
+    made, application, about_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
     _check_kernel(platform, application.kernel, document)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
-    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
+    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it))), Faults(document)
     if form.truths is not None and form.truths > form.replications:
         with faults.at("truths"):
             raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
@@ -170,7 +326,7 @@ def resolve(
     if not made.extrapolations:
         return scenario
     found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
-    notes = (*notes, *dict.fromkeys(line for one in found for line in told(one)))
+    notes = (*notes, *dict.fromkeys(line for one in found for line in extrapolation_lines(one)))
     return replace(scenario, notes=notes, extrapolations=found)
 
 
@@ -344,7 +500,7 @@ class Template:
             form = validated(ScenarioForm, document)
             measured = measured_on(self.form, self.document, document, self.named)
         scenario = resolve(form, document, self.named, measured=measured, oversized=oversized)
-        return replace(scenario, changes=made, notes=(*scenario.notes, *_told(scenario, made))), form
+        return replace(scenario, changes=made, notes=(*scenario.notes, *_change_notes(scenario, made))), form
 
 
 def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
@@ -483,11 +639,11 @@ def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
     """Fields of a node that come of a model, written out so that a part of one can be set."""
     if field == "levels":
         return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
-    told = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
-    return {"domains": told["domains"], "uses": {**told.get("uses", {}), **(entry.get("uses") or {})}}
+    written = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
+    return {"domains": written["domains"], "uses": {**written.get("uses", {}), **(entry.get("uses") or {})}}
 
 
-def _told(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
+def _change_notes(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
     """What is to be known of changes other than of speeds."""
     lines = []
     for change in changes:

@@ -112,7 +112,7 @@ class KnownMemory:
     """The levels there, which the command line may have set in place of these."""
 
     def beyond_levels(self, use: MemoryUse) -> str:
-        """What of the model is used for these accesses beside its levels; empty for nothing."""
+        """What of the model is used for these accesses in addition to its levels; empty for nothing."""
         if self.model is None or not self.model.knows_more(use):
             return ""
         return "sweeps as measured by vector loops" if self.model.knows_sweeps(use) else "with the model's correction"

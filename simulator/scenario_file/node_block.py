@@ -92,15 +92,15 @@ def to_measure(topology: Topology, labels: Sequence[str]) -> list[str]:
         for unit in topology.numa
         if (members := tuple(sorted(places[cpu] for cpu in unit.cpus if cpu in places)))
     )
-    told = [
+    lines = [
         f"- {{kind: memory, {_flow(who)}capacity: 20GB/s}}  # of the NUMA node; the figure is made up"
         for who in whose(groups or (tuple(range(len(labels))),), labels)
     ]
     if any(core.siblings for core in topology.pes):
         threads = 1 + max(len(core.siblings) for core in topology.pes)
         shares = ", ".join(["1", *["0.6"] * (threads - 1)])
-        told.append(f"- {{kind: core, each: {threads}, shares: [{shares}]}}  # if SMT siblings become PEs; made up")
-    return [*told, f"- {{kind: clock, shares: [1{', 1' * (len(labels) - 1)}]}}  # by how many compute; made up"]
+        lines.append(f"- {{kind: core, each: {threads}, shares: [{shares}]}}  # if SMT siblings become PEs; made up")
+    return [*lines, f"- {{kind: clock, shares: [1{', 1' * (len(labels) - 1)}]}}  # by how many compute; made up"]
 
 
 def flow(entry: Data) -> str:
@@ -206,9 +206,9 @@ def described(topology: Topology) -> list[str]:
     if topology.packages:
         lines.append("packages: " + "; ".join(f"processors {ranges(cpus)}" for cpus in topology.packages))
     for unit in topology.numa:
-        told = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
+        held = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
         where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
-        lines.append(f"NUMA node {unit.number}: {where}, {told}")
+        lines.append(f"NUMA node {unit.number}: {where}, {held}")
     lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
     memory = "not known" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
     swap = "not known" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
@@ -271,7 +271,7 @@ def level_names(caches: Sequence[SharedCache], levels: Sequence[MemoryLevel]) ->
 
 
 def _domains(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
-    """What PEs share: caches as they are told, the rest as comments."""
+    """What PEs share: caches as the system reports them, the rest as comments."""
     if topology.pe_count == 1:
         return ["  # one PE: nobody to share a cache, memory or a clock with, so no domains"]
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]

@@ -24,9 +24,8 @@ from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import PE, Load, Node, Platform, plain_name
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformForm, ScenarioForm, SimgridForm
 from simulator.scenario_file.memory import KnownMemory, Levels, PredictedForm, level_differences
-from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
+from simulator.scenario_file.nodes import BandForm, ModelForm, NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import Extrapolation
-from simulator.scenario_file.speeds import BandForm, ModelForm
 
 
 def use_of(form: ApplicationForm) -> MemoryUse | None:
@@ -108,7 +107,7 @@ def on_other_levels(
     )
 
 
-def told(found: Extrapolation) -> list[str]:
+def extrapolation_lines(found: Extrapolation) -> list[str]:
     """Lines that say how far a rescaled speed goes beyond what was measured."""
     factors = f"{found.lowest_factor:.3g} to {found.highest_factor:.3g}"
     head, share = f"speed of {found.kernel} on {found.pes}:", f"up to {found.memory_share:.0%} of the time in memory"
@@ -258,13 +257,13 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
         for kernel, taken in uses_of_model(known, measured.application, band).items()
         if kernel not in shared.uses
     }
-    parts.notes += [*shared.notes, *_told_of(derived, form)]
+    parts.notes += [*shared.notes, *_derived_lines(derived, form)]
     if shared.domains:
         parts.notes += _slowed_twice(form, named)
     levels = with_sharers(levels, shared.domains)
     uses = derived | shared.uses
     for name in names:
-        host = _host(form, name)
+        host = None if form.host is None else form.host.replace(NODE, name)
         node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
         has_more = node != Node(name) or isinstance(form.domains, DomainsModelForm)
         parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
@@ -282,9 +281,9 @@ def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Mea
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
 
 
-def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
+def _derived_lines(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
     """A line for each kernel whose uses follow from a memory model."""
-    said = "what its memory model says, not measured beside neighbours"
+    said = "what its memory model says, not measured with neighbours"
     return [
         f"{kernel} on {form.name}: what it loses where {', '.join(taken.demands)} is shared: {said}"
         for kernel, taken in derived.items()
@@ -292,7 +291,7 @@ def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
 
 
 def _slowed_twice(form: NodeForm, named: NamedFiles) -> list[str]:
-    """A line for each kernel whose speed was measured beside the neighbours that domains tell of."""
+    """A line for each kernel whose speed was measured with the neighbours that domains describe."""
     found = {
         kernel: speed.model
         for pe in form.pes
@@ -304,10 +303,6 @@ def _slowed_twice(form: NodeForm, named: NamedFiles) -> list[str]:
         "neighbours count twice; measure it without --together"
         for kernel, model in found.items()
     ]
-
-
-def _host(form: NodeForm, name: str) -> str | None:
-    return None if form.host is None else form.host.replace(NODE, name)
 
 
 @dataclass(frozen=True)
@@ -384,7 +379,8 @@ def _kind(
         with faults.at(*here, "resource"):
             resource = form.resource_model(named)
     faults.tell()
-    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
+    predicted = frozenset(kernel for kernel, speed in form.speeds.items() if isinstance(speed, PredictedForm))
+    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, predicted, resource)
 
 
 def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm) -> dict[str, SpeedBand]:
@@ -408,10 +404,6 @@ def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *,
     parts.notes.append(f"speed of {kernel} on {pes}: {said}")
     low, mid, high = band.low[:-1], band.mid[:-1], band.high[:-1]
     return replace(band, sizes=band.sizes[:-1], low=low, mid=mid, high=high, surface=None)
-
-
-def _predicted(form: PEForm) -> frozenset[str]:
-    return frozenset(kernel for kernel, speed in form.speeds.items() if isinstance(speed, PredictedForm))
 
 
 def _on_these_levels(

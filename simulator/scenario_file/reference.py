@@ -22,10 +22,10 @@ from simulator.platform.domains import (
     LoadDemandsForm,
     MemoryDemandForm,
 )
-from simulator.platform.loads import LoadForm, TraceForm
 from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm
 from simulator.platform.networks.network import NetworkForm
 from simulator.platform.networks.topologies import TOPOLOGIES
+from simulator.platform.nodes import LoadForm, TraceForm
 from simulator.programs.applications import PARAMETERS
 from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
 from simulator.programs.configuration import MOST_PLACED, MOST_PROCESSES

@@ -129,7 +129,7 @@ class Extrapolation:
     band: SpeedBand
     """The speeds there."""
     beyond_levels: str = ""
-    """What of the memory model was used beside its levels."""
+    """What of the memory model was used in addition to its levels."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, without the band."""
@@ -153,7 +153,7 @@ class Scenario:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Name of each file that it was read from and its hash, for provenance."""
     notes: tuple[str, ...] = ()
-    """What is to be known of how it came about, for example which speeds are predicted; told with its warnings."""
+    """What is to be known of how it came about, for example which speeds are predicted; shown with its warnings."""
     changes: tuple[Change, ...] = field(default=(), compare=False)
     """What was set in place of what its file says."""
     extrapolations: tuple[Extrapolation, ...] = field(default=(), compare=False)
@@ -183,14 +183,14 @@ class Scenario:
         return f"Scenario({what}, {self.replications} replications, seed {self.seed})"
 
     def _repr_html_(self) -> str:
-        told = {"application": self.application.name, "kernel": self.application.kernel, **self.application.parameters}
-        told |= {"replications": self.replications, "seed": self.seed, "platform": repr(self.platform)}
+        shown = {"application": self.application.name, "kernel": self.application.kernel, **self.application.parameters}
+        shown |= {"replications": self.replications, "seed": self.seed, "platform": repr(self.platform)}
         rows = [
             {"configuration": one.name, "processes": len(one.partition), "units": one.partition}
             for one in self.configurations[: notebook.MOST_ROWS]
         ]
         table = notebook.table(rows, count=len(self.configurations))
-        return notebook.page("Scenario", notebook.facts(told), table, warnings=self.warnings)
+        return notebook.page("Scenario", notebook.facts(shown), table, warnings=self.warnings)
 
     @property
     def deterministic(self) -> bool:

@@ -63,8 +63,8 @@ def _part(schema: Schema) -> Schema:
 
 
 def _or_null(schema: Schema) -> Schema:
-    told = {key: schema[key] for key in ("description", "default") if key in schema}
-    return told | {"anyOf": [{key: value for key, value in schema.items() if key not in told}, {"type": "null"}]}
+    kept = {key: schema[key] for key in ("description", "default") if key in schema}
+    return kept | {"anyOf": [{key: value for key, value in schema.items() if key not in kept}, {"type": "null"}]}
 
 
 def _loosened(schema: Schema) -> Schema:

@@ -15,7 +15,6 @@ from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.yaml_document import Document, read_document, yaml_text
 from simulator.models.resource import Amount, Guess, Method, Ruvs
-from simulator.programs.graphs.evaluate import used_methods
 from simulator.programs.graphs.nodes import (
     Branch,
     Call,
@@ -28,6 +27,7 @@ from simulator.programs.graphs.nodes import (
     faults,
     parts_of,
     timing_formulas,
+    used_methods,
     walk,
 )
 from simulator.programs.graphs.work import SegWork
@@ -387,7 +387,7 @@ def _amount_data(amount: Amount) -> Any:
 
 
 def application_data(work: SegWork) -> Data:
-    """What a scenario says of a graph under a template, beside its parameters; what is usual is left out."""
+    """What a scenario says of a graph under a template, without its parameters; what is usual is left out."""
     asked, steps = work.asked, {}
     for name, (graph, arguments) in asked.steps.items():
         given = {own: _number_or_text(text) for own, text in arguments.items()}

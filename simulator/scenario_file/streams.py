@@ -13,7 +13,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.faults import Faults, validated
 from simulator.base.form import Duration, Form, Latency, Name, Parameter
-from simulator.base.tables import Table, parse_table
+from simulator.base.tables import parse_table
 from simulator.base.units import to_number, to_whole
 from simulator.base.yaml_document import document_of
 from simulator.programs.applications import PARAMETERS, make_work
@@ -94,9 +94,10 @@ def parse_job_list(text: str, path: Path) -> Stream:
     faults = Faults(document)
     for number, job in enumerate(form.jobs):
         with faults.at("jobs", number):
-            least, most = _sizes(job.processes)
+            asked = job.processes
+            sizes = (asked, asked) if isinstance(asked, int) else (asked.least, asked.most)
             times = job.submitted + job.every * np.arange(job.count)
-            jobs.add(jobs.application(job.application, job.parameters), (least, most), times, job.limit, job.user)
+            jobs.add(jobs.application(job.application, job.parameters), sizes, times, job.limit, job.user)
     faults.tell()
     return jobs.stream(path)
 
@@ -114,7 +115,8 @@ def parse_job_table(text: str, path: Path) -> Stream:
         {"processes"} <= set(table.names) or {"least", "most"} <= set(table.names)
     ):
         raise ScenarioError(f"{path}: jobs need a column application, and processes or least and most; add them")
-    for label, row in zip(table.labels(), _rows(table), strict=True):
+    for label, cells in zip(table.labels(), table.rows, strict=True):
+        row = dict(zip(table.names, cells, strict=True))
         try:
             given = {name: _value(cell) for name, cell in row.items() if name not in COLUMNS and cell}
             limit = _seconds(row, "limit_s") if row.get("limit_s") else None
@@ -191,14 +193,6 @@ class _Jobs:
             applications=tuple(self.kinds),
             names={"user": tuple(self.users)} if self.users else {},
         )
-
-
-def _sizes(processes: int | ProcessesForm) -> tuple[int, int]:
-    return (processes, processes) if isinstance(processes, int) else (processes.least, processes.most)
-
-
-def _rows(table: Table) -> list[dict[str, str]]:
-    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
 
 
 def _value(cell: str) -> float | str:

@@ -1,4 +1,7 @@
-"""Estimates: how long a job is planned to run, and what holds once it has outlived that."""
+"""Estimates: how long a job is planned to run, and what holds once it has outlived that.
+
+Run times of jobs by their number of processes and the PEs that they get: a table that is made before a run.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError, meant
+from simulator.programs.streams.stream import Stream
 
-__all__ = ["CORRECTIONS", "SOURCES", "STEPS_S", "Estimates"]
+__all__ = ["CORRECTIONS", "SOURCES", "STEPS_S", "Estimates", "JobTimes"]
 
 Source = Literal["limit", "exact", "last-two", "given"]
 Correction = Literal["steps", "limit", "quantile"]
@@ -53,10 +57,59 @@ class Estimates:
     @property
     def name(self) -> str:
         """Short: `limit`, `last-two, to the limit`."""
-        told = self.label or self.source
+        shown = self.label or self.source
         ends = {"steps": "", "limit": ", to the limit", "quantile": ", next quantile"}[self.correction]
-        return told + (ends if self.source in {"last-two", "given"} else "")
+        return shown + (ends if self.source in {"last-two", "given"} else "")
 
     def to_dict(self) -> dict[str, Any]:
         """What results say of it."""
         return {"source": self.source, "correction": self.correction, "label": self.name}
+
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JobTimes:
+    """What a job takes with one number of processes or another; jobs that are alike share a row."""
+
+    row: Ints
+    """Of each job; (job,)."""
+    processes: tuple[Ints, ...]
+    """By row: the numbers of processes that were looked at, ascending."""
+    seconds: tuple[Floats, ...]
+    """By row: run times, by number of processes and class of the slowest PE; (choices, class)."""
+
+    def choices(self, stream: Stream, *, sizes: str) -> tuple[Ints, Ints, Floats]:
+        """Where each job's choices begin, their processes, and their seconds.
+
+        Parameters
+        ----------
+        sizes
+            `fixed`: the number that the job asks for; `fit`: all between its least and its most.
+
+        Returns
+        -------
+        tuple
+            (job + 1,), (choice,) and (choice, class).
+
+        Raises
+        ------
+        ScenarioError
+            For a job of which no number of processes is in the table.
+        """
+        counts, size, seconds = [0], [], []
+        for job, row in enumerate(self.row.tolist()):
+            known = self.processes[row]
+            asked = stream.processors[job]
+            low, high = (asked, asked) if sizes == "fixed" else (stream.least[job], stream.most[job])
+            here = np.flatnonzero((known >= low) & (known <= high))
+            if not here.size:
+                raise ScenarioError(
+                    f"job {stream.ids[job]}: no run time is known with {low} to {high} processes; predict those first"
+                )
+            counts.append(here.size)
+            size.append(known[here])
+            seconds.append(self.seconds[row][here])
+        return np.cumsum(counts), np.concatenate(size), np.concatenate(seconds)

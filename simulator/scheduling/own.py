@@ -115,8 +115,8 @@ class _Blaming:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         ours = isinstance(error, (ApportionError, MemoryError))
         if isinstance(error, (Exception, SystemExit)) and not ours:
-            told = f"{type(error).__name__}: {error}".removesuffix(": ")
-            raise ScenarioError(f"{self._where}: it failed with {told}; mend its function") from error
+            reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise ScenarioError(f"{self._where}: it failed with {reason}; mend its function") from error
 
 
 def _parts(where: str, one: Any, waiting: dict[int, Waiting]) -> tuple[Waiting, tuple[int, ...]]:

@@ -7,9 +7,8 @@ from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simulator.scheduling.places import Places
+from simulator.scheduling.places import CountedProfile, Hole, NamedProfile, Places
 from simulator.scheduling.policy import Policy
-from simulator.scheduling.profiles import CountedProfile, Hole, NamedProfile
 
 __all__ = ["Decision", "Jobs", "Situation", "decide"]
 

@@ -147,6 +147,12 @@ REACH = {
         "with one --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
     },
     "verify": {"": "{w}/small.yaml"},
+    "cluster": {
+        "with --slurm": "--slurm",
+        "without --slurm": "--hosts nowhere --ssh false",
+        "with a command": "--hosts nowhere --ssh false --parameter units=10 -- true {{units}}",
+        "without a command": "--hosts nowhere --ssh false",
+    },
     "partition": {
         "with --method equal": "--speeds {w}/band.json --units 1000 --method equal",
         "with --method proportional": "--speeds {w}/band.json --units 1000 --method proportional",

@@ -25,8 +25,8 @@ from simulator.programs.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import Draws
 from tests.support.platforms import flat
 
 KINDS = ("compute", "message", "message", "message", "anyone", "exchange", "barrier", "farm", "wait", "delay", "disk")

@@ -11,8 +11,8 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
     Program,
 )
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import Draws
 from tests.support.platforms import flat
 
 TICK = 1.0

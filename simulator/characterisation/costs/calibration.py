@@ -36,7 +36,7 @@ from simulator.characterisation.derive.derivation import Derived, derive_seg, ru
 from simulator.characterisation.kernels import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel, load_resource_model
-from simulator.programs.graphs.evaluate import used_methods
+from simulator.programs.graphs.nodes import used_methods
 
 SUITE: tuple[Program, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
 """Micro-benchmarks of fractions, of whole numbers and tests, of loads and stores. None is a kernel of the study, and

@@ -17,8 +17,7 @@ from simulator.characterisation.derive.machine.code import with_unforeseen
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.models.resource import Method
-from simulator.programs.graphs.evaluate import total_ruv
-from simulator.programs.graphs.nodes import Graph, Seg
+from simulator.programs.graphs.nodes import Graph, Seg, total_ruv
 
 PROFILE_LIMIT_S = 20.0
 """Longest that one profiled run may take."""

@@ -14,8 +14,7 @@ from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
 from simulator.characterisation.parallel.table import ParallelKernel, ParallelStep
 from simulator.models.resource import CostVector, HardwareModel, Method
-from simulator.programs.graphs.evaluate import expected_time
-from simulator.programs.graphs.nodes import Graph, Loop, Processing, Seg, timing_formula
+from simulator.programs.graphs.nodes import Graph, Loop, Processing, Seg, expected_time, timing_formula
 from simulator.programs.graphs.work import SegWork, make_seg_work
 
 TIMED = HardwareModel("steps of known time", {"ct": CostVector.timed()})

@@ -36,12 +36,10 @@ from simulator.engines.compiled.job_state import (
 )
 from simulator.engines.costs import LAST_TICK
 from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts
-from simulator.engines.job_own import OwnDecisions
-from simulator.engines.job_queue import JobRuns
+from simulator.engines.job_queue import JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
-from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.estimates import Estimates
-from simulator.scheduling.places import FASTEST_FIRST, groups_of
+from simulator.scheduling.places import FASTEST_FIRST, Cluster, groups_of
 from simulator.scheduling.policy import Policy
 from simulator.scheduling.scores import DYNAMIC, ORDERS
 

@@ -37,8 +37,7 @@ from simulator.engines.compiled.memory import (
 from simulator.engines.compiled.queues import cancel, pop, push, schedule
 from simulator.engines.compiled.service import EXACT, OVERFLOW, attained_at, tick_when
 from simulator.engines.costs import LAST_TICK
-from simulator.engines.costs.pressing import PARTS
-from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE
+from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE, PARTS
 
 FRACTION, BITS = FULL - 1, 30
 FAR = 2**31

@@ -12,8 +12,8 @@ from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
 from simulator.engines.costs import lower, start_ticks
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.truths import Draws
 
 TIMES = ("computed", "busy", "finish")
 """Of an outcome, by process."""

@@ -1,8 +1,7 @@
 """Scenario, configurations and draws as integer arrays: the only cost formulas, used by both engines."""
 
-from simulator.engines.costs.lowering import Costs, lower
+from simulator.engines.costs.lowering import Costs, ServiceTable, lower, service_table, start_ticks
 from simulator.engines.costs.messages import UNITS_PER_BYTE
-from simulator.engines.costs.service import ServiceTable, service_table, start_ticks
 from simulator.engines.costs.sharing import FULL, Sharing
 from simulator.engines.costs.ticks import LAST_TICK, TICKS_S, TickOverflowError, Ticks, to_ticks
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.ticks import LAST_TICK, to_ticks
 from simulator.programs.streams.stream import Stream
-from simulator.scheduling.cluster import Cluster
-from simulator.scheduling.estimates import STEPS_S, Estimates
-from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.estimates import STEPS_S, Estimates, JobTimes
+from simulator.scheduling.places import Cluster
 from simulator.scheduling.policy import Policy
 
 __all__ = ["JOB_TICK_S", "NEVER", "JobCosts", "job_costs"]

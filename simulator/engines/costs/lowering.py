@@ -1,4 +1,7 @@
-"""A scenario's configurations and draws lowered to `Costs`, block by block."""
+"""A scenario's configurations and draws lowered to `Costs`, block by block.
+
+What a PE leaves to our processes under its load, as integer tables.
+"""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -10,16 +13,52 @@ from numpy.typing import NDArray
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.messages import capacities, message_costs
 from simulator.engines.costs.sharing import Sharing, sharing_of
-from simulator.engines.costs.ticks import Floats, Ticks, rounded, to_ticks
+from simulator.engines.costs.ticks import LAST_TICK, Floats, Ticks, rounded, to_ticks
+from simulator.models.load import AfterEnd, availability
 from simulator.models.memory.levels import RAM, MemoryUse, paged_time_s, resident_levels, shared_access_time_s
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform.networks import Contention
-from simulator.platform.nodes import Node, Platform
+from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Scenario, check_memory, truth_count
-from simulator.scenario_file.truths import structure_of
+from simulator.scenario_file.truths import Draws, structure_of
+
+ALL_TIME = np.array([0, LAST_TICK])
+
+
+@dataclass(frozen=True)
+class ServiceTable:
+    """What one of `m` equal processes attains on a PE under load, as integers.
+
+    At tick `t` of piece `k` it has attained `min(attained[k] + floor(rates[k]*(t - knots[k])), attained[k+1])`.
+    """
+
+    knots: Ticks
+    """First tick of each piece, then the tick where the trace ends; (K+1,)."""
+    rates: Floats
+    """Share of the PE in each piece; (K,)."""
+    attained: Ticks
+    """Nominal ticks attained by each knot; (K+1,)."""
+    after_end: AfterEnd
+
+
+def service_table(pe: PE, processes: int, *, tick_s: float) -> ServiceTable:
+    """How a PE's load shares it with `processes` runnable processes of ours, in ticks from the trace's start."""
+    if pe.load is None:
+        share = min(1.0, pe.cores / processes)
+        return ServiceTable(ALL_TIME, np.array([share]), np.array([0, int(share * LAST_TICK)]), "hold")
+    trace = pe.load.trace
+    knots = np.rint(np.append(trace.times_s, trace.end_s) / tick_s).astype(np.int64)
+    rates = availability(trace.values, pe.load.rule, processes=processes, cores=pe.cores)
+    steps = np.floor(rates * np.diff(knots)).astype(np.int64)
+    return ServiceTable(knots, rates, np.concatenate(([0], np.cumsum(steps))), trace.after_end)
+
+
+def start_ticks(draws: Draws, *, tick_s: float) -> Ticks:
+    """Where in its trace each PE's load starts, in ticks; axes (replication, PE)."""
+    return np.rint(draws.load_starts_s / tick_s).astype(np.int64)
+
 
 # What processes lose whose node's memory does not hold them all.
 

@@ -4,14 +4,20 @@ All of it speaks in ticks. What takes time hands out an `Occurrence`, a SimPy ev
 decided at the end of an instant is asked for through `Instant`.
 """
 
-from simulator.engines.resources.cpu import OwnPE, SharedPE, Site, Usage
-from simulator.engines.resources.filling import deciding
-from simulator.engines.resources.flows import FairLinks
+from simulator.engines.resources.cpu import OwnPE, Service, SharedPE, Site, Usage
+from simulator.engines.resources.flows import FairLinks, deciding
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
-from simulator.engines.resources.links import FifoLinks, Movements, NoContention, Transfers
-from simulator.engines.resources.messages import Barriers, Farms, FarmTerms, Messages
+from simulator.engines.resources.links import (
+    Barriers,
+    Farms,
+    FarmTerms,
+    FifoLinks,
+    Messages,
+    Movements,
+    NoContention,
+    Transfers,
+)
 from simulator.engines.resources.neighbours import DomainPE, Neighbourhood
-from simulator.engines.resources.service import Service
 
 __all__ = [
     "Barriers",

@@ -1,14 +1,20 @@
-"""What moves over links, and links that it passes without contention or first come, first served."""
+"""What moves over links, and links that it passes without contention or first come, first served.
+
+Messages: who receives which one, by rendezvous or eager, from a named sender or from anyone.
+
+Where processes meet: barriers, and farms whose work they pull.
+"""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 from typing import Protocol
 
 import simpy
 
-from simulator.engines.resources.instant import Instant, Occurrence, Phase
+from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 
 
 @dataclass(frozen=True)
@@ -96,3 +102,159 @@ class FifoLinks:
                 if not queue[0].missing:
                     self._ready.append(queue[0])
                     self._instant.ask(Phase.LINKS, self._grant)
+
+
+class Barriers:
+    """All barriers of one run; each ends when its last process arrives."""
+
+    def __init__(self, env: Clock, sizes: Sequence[int]) -> None:
+        self._env = env
+        self._missing = list(sizes)
+        self._open: dict[int, simpy.Event] = {}
+
+    def arrive(self, number: int) -> simpy.Event | None:
+        """The event at which all are there; None for the last one, who need not wait."""
+        self._missing[number] -= 1
+        if self._missing[number]:
+            if number not in self._open:
+                self._open[number] = self._env.event()
+            return self._open[number]
+        if number in self._open:
+            self._open.pop(number).succeed()
+        return None
+
+
+@dataclass(frozen=True)
+class FarmTerms:
+    """What a pull gets and how long it lasts."""
+
+    units: int
+    chunk: int
+    pull_ticks: int
+
+
+class Farms:
+    """All farms of one run: hands out the next units of work in the order in which they are asked for."""
+
+    def __init__(self, env: Clock, instant: Instant, terms: Sequence[FarmTerms]) -> None:
+        self._env, self._instant, self._terms = env, instant, terms
+        self._handed_out = [0] * len(terms)
+        self._asked: list[tuple[int, int, Occurrence]] = []
+
+    def pull(self, number: int, process: int) -> Occurrence:
+        """Ask for work; the event has as its value the first of the units that are handed out, and the one after."""
+        pulled = Occurrence(self._env)
+        self._asked.append((process, number, pulled))
+        self._instant.ask(Phase.PULLS, self._grant)
+        return pulled
+
+    def _grant(self) -> None:
+        for _, number, pulled in sorted(self._asked, key=lambda request: request[0]):
+            terms, first = self._terms[number], self._handed_out[number]
+            after = min(first + terms.chunk, terms.units)
+            self._handed_out[number] = after
+            pulled.after(terms.pull_ticks, (first, after))
+        self._asked.clear()
+
+
+Channel = tuple[int, int, int]
+"""Sender, receiver and tag: messages of one channel are matched in the order in which they were posted."""
+Inbox = tuple[int, int]
+"""Receiver and tag."""
+
+
+class Message:
+    """A posted message that nobody has received yet."""
+
+    __slots__ = ("channel", "done", "eager", "row", "taken")
+
+    def __init__(self, row: int, channel: Channel, done: Occurrence, *, eager: bool) -> None:
+        self.row, self.channel, self.done, self.eager = row, channel, done, eager
+        self.taken = False
+
+
+class Messages:
+    """All messages of one run that were posted and not yet received, and all receives that wait for one."""
+
+    def __init__(self, env: Clock, instant: Instant, transfers: Transfers, *, from_anyone: set[Inbox]) -> None:
+        self._env, self._instant, self._transfers = env, instant, transfers
+        self._posted: dict[Channel, deque[Message]] = {}
+        self._receiving: dict[Channel, Occurrence] = {}
+        """The receives that wait for a named sender, at most one per channel."""
+        self._inboxes: dict[Inbox, list[tuple[int, int, Message]]] = {inbox: [] for inbox in from_anyone}
+        """Heaps of (tick posted, row, message) for receives from anyone; taken messages leave late."""
+        self._expecting: dict[Inbox, Occurrence] = {}
+        """The receives from anyone that wait."""
+
+    def send(self, row: int, channel: Channel, *, eager: bool) -> Occurrence | None:
+        """Post a message; the event at which its sender goes on, None if that is at once."""
+        received = self._receiving.pop(channel, None)
+        if received is not None:
+            self._transfers.start(row, received)
+            return None if eager else received
+        done = Occurrence(self._env)
+        message = Message(row, channel, done, eager=eager)
+        queue = self._posted.get(channel)
+        if queue is None:
+            self._posted[channel] = deque((message,))
+        else:
+            queue.append(message)
+        if self._inboxes:
+            self._announce(message)
+        if not eager:
+            return done
+        self._transfers.start(row, done)
+        return None
+
+    def receive(self, channel: Channel) -> Occurrence | None:
+        """Wait for the next message of a channel; the event of its arrival, None if it is there."""
+        queue = self._posted.get(channel)
+        if not queue:
+            received = self._receiving[channel] = Occurrence(self._env)
+            return received
+        message = queue.popleft()
+        message.taken = True
+        if not message.eager:
+            self._transfers.start(message.row, message.done)
+        return None if message.done.over else message.done
+
+    def receive_from_anyone(self, inbox: Inbox) -> Occurrence:
+        """Wait for the earliest message to a process with a tag; chosen at the end of an instant."""
+        received = self._expecting[inbox] = Occurrence(self._env)
+        self._ask(inbox)
+        return received
+
+    def unreceived(self) -> list[int]:
+        """Rows of the messages that nobody has received."""
+        return [message.row for queue in self._posted.values() for message in queue]
+
+    def _announce(self, message: Message) -> None:
+        """Offer a message to receives from anyone."""
+        _, receiver, tag = message.channel
+        heap = self._inboxes.get((receiver, tag))
+        if heap is not None:
+            heappush(heap, (self._env.now, message.row, message))
+            if (receiver, tag) in self._expecting:
+                self._ask((receiver, tag))
+
+    def _ask(self, inbox: Inbox) -> None:
+        # A process waits for one message from anyone at a time.
+        self._instant.ask(Phase.ANYONE, lambda: self._choose(inbox), inbox[0])
+
+    def _choose(self, inbox: Inbox) -> None:
+        """The earliest message that is left: of each channel that is its earliest, as it has to be."""
+        heap = self._inboxes[inbox]
+        while heap and heap[0][2].taken:
+            heappop(heap)
+        if not heap:
+            return
+        message = heappop(heap)[2]
+        message.taken = True
+        self._posted[message.channel].popleft()
+        received = self._expecting.pop(inbox)
+        if message.done.over:
+            received.after(1)
+            return
+        message.done.callbacks.append(lambda _event: received.succeed())
+        if not message.eager:
+            self._transfers.start(message.row, message.done)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import simpy
 
-from simulator.engines.costs.pressing import PARTS
-from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE, Sharing
+from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE, PARTS, Sharing
 from simulator.engines.resources.cpu import Site, Usage, end_of
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 
 
 class Neighbourhood:
-    """All sharing domains of one run; told of changes, it finds shares again once at the end of the instant."""
+    """All sharing domains of one run; after changes it finds shares again once at the end of the instant."""
 
     def __init__(self, env: Clock, instant: Instant, sharing: Sharing, place: int, starts: list[int]) -> None:
         self._env, self._instant, self._starts, self._loads = env, instant, starts, sharing.loads

@@ -6,11 +6,15 @@ A search is a sequence of calls that its inputs decide alone, so a call is known
 answer stands in one line, which ends in a hash of itself. What was cut or garbled is simulated again.
 """
 
+import base64
+import hashlib
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +22,10 @@ from numpy.typing import NDArray
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.base.provenance import provenance
-from simulator.engines.run_set import describe_all
+from simulator.engines.run import run as simulate
+from simulator.engines.run_set import RunSet, describe_all
 from simulator.experiments.sweep.plan import Plan
-from simulator.results.files import FORMAT, is_manifest, makespans_s, point_runs, read_point, unsealed
+from simulator.results.files import FORMAT, is_manifest, makespans_s, point_runs, read_point, sealed, unsealed
 from simulator.results.tables import (
     FORMS,
     LIMIT_BYTES,
@@ -33,22 +38,10 @@ from simulator.results.tables import (
     run_frames,
     write_table,
 )
+from simulator.scenario_file.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-import base64
-import hashlib
-import zlib
-from contextlib import ExitStack
-from contextvars import ContextVar
-from typing import IO
-
-from simulator.engines.run import run as simulate
-from simulator.engines.run_set import RunSet
-from simulator.results.files import sealed
-from simulator.scenario_file.scenario import Scenario
 
 _current: ContextVar["KeptRuns | None"] = ContextVar("kept runs", default=None)
 

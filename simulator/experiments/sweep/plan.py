@@ -217,7 +217,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def version_of(ask: Callable[..., Any]) -> str:
-    """Hash of the code that answers, and of the libraries beside it."""
+    """Hash of the code that answers, and of the libraries that it uses."""
     packages = dict.fromkeys(("simulator", ask.__module__.split(".")[0]))
     return _hash([[_source_hash(package) for package in packages], versions()])
 

@@ -36,15 +36,15 @@ class Ready:
 
     @classmethod
     def of_payload(cls, payload: str, folder: Path, ask: Ask) -> "Ready":
-        """What `Plan.payload` told; the files in it are put into a folder of the worker's own."""
+        """What `Plan.payload` says; the files in it are put into a folder of the worker's own."""
         _load_engine()
-        told = json.loads(payload)
-        if told["version"] != version_of(ask):
+        handed = json.loads(payload)
+        if handed["version"] != version_of(ask):
             raise SweepError("worker: its apportion or one of its libraries has another version; install the same one")
-        path, paths = _files_here(told, folder)
-        points = tuple((name, tuple(changes)) for name, changes in told["points"])
-        template = Template.of_data(told["scenario"], path, paths)
-        return cls(template, points, told["replications"], told["truths"], told["seed"], told["oversized"])
+        path, paths = _files_here(handed, folder)
+        points = tuple((name, tuple(changes)) for name, changes in handed["points"])
+        template = Template.of_data(handed["scenario"], path, paths)
+        return cls(template, points, handed["replications"], handed["truths"], handed["seed"], handed["oversized"])
 
     @classmethod
     def of_plan(cls, plan: Plan) -> "Ready":
@@ -87,22 +87,22 @@ def _rates(platform: Platform) -> dict[str, Any]:
     return {"rates": rates} if rates else {}
 
 
-def _files_here(told: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:
+def _files_here(handed: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:
     """The scenario's path and where the files lie that it names: where they always did, or copies in a folder.
 
     Copies keep their places to one another, for those that name further files.
     """
-    for path in (Path(told["path"]), Path(told["absolute"])):
-        paths = {name: path.parent / name for name in told["inputs"]}
-        if all(_is(paths[name], wanted) for name, wanted in told["inputs"].items()):
+    for path in (Path(handed["path"]), Path(handed["absolute"])):
+        paths = {name: path.parent / name for name in handed["inputs"]}
+        if all(_is(paths[name], wanted) for name, wanted in handed["inputs"].items()):
             return path, paths
-    names = [name for name in told["files"] if not Path(name).is_absolute()]
+    names = [name for name in handed["files"] if not Path(name).is_absolute()]
     base = folder.joinpath(*["up"] * max((Path(name).parts.count("..") for name in names), default=0))
     paths = {}
-    for number, (name, data) in enumerate(told["files"].items()):
+    for number, (name, data) in enumerate(handed["files"].items()):
         paths[name] = Path(os.path.normpath(base / name)) if name in names else folder / str(number)
         files.write_bytes(paths[name], base64.b64decode(data), synced=False)
-    return base / Path(told["path"]).name, paths
+    return base / Path(handed["path"]).name, paths
 
 
 def _is(path: Path, wanted: str) -> bool:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simulator.base.errors import TraceError
-from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, by_name, number, read_lines
 
 _USAGE = "CPU usage [%]"
 _TIME = "Timestamp [ms]"
@@ -12,7 +12,7 @@ _MILLISECONDS_FROM = 1e11
 
 
 def read(path: Path, _options: ImportOptions) -> Source:
-    """CPU usage over time, the unit of time told by its magnitude."""
+    """CPU usage over time, the unit of time follows from its magnitude."""
     header: list[str] = []
     unit = "seconds"
     rows = Rows(path, _TIME, _USAGE)
@@ -26,12 +26,11 @@ def read(path: Path, _options: ImportOptions) -> Source:
             if missing:
                 raise TraceError(f"{path}:{place}: the header has no {missing[0]!r}; give Bitbrains' columns")
             return
-        if len(cells) != len(header):
-            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
-        stamp = number(path, place, _TIME, cells[header.index(_TIME)])
+        row = by_name(path, place, cells, header)
+        stamp = number(path, place, _TIME, row[_TIME])
         if stamp >= _MILLISECONDS_FROM:
             stamp, unit = stamp / 1000.0, "milliseconds"
-        rows.add(place, stamp, number(path, place, _USAGE, cells[header.index(_USAGE)]))
+        rows.add(place, stamp, number(path, place, _USAGE, row[_USAGE]))
 
     read_lines(path, parse, by_tool=True)
     return rows.source("busy-percent", f"times read as {unit}, by their magnitude")

@@ -9,6 +9,7 @@ from simulator.load_traces.importers.source import (
     Measure,
     Rows,
     Source,
+    by_name,
     choose_measure,
     instant,
     number,
@@ -36,13 +37,12 @@ def read(path: Path, options: ImportOptions) -> Source:
         if not header or line.startswith("#"):
             return
         cells = line.split(separator)
-        if len(cells) != len(header):
-            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
+        row = by_name(path, place, cells, header)
         date = re.fullmatch(r"(\d{4})(\d\d)(\d\d)", cells[0])
         if date is None:
             raise TraceError(f"{path}:{place}: Date is {cells[0][:40]!r}; give YYYYMMDD")
         time_s = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
-        rows.add(place, time_s, number(path, place, column, cells[header.index(column)]))
+        rows.add(place, time_s, number(path, place, column, row[column]))
 
     read_lines(path, parse, by_tool=True)
     if not header:

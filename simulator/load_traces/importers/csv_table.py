@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from simulator.base.errors import TraceError
-from simulator.load_traces.importers.source import ImportOptions, Rows, Source, instant, number, read_lines
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, by_name, instant, number, read_lines
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -31,8 +31,7 @@ def read(path: Path, options: ImportOptions) -> Source:
             header.extend(cells)
             time_at, value_at = _columns(path, place, cells, options)
             return
-        if len(cells) != len(header):
-            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
+        by_name(path, place, cells, header)
         time = cells[time_at]
         dated = "-" in time[1:] and ":" in time
         seconds = (

@@ -13,7 +13,7 @@ _NOTE = "load: Digital Unix's five-second exponential average, sampled once a se
 
 
 def read(path: Path, _options: ImportOptions) -> Source:
-    """The load average as recorded; a file of text is told from doubles by its first bytes."""
+    """The load average as recorded; a file of text is recognised by its first bytes."""
     with files.open_lines(path) as stream:
         head = stream.read(256)
     if not head:

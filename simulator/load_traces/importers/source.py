@@ -4,7 +4,7 @@ import array
 import datetime
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -127,6 +127,19 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
                 raise TraceError(f"{path}:{number}: the line is not UTF-8; give UTF-8 text") from error
             if line.strip():
                 yield number, line.strip(), raw.endswith(b"\n")
+
+
+def by_name(path: Path, place: int, cells: Sequence[str], header: Sequence[str]) -> dict[str, str]:
+    """The cells of a line by the names in the header; of several columns of a name the first.
+
+    Raises
+    ------
+    TraceError
+        If there are more or fewer than in the header.
+    """
+    if len(cells) != len(header):
+        raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
+    return dict(zip(reversed(header), reversed(cells), strict=True))
 
 
 def number(path: Path, place: int | str, name: str, text: object) -> float:

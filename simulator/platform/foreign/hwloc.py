@@ -2,7 +2,7 @@
 
 Read as hwloc's own readers do (topology-xml.c, bitmap.c of hwloc 1.0 to 3.0). Known to differ between versions: a
 cache is `Cache` with a depth (1.x) or `L2Cache`, `L1iCache` (2.x); a package is `Socket` before 1.11; NUMA nodes hold
-cores (1.x) or stand beside them (2.x); memory is in kibibytes as `memory_kB` before 1.1, else in bytes; facts about
+cores (1.x) or stand next to them (2.x); memory is in kibibytes as `memory_kB` before 1.1, else in bytes; facts about
 the machine stand below an object (`info`), or below the root since 3.0. Objects of other types are looked through.
 """
 
@@ -148,7 +148,7 @@ def _walk_child(child: Element, seen: _Seen) -> tuple[int, ...]:
 
 
 def _add_numa(element: Element, below: tuple[int, ...], seen: _Seen) -> None:
-    """A NUMA node; since 2.0 it stands beside its processors and its set names them."""
+    """A NUMA node; since 2.0 it stands next to its processors and its set names them."""
     number = _index(element)
     if seen.allowed_nodes is not None and number not in seen.allowed_nodes:
         seen.notes.append(f"NUMA node {number} may not be used there and is left out")
@@ -165,8 +165,8 @@ def _add_cache(element: Element, kind: str, below: tuple[int, ...], seen: _Seen)
         below = below or _members(_cpu_set(element, "cpuset"))
     else:
         match = _CACHE.fullmatch(kind)
-        told = _number(element, "depth")
-        level = int(match[1]) if match else told if told is not None else 0
+        stated = _number(element, "depth")
+        level = int(match[1]) if match else stated if stated is not None else 0
         if not 1 <= level <= 9:
             raise element.fault("depth", f"it is {level}; give 1 to 9")
         letter = INSTRUCTION if match and match[2] == "i" else "unified"
@@ -196,27 +196,27 @@ def _core_kinds(root: Element) -> list[tuple[CpuSet, str]]:
         return []
     kinds = []
     for number, entry in enumerate(entries):
-        told = {info.text("name"): info.text("value", "") for info in entry.all("info")}
+        facts = {info.text("name"): info.text("value", "") for info in entry.all("info")}
         members = _cpu_set(entry, "cpuset")
         if members is None:
             raise entry.fault("cpuset", "it is missing; add it")
-        kinds.append((members, _INTEL.get(told.get("CoreType", ""), f"kind{number + 1}")))
+        kinds.append((members, _INTEL.get(facts.get("CoreType", ""), f"kind{number + 1}")))
     return kinds
 
 
 def _infos(root: Element, machine: Element) -> dict[str, str]:
-    """Facts told below the root, the machine or its first package."""
+    """Facts that stand below the root, the machine or its first package."""
     places = [
         root,
         machine,
         *(found for found in _objects(machine) if found.attributes["type"] in ("Package", "Socket")),
     ]
-    told: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for place in places[:3]:
         for info in place.all("info"):
             if "name" in info.attributes and "value" in info.attributes:
-                told.setdefault(info.attributes["name"], info.attributes["value"])
-    return told
+                facts.setdefault(info.attributes["name"], info.attributes["value"])
+    return facts
 
 
 def _objects(element: Element) -> Iterator[Element]:
@@ -288,7 +288,7 @@ def check_same_machine(topology: Topology, here: Topology) -> tuple[str, ...]:
         return (f"{topology.source}: of another machine ({topology.host or 'no host named'}), not of this one",)
     said: list[str] = []
     if topology.memory_bytes and here.memory_bytes and abs(topology.memory_bytes / here.memory_bytes - 1) > 0.05:
-        said.append(f"{topology.memory_bytes} bytes of memory told, {here.memory_bytes} bytes by the system")
+        said.append(f"{topology.memory_bytes} bytes of memory in the export, {here.memory_bytes} bytes by the system")
     if len(topology.cores) != len(here.cores):
-        said.append(f"{len(topology.cores)} cores told, {len(here.cores)} by the system")
+        said.append(f"{len(topology.cores)} cores in the export, {len(here.cores)} by the system")
     return tuple(f"{topology.source}: {line}" for line in said)

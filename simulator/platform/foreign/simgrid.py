@@ -12,9 +12,8 @@ from pathlib import Path
 
 from simulator.base.units import to_whole
 from simulator.load_traces import read_profile
-from simulator.platform.foreign.simgrid_hosts import Hosts
 from simulator.platform.foreign.simgrid_routes import grouped, make_loopback, make_topology
-from simulator.platform.foreign.simgrid_zones import DOWN, ROUTINGS, UP, Way, Zone, Zones, amount, radical
+from simulator.platform.foreign.simgrid_zones import DOWN, ROUTINGS, UP, Hosts, Way, Zone, Zones, amount, radical
 from simulator.platform.foreign.xml_tree import Element, read_xml
 from simulator.platform.networks import Contention, Network
 from simulator.platform.nodes import Platform
@@ -317,7 +316,7 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     Parameters
     ----------
     path
-        The file; profiles that it names lie beside it.
+        The file; profiles that it names lie in its folder.
     kernel
         What the hosts' speeds are called here.
     contention, eager_bytes

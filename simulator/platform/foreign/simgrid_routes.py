@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from simulator.base.errors import ScenarioError
 from simulator.models.network import LinkModel
-from simulator.platform.foreign.simgrid_hosts import NODE_PROPERTY, properties
-from simulator.platform.foreign.simgrid_zones import UP, Zone, Zones
+from simulator.platform.foreign.simgrid_zones import NODE_PROPERTY, UP, Zone, Zones, properties
 from simulator.platform.networks import Link, Listed, Star, Topology
 from simulator.platform.networks.network import NO_TIME_S
 

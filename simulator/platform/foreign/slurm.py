@@ -161,18 +161,18 @@ def _read_conf(path: Path) -> list[Switch]:
         words = line.split("#", 1)[0].split()
         if not words:
             continue
-        place, told = f"{path}:{number}", {}
+        place, given = f"{path}:{number}", {}
         for word in words:
             key, equals, value = word.partition("=")
             name = _KEYS.get(key.lower())
-            if name is None or not equals or not value or name in told:
+            if name is None or not equals or not value or name in given:
                 known = "SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE"
                 raise ScenarioError(f"{place}: {word[:60]!r} is not read; write {known}")
-            told[name] = value
-        if "name" not in told:
+            given[name] = value
+        if "name" not in given:
             raise ScenarioError(f"{place}: SwitchName is missing; add it")
-        nodes, below = (tuple(hostlist(told[key], place)) if key in told else () for key in ("nodes", "switches"))
-        found.append(Switch(told["name"], place, nodes, below))
+        nodes, below = (tuple(hostlist(given[key], place)) if key in given else () for key in ("nodes", "switches"))
+        found.append(Switch(given["name"], place, nodes, below))
     if not found:
         raise ScenarioError(f"{path}: it describes no switch; write lines such as SwitchName=s0 Nodes=n[0-5]")
     return found

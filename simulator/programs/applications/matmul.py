@@ -76,12 +76,11 @@ class MatrixProduct(Work):
         worker = (Recv(0, DISTRIBUTE), compute, Send(0, collected, COLLECT))
         return Program(
             operations=(master, *(worker if count else () for count in rows[1:])),
-            footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
+            footprints_bytes=(
+                WORD_BYTES * 3 * n * n,
+                *(WORD_BYTES * problem_size(n, count) if count else 0 for count in rows[1:]),
+            ),
         )
-
-
-def _footprint_bytes(n: int, rows: int) -> int:
-    return WORD_BYTES * problem_size(n, rows) if rows else 0
 
 
 APPLICATION = Counted(

@@ -29,7 +29,7 @@ from simulator.base import units as quantities
 from simulator.base.errors import ScenarioError, meant
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.applications.parameters import Parameters
-from simulator.programs.applications.work import Shape, wrong_sum
+from simulator.programs.applications.work import Work, wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Operation, Program
 
@@ -56,10 +56,11 @@ RESOURCES = {
 
 
 @dataclass(frozen=True)
-class Modelled:
+class Modelled(Work):
     """Units of work whose time a run-time model predicts."""
 
-    units: int
+    count: int
+    """Units of work."""
     parameters: Mapping[str, float]
     """All of the model's parameters but `P`."""
     model: "RuntimeModel"
@@ -73,26 +74,14 @@ class Modelled:
         return replace(self, deviate=deviate)
 
     @property
+    def units(self) -> int:
+        """Units of work."""
+        return self.count
+
+    @property
     def varies_with_processes(self) -> bool:
         """More processes cost more in all, unless the model knows nothing of them."""
         return PROCESSES in self.model.names
-
-    @property
-    def has_master(self) -> bool:
-        """No message is simulated."""
-        return False
-
-    def rounds(self, processes: int) -> int:  # noqa: ARG002 - one computation of each
-        """One."""
-        return 1
-
-    def grids(self, processes: int) -> tuple[Shape, ...]:  # noqa: ARG002 - nothing is known of them
-        """None."""
-        return ()
-
-    def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:  # noqa: ARG002
-        """Any partition will do."""
-        return partition
 
     def time_s(self, processes: int) -> float:
         """T: seconds that the model predicts for so many processes of equal share.

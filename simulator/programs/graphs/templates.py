@@ -56,7 +56,7 @@ class Template:
     steps: tuple[str, ...]
     """Parts of the computation that are graphs; the first one is needed, the others can be left out."""
     messages: Mapping[str, tuple[str, ...]]
-    """Messages, and the names beside `EVERYWHERE` that the formula of each may use."""
+    """Messages, and the names in addition to `EVERYWHERE` that the formula of each may use."""
     rows: Callable[[Stage], tuple[Row, ...]]
     """What each process does."""
     computes: Often
@@ -81,17 +81,13 @@ def _multiphase(stage: Stage) -> tuple[Row, ...]:
     return tuple(row if units else () for units in stage.team.units.tolist())
 
 
-def _messages(processes: int) -> Mapping[str, float]:
-    return {"combine": (processes - 1).bit_length()}
-
-
 MULTIPHASE = Template(
     "multiphase",
     ("phase",),
     {"combine": ("iteration",)},
     _multiphase,
     computes=lambda _: {"phase": 1},
-    handles=_messages,
+    handles=lambda processes: {"combine": (processes - 1).bit_length()},
 )
 
 
@@ -140,16 +136,12 @@ def _only(computes: tuple[Compute, ...], which: NDArray[np.bool_]) -> list[Opera
     return [Compute(np.where(which, one.volume, 0.0), one.size) for one in computes]
 
 
-def _computes(processes: int) -> Mapping[str, float]:
-    return {"local": 1, "merge": (processes - 1).bit_length()}
-
-
 BUTTERFLY = Template(
     "butterfly",
     ("merge", "local"),
     {"exchange": ("units", "round")},
     _butterfly,
-    computes=_computes,
+    computes=lambda processes: {"local": 1, "merge": (processes - 1).bit_length()},
     handles=lambda processes: {"exchange": (processes - 1).bit_length()},
     step_names=("units", "partner", "round"),
 )

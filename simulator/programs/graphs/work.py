@@ -19,8 +19,7 @@ from simulator.models.resource import METHODS, HardwareModel, Method, Times
 from simulator.models.speed import SpeedBand
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
-from simulator.programs.graphs.evaluate import check_costs, expected_time, used_methods
-from simulator.programs.graphs.nodes import Graph, Seg, check
+from simulator.programs.graphs.nodes import Graph, Seg, check, check_costs, expected_time, used_methods
 from simulator.programs.graphs.templates import EVERYWHERE, TEMPLATES, Template, repeated
 from simulator.programs.program import Compute, Program
 

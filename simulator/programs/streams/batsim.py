@@ -130,8 +130,8 @@ class _Workload:
                 f"{here}: res: {_shown(size)} is no number of processors; write a whole number from 1 on"
             )
         if size > self.machine:  # type: ignore[operator]
-            told = f"{size} processors of a machine that has {self.machine}; make it smaller, or add --procs NUMBER"
-            raise ScenarioError(f"{here} asks for {told}")
+            wrong = f"{size} processors of a machine that has {self.machine}; make it smaller, or add --procs NUMBER"
+            raise ScenarioError(f"{here} asks for {wrong}")
         limit = job.get("walltime", -1)
         if limit != -1 and not (_seconds(limit) and limit > 0):
             raise ScenarioError(f"{here}: walltime: {_shown(limit)} is no limit; write seconds above 0, or -1 for none")
@@ -163,8 +163,8 @@ class _Workload:
                 raise ScenarioError(f"{here}: delay: {_shown(delay)} is no time from 0 on; write seconds")
             return float(delay)  # type: ignore[arg-type]
         if kind not in _SEQUENCES:
-            told = "only delays and sequences of delays have a run time of their own; write it as a delay"
-            raise ScenarioError(f"{here} is of type {str(kind)[:60]}, and {told}")
+            wrong = "only delays and sequences of delays have a run time of their own; write it as a delay"
+            raise ScenarioError(f"{here} is of type {str(kind)[:60]}, and {wrong}")
         parts, times = profile.get("seq"), profile.get("repeat", profile.get("nb", 1))
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
             raise ScenarioError(f"{here}: seq: {_shown(parts)} is no sequence; write a list of names of profiles")

@@ -27,7 +27,7 @@ FIELDS: Final = (
 MOST_SECONDS: Final = 2.0**32
 """Largest time in a log: two of them still fit 64 bits of nanoseconds."""
 MOST_FAULTS: Final = 20
-"""Most lines in which faults of one file are told."""
+"""Most lines in which faults of one file are listed."""
 BYTES_OF_KB: Final = 1024
 _ENDINGS: Final = (".gz", ".swf", ".json", ".csv", ".txt", ".yaml", ".yml", ".toml")
 """Of names of files that hold streams."""
@@ -127,8 +127,8 @@ def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | N
     raw = raw.without(part, "the line is about a part of a job, between checkpoints or swaps")
     raw = _RULES[cleaning](raw, machine)
     if not len(raw):
-        told = f"no job of {found} is left after cleaning {cleaning}{_why(raw)}"
-        raise ScenarioError(f"{raw.place}: {told}; choose another cleaning")
+        wrong = f"no job of {found} is left after cleaning {cleaning}{_why(raw)}"
+        raise ScenarioError(f"{raw.place}: {wrong}; choose another cleaning")
     head = f"{len(raw)} of {found} jobs kept by cleaning {cleaning}"
     return _stream(replace(raw, notes=(head, *raw.notes)), machine)
 
@@ -157,17 +157,17 @@ def _pyss(raw: RawJobs, machine: int) -> RawJobs:
     run, limit, submit = raw.of("run time"), raw.of("requested time"), raw.of("submission time")
     odd = (run <= 0) | (raw.of("allocated processors") <= 0) | (submit < 0)
     least = {"run_time": np.maximum(np.minimum(run, limit), 1), "requested_time": np.maximum(run, 1)}
-    told = "ran past the requested time: each time becomes the other, 1 s at least"
-    raw = raw.changed(~odd & (limit > 0) & (run > limit), told, **least)
+    change = "ran past the requested time: each time becomes the other, 1 s at least"
+    raw = raw.changed(~odd & (limit > 0) & (run > limit), change, **least)
     raw = raw.changed(
         ~odd & (limit <= 0), "without a requested time run for 1 s, and their run time is the limit", **least
     )
-    told = "without run time, processors or submission become 1 processor for 1 s"
+    change = "without run time, processors or submission become 1 processor for 1 s"
     one = {"run_time": 1.0, "requested_time": 1.0, "allocated_processors": 1.0, "requested_processors": 1.0}
-    raw = raw.changed(odd, told, submission_time=np.maximum(submit, 1), **one)
+    raw = raw.changed(odd, change, submission_time=np.maximum(submit, 1), **one)
     got = raw.of("allocated processors")
-    told = "got other processors than requested: what they got counts"
-    return _sorted(raw.changed(got != raw.of("requested processors"), told, requested_processors=got))
+    change = "got other processors than requested: what they got counts"
+    return _sorted(raw.changed(got != raw.of("requested processors"), change, requested_processors=got))
 
 
 def _sorted(raw: RawJobs) -> RawJobs:
@@ -188,15 +188,15 @@ def _none(raw: RawJobs, machine: int) -> RawJobs:
     faults: list[_Fault] = []
     for name in ("submission time", "wait time", "run time", "requested time"):
         times = raw.of(name)
-        told = f"a {name} of {{:.15g}} s; write -1 where it is not known"
-        faults.append(_Fault((times < 0) & (times != -1), told, (times,)))
+        wrong = f"a {name} of {{:.15g}} s; write -1 where it is not known"
+        faults.append(_Fault((times < 0) & (times != -1), wrong, (times,)))
     needed = ("submission time", "run time")
     faults += [_Fault(raw.of(name) == -1, f"no {name}; add it, or clean the log") for name in needed]
     faults.append(_Fault(sizes < 1, "no processors; add them, or clean the log"))
-    told = f"{{:.15g}} processors and the machine {machine}; state the machine's size, or clean the log"
-    faults.append(_Fault(sizes > machine, told, (sizes,)))
-    told = "its submission at {:.15g} s, before the {:.15g} s above it; sort the lines, or clean the log"
-    faults.append(_Fault((submit < before) & (submit >= 0), told, (submit, before)))
+    wrong = f"{{:.15g}} processors and the machine {machine}; state the machine's size, or clean the log"
+    faults.append(_Fault(sizes > machine, wrong, (sizes,)))
+    wrong = "its submission at {:.15g} s, before the {:.15g} s above it; sort the lines, or clean the log"
+    faults.append(_Fault((submit < before) & (submit >= 0), wrong, (submit, before)))
     first = sorted(((k, fault) for fault in faults for k in fault.first()), key=lambda found: found[0])
     lines = [
         f"{raw.place}:{raw.lines[k]}: job {raw.ids[k]} has {fault.has.format(*(values[k] for values in fault.values))}"
@@ -216,7 +216,7 @@ class _Fault:
     values: tuple[Floats, ...] = ()
 
     def first(self) -> list[int]:
-        """As many of the jobs as are told."""
+        """As many of the jobs as are listed."""
         return [int(k) for k in np.flatnonzero(self.wrong)[:MOST_FAULTS]]
 
 

@@ -96,8 +96,8 @@ class _Table:
     def take(self, number: int, cells: Sequence[str]) -> None:
         """Take in a job, or note why it is left out."""
         if len(cells) != len(self.names):
-            told = f"{len(cells)} cells and the first {len(self.names)}; leave out names that hold a |"
-            self.faults.append(f"{self.path}:{number}: the line has {told}")
+            wrong = f"{len(cells)} cells and the first {len(self.names)}; leave out names that hold a |"
+            self.faults.append(f"{self.path}:{number}: the line has {wrong}")
             return
         row = dict(zip(self.names, (cell.strip() for cell in cells), strict=True))
         if why := _left_out(row):

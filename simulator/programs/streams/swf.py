@@ -138,8 +138,8 @@ class _Header:
             if numbered and int(numbered[1]) <= _MOST_NAMED:
                 self.names.setdefault(_NAMED[key], {}).setdefault(int(numbered[1]), numbered[2].strip())
         elif key in _ONCE and (seen or self.values.get(key, value) != value) and key in self.values:
-            told = "a log has one header; split the file where another one begins"
-            self.faults.append(f"{self.place}:{number}: {key} comes again, and {told}")
+            advice = "a log has one header; split the file where another one begins"
+            self.faults.append(f"{self.place}:{number}: {key} comes again, and {advice}")
         else:
             self.values.setdefault(key, value)
 
@@ -192,8 +192,8 @@ def _faults_of(block: bytes, path: Path, first: int) -> list[str]:
     for number, line in enumerate(block.split(b"\n"), start=first):
         cells = line.split()
         if cells and len(cells) != len(FIELDS):
-            told = f"{len(cells)} fields and a job has {len(FIELDS)}; add or cut what differs from the format 2.2"
-            found.append(f"{path}:{number}: the line has {told}")
+            wrong = f"{len(cells)} fields and a job has {len(FIELDS)}; add or cut what differs from the format 2.2"
+            found.append(f"{path}:{number}: the line has {wrong}")
             cells = []
         for name, cell in zip(FIELDS, cells, strict=False):
             text = cell.decode(errors="replace")

@@ -51,7 +51,7 @@ def with_estimates(stream: Stream, *, seed: int = 0, most_s: float | None = None
     go to the jobs at random among those not below the run time, the longest job first. The ranks of the head are
     drawn so that each value gets one that a value of its place had in one of the four logs, as in the authors' program.
     Ours: the numbers are NumPy's; what rounding leaves over goes to the greatest estimate; a value that would vanish,
-    because all offsets beside it are taken, moves to the nearest free 10 s, so that the number of values holds; and
+    because all offsets next to it are taken, moves to the nearest free 10 s, so that the number of values holds; and
     where the long jobs of a stream outnumber the long values, the ranks are drawn again, up to 100 times.
 
     Parameters

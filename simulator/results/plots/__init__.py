@@ -6,15 +6,25 @@ nothing to draw. The same data give the same bytes. Colours are `currentColor` a
 need different ones.
 """
 
-from simulator.results.plots.changes import costs_svg, gains_svg
-from simulator.results.plots.differences import differences_svg
 from simulator.results.plots.fits import network_fit_svg, plot_memory_fit, plot_runtime_fit
+from simulator.results.plots.frame import figure_kind
 from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, waits_svg
 from simulator.results.plots.load import load_svg
-from simulator.results.plots.outcome import baselines_svg, verification_svg
-from simulator.results.plots.sensitivity import sensitivity_svg
-from simulator.results.plots.speed import plot_builders, plot_predicted_speed, predicted_speeds_svg, speed_bands_svg
-from simulator.results.plots.speed_model import figure_kind, plot_speed_model
+from simulator.results.plots.outcome import (
+    baselines_svg,
+    costs_svg,
+    differences_svg,
+    gains_svg,
+    sensitivity_svg,
+    verification_svg,
+)
+from simulator.results.plots.speed import (
+    plot_builders,
+    plot_predicted_speed,
+    plot_speed_model,
+    predicted_speeds_svg,
+    speed_bands_svg,
+)
 from simulator.results.plots.timeline import gantt_svg
 
 __all__ = [

@@ -1,42 +1,25 @@
 """Fits of models: what was measured against every fitted form, of links, memory and run times."""
 
+import io
 import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simulator.base import units
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, legend, svg
-
-if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from simulator.models.network import FittedForm
-
-
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from simulator.results.plots.speed_model import figure_kind, save
+from simulator.base import files, units
+from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, figure_kind, legend, save, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-
-import io
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from simulator.base import files
-
-if TYPE_CHECKING:
+    from simulator.models.network import FittedForm
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
-
 
 _AXES = {"M_words": "M in words", "alpha": "alpha", "L": "L in words"}
 
@@ -171,8 +154,8 @@ def network_fit_svg(document: Entry, *, name: str = "network") -> str:
             axes.plot(*measured, "o", color=INK, markerfacecolor=PAPER, ms=3.5, label="measured")
             axes.set(xscale="log", yscale="log", title=f"{distance:g} hop{'s' if distance != 1 else ''}")
             axes.grid(visible=True)
-            for axis, told in ((axes.xaxis, "{:g}".format), (axes.yaxis, units.show_duration)):
-                axis.set_major_formatter(lambda value, _, told=told: told(value))
+            for axis, shown in ((axes.xaxis, "{:g}".format), (axes.yaxis, units.show_duration)):
+                axis.set_major_formatter(lambda value, _, shown=shown: shown(value))
                 axis.set_minor_formatter("")
         grid[-1].set_xlabel("message size in bytes")
         legend(figure, grid)

@@ -6,8 +6,12 @@ import io
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,3 +119,60 @@ def legend(figure: "Figure", grid: Iterable["Axes"]) -> None:
     figure.legend(
         list(once.values()), list(once), loc="outside upper left", ncols=3, handletextpad=0.5, columnspacing=1.3
     )
+
+
+def finish_rows(figure: "Figure", axes: "Axes", rows: Sequence[str], *, below: str, ends: tuple[float, float]) -> None:
+    """What figures with a row per name share at the end: names (or none) at the left, what is below, lines, a legend.
+
+    Parameters
+    ----------
+    rows
+        Names of the rows from the top; none if the rows say what they are themselves.
+    ends
+        The lower and the upper end of the axis of rows.
+    """
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(axis="y", length=0)
+    if not rows:
+        axes.spines["left"].set_visible(False)
+    axes.set_ylim(*ends)
+    axes.set_xlabel(below)
+    axes.grid(axis="x")
+    legend(figure, [axes])
+
+
+def head_of_row(axes: "Axes", row: int, text: str) -> None:
+    """What a row is of, above what is drawn in it."""
+    axes.text(
+        *(0.0, row - 0.42, text),
+        transform=axes.get_yaxis_transform(),
+        va="center",
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
+    )
+
+
+FORMATS: Final = ("png", "svg", "pdf")
+
+
+def figure_kind(path: Path) -> str:
+    """The format that a file's ending asks for.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none of `FORMATS`.
+    """
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise ScenarioError(f"{path} ends in {path.suffix!r}; name a file that ends in {', '.join(FORMATS)}")
+    return kind
+
+
+def save(figure: "Figure", path: Path, kind: str) -> None:
+    """Write a figure, whole or not at all."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    out = io.BytesIO()
+    figure.savefig(out, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    files.write_bytes(path, out.getvalue())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, SERIES, drawing, legend, svg
+from simulator.results.plots.frame import INK, SERIES, drawing, finish_rows, legend, svg
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ def busy_svg(runs: "JobRuns", *, name: str = "busy") -> str:
     unit_s, unit = _unit(float((edges[-1] - edges[0]) * runs.tick_s))
     times = edges * (runs.tick_s / unit_s)
     panels = (("busy PEs", found.busy), ("jobs that wait", found.queued))
-    told = []
+    parts = []
     with drawing(height_in=3.8) as figure:
         grid = figure.subplots(2, 1, sharex=True)
         for axes, colour, (what, values) in zip(grid, SERIES, panels, strict=False):
@@ -55,11 +55,11 @@ def busy_svg(runs: "JobRuns", *, name: str = "busy") -> str:
             axes.set_title(what)
             axes.set(xlim=(times[0], times[-1]), ylim=(0, float(high.max()) * 1.08 or 1))
             axes.grid(axis="y")
-            told.append(f"{what}: mean {float(np.average(mean, weights=np.diff(edges))):.4g}, at most {values.max()}")
+            parts.append(f"{what}: mean {float(np.average(mean, weights=np.diff(edges))):.4g}, at most {values.max()}")
         grid[0].axhline(runs.pes, color=INK, lw=0.9, ls=(0, (1, 2)))
         grid[0].set_ylim(0, runs.pes * 1.08)
         grid[1].set_xlabel(f"time in {unit}; mean and range of every {(times[-1] - times[0]) / count:.3g} {unit}")
-        return svg(figure, name=name, title="Busy PEs and queue over time", description="; ".join(told))
+        return svg(figure, name=name, title="Busy PEs and queue over time", description="; ".join(parts))
 
 
 def pes_svg(runs: "JobRuns", *, name: str = "pes") -> str:
@@ -96,8 +96,8 @@ def pes_svg(runs: "JobRuns", *, name: str = "pes") -> str:
         whole = float(runs.finish_ticks.max()) * runs.tick_s - begin
         part = "" if shown else f", the first {(end - begin) / unit_s:.3g} of {whole / unit_s:.4g}"
         axes.set_xlabel(f"time in {unit}{part}; colours are {'users' if by is runs.stream.user else 'jobs'}")
-        told = f"{np.unique(job[inside]).size} jobs on {runs.pes} PEs in {units.show_duration(end - begin)}"
-        return svg(figure, name=name, title="Jobs on PEs over time", description=told)
+        summary = f"{np.unique(job[inside]).size} jobs on {runs.pes} PEs in {units.show_duration(end - begin)}"
+        return svg(figure, name=name, title="Jobs on PEs over time", description=summary)
 
 
 def class_slowdown_svg(classes: "Sequence[JobClass]", *, what: str, name: str = "classes") -> str:
@@ -124,14 +124,11 @@ def class_slowdown_svg(classes: "Sequence[JobClass]", *, what: str, name: str = 
         axes.barh(rows, mean - 1, 0.6, 1.0, color=SERIES[0], label="mean")
         axes.plot(p95, rows, color=SERIES[1], ls="", marker="D", ms=5, label="95 % of jobs are below")
         _logarithmic(axes)
-        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylim=(len(classes) - 0.5, -0.6))
-        axes.set_yticks(rows, [f"{one.label} ({one.jobs})" for one in classes])
-        axes.tick_params(axis="y", length=0)
-        axes.set(xlabel="bounded slowdown", ylabel=f"{what} (jobs)")
-        axes.grid(axis="x")
-        legend(figure, [axes])
-        told = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in classes)
-        return svg(figure, name=name, title=f"Bounded slowdown by {what}", description=told)
+        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylabel=f"{what} (jobs)")
+        names = [f"{one.label} ({one.jobs})" for one in classes]
+        finish_rows(figure, axes, names, below="bounded slowdown", ends=(len(classes) - 0.5, -0.6))
+        summary = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in classes)
+        return svg(figure, name=name, title=f"Bounded slowdown by {what}", description=summary)
 
 
 def waits_svg(runs: "JobRuns", kept: "NDArray[np.bool_]", *, name: str = "waits") -> str:
@@ -161,8 +158,8 @@ def waits_svg(runs: "JobRuns", kept: "NDArray[np.bool_]", *, name: str = "waits"
         axes.set(xlim=(times[0], times[-1]), ylim=(0, 100), xlabel="wait in s", ylabel="% of jobs wait longer")
         axes.grid()
         legend(figure, [axes])
-        told = f"{100 * waited.size / waits.size:.3g} % of {waits.size} jobs wait, at most {waited[-1]:.6g} s"
-        return svg(figure, name=name, title="How long jobs wait", description=told)
+        summary = f"{100 * waited.size / waits.size:.3g} % of {waits.size} jobs wait, at most {waited[-1]:.6g} s"
+        return svg(figure, name=name, title="How long jobs wait", description=summary)
 
 
 def _boxes(runs: "JobRuns") -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None":

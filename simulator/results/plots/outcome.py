@@ -1,4 +1,11 @@
-"""Outcomes: predicted makespans of the strategies, and predictions against real runs."""
+"""Outcomes: predicted makespans of the strategies, and predictions against real runs.
+
+Differences with their intervals, one below the other: which ones are surely above or below 0 (a forest plot).
+
+Sensitivity: how far the makespan moves when one parameter at a time is changed (a tornado chart).
+
+Changes of a what-if: the gain of each by itself, and makespan against cost of all points.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +13,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, SERIES, Entry, drawing, label, legend, number, numbers, svg
+from simulator.results.plots.frame import (
+    INK,
+    PAPER,
+    SERIES,
+    Entry,
+    drawing,
+    finish_rows,
+    head_of_row,
+    label,
+    legend,
+    number,
+    numbers,
+    svg,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,23 +60,20 @@ def baselines_svg(
         return ""
     largest = max(number(_predicted(entry).get("mean")) or 0.0 for entry in rows)
     decimals = min(9, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 0
-    told = []
+    parts = []
     with drawing(height_in=1.05 + 0.42 * len(rows)) as figure:
         axes = figure.subplots()
         for row, entry in enumerate(rows):
             best = entry.get("name") == recommended
             how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
             mean = how(row=row, mark=mark if best else "")
-            told.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
-        axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
+            parts.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
+        axes.set_xlim(0, axes.get_xlim()[1] * 1.04)
+        names = [label(entry.get("name")) for entry in rows]
+        finish_rows(figure, axes, names, below="predicted makespan in s", ends=(len(rows) - 0.5, -0.6))
         for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_fontweight("bold" if entry.get("name") == recommended else "normal")
-        axes.tick_params(axis="y", length=0)
-        axes.set(ylim=(len(rows) - 0.5, -0.6), xlim=(0, axes.get_xlim()[1] * 1.04))
-        axes.set_xlabel("predicted makespan in s")
-        axes.grid(axis="x")
-        legend(figure, [axes])
-        title, description = "Predicted makespan of each strategy", "mean makespan: " + "; ".join(told)
+        title, description = "Predicted makespan of each strategy", "mean makespan: " + "; ".join(parts)
         return svg(figure, name=name, title=title, description=description)
 
 
@@ -79,12 +96,8 @@ def verification_svg(verification: Sequence[Entry], *, name: str = "verification
         for row, entry in enumerate(rows):
             _draw_predicted(axes, entry, row=row)
             _draw_measured(axes, entry, row=row)
-        axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlabel("makespan in s (axis does not begin at 0)")
-        axes.grid(axis="x")
-        legend(figure, [axes])
+        names, below = [label(entry.get("name")) for entry in rows], "makespan in s (axis does not begin at 0)"
+        finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.5, -0.5))
         title = "Predicted against measured makespan"
         return svg(figure, name=name, title=title, description="; ".join(_tell(entry) for entry in rows))
 
@@ -151,3 +164,222 @@ def _tell(entry: Entry) -> str:
     ]
     count = len(numbers(entry.get("measured_s")))
     return f"{label(entry.get('name'))}: {', '.join([*parts, f'{count} measured runs'])}"
+
+
+MOST_DIFFERENCES = 24
+"""Differences in a figure; the first ones."""
+LONGEST = 56
+_ENDS = ("low", "high"), ("low_together", "high_together")
+
+
+def differences_svg(
+    differences: Sequence[Entry],
+    *,
+    axis: str,
+    title: str,
+    level: float = 0.95,
+    less_is_better: bool = True,
+    name: str = "differences",
+) -> str:
+    """Draw each difference with the interval of itself, and the wider one that holds for all together.
+
+    A filled dot is a difference that is one after correction for all, an open dot one that may be 0. What
+    has no interval is left out.
+
+    Parameters
+    ----------
+    differences
+        One entry per difference: `name`; `mean`, `low`, `high`; `low_together`, `high_together`; `sure`, whether it is
+        one.
+    axis
+        What the axis measures, with its unit.
+    title
+        What the figure shows.
+    level
+        How often the intervals hold.
+    less_is_better
+        Whether differences below 0 have the colour of gains.
+    name
+        Begins the ids of the figure.
+    """
+    known = [entry for entry in differences if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
+    rows = known[:MOST_DIFFERENCES]
+    if not rows:
+        return ""
+    with drawing(height_in=1.25 + 0.44 * len(rows)) as figure:
+        axes = figure.subplots()
+        axes.axvline(0, color=INK, lw=1)
+        for row, entry in enumerate(rows):
+            below = (number(entry["mean"]) or 0.0) < 0
+            _draw_row(axes, row, entry, f"{100 * level:.4g} %", SERIES[below != less_is_better])
+        left_out = f"; the first {len(rows)} of {len(known)}" if len(rows) < len(known) else ""
+        finish_rows(figure, axes, (), below=f"{axis}{left_out}", ends=(len(rows) - 0.6, -0.8))
+        description = "; ".join(map(_described, rows)) + left_out
+        return svg(figure, name=name, title=title, description=description)
+
+
+def _draw_row(axes: "Axes", row: int, entry: Entry, level: str, colour: str) -> None:
+    """Both intervals, the dot, and what they are of above them."""
+    own, wide = (numbers(map(entry.get, ends)) for ends in _ENDS)
+    mean, first = number(entry.get("mean")) or 0.0, row == 0
+    if len(wide) == 2:
+        axes.plot(
+            wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{level} of all together" if first else None
+        )
+    axes.plot(
+        own,
+        [row, row],
+        color=colour,
+        lw=5,
+        alpha=0.6,
+        solid_capstyle="butt",
+        label=f"{level} interval" if first else None,
+    )
+    sure = bool(entry.get("sure"))
+    said = "surely not 0" if sure else "perhaps 0"
+    axes.plot(mean, row, color=INK, mfc=INK if sure else PAPER, ls="", marker="o", ms=6, label=said)
+    head_of_row(axes, row, label(entry.get("name"), most=LONGEST))
+
+
+def _described(entry: Entry) -> str:
+    mean, low, high = (number(entry.get(key)) or 0.0 for key in ("mean", "low", "high"))
+    unsure = "" if entry.get("sure") else ", perhaps 0"
+    return f"{label(entry.get('name'), most=LONGEST)} {mean:.4g} ({low:.4g} to {high:.4g}){unsure}"
+
+
+MOST_PARAMETERS = 12
+_HATCHES = ("", "////")
+
+
+def sensitivity_svg(sensitivity: Sequence[Entry], *, name: str = "sensitivity") -> str:
+    """Draw for each parameter the change of the makespan at each change of it, the largest on top.
+
+    Parameters
+    ----------
+    sensitivity
+        One entry per parameter: `parameter`, `effects` with `change` (of the parameter), `makespan` (the change of it)
+        and its interval `low`, `high`, as shares.
+    name
+        Begins the ids of the figure.
+    """
+    rows = [(label(entry.get("parameter"), most=30), found) for entry in sensitivity if (found := _effects(entry))]
+    rows.sort(key=lambda row: -max(abs(effect[1]) for effect in row[1]))
+    rows = rows[:MOST_PARAMETERS]
+    if not rows:
+        return ""
+    changes = sorted({change for _, effects in rows for change, *_ in effects})
+    with drawing(height_in=1.2 + 0.4 * len(rows)) as figure:
+        axes = figure.subplots()
+        for row, (_, effects) in enumerate(rows):
+            for change, makespan, low, high in effects:
+                place = changes.index(change)
+                shift = (place - (len(changes) - 1) / 2) * 0.36
+                axes.barh(
+                    row + shift,
+                    100 * makespan,
+                    0.34,
+                    color=SERIES[place % len(SERIES)],
+                    edgecolor=PAPER,
+                    hatch=_HATCHES[place % 2],
+                    lw=0,
+                    label=f"{100 * change:+.0f} % of the parameter",
+                )
+                axes.plot([100 * low, 100 * high], [row + shift] * 2, color=INK, lw=1)
+        axes.axvline(0, color=INK, lw=0.9)
+        names, below = [text for text, _ in rows], "change of the makespan in %"
+        finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.4, -0.6))
+        summary = "; ".join(
+            f"{text}: " + ", ".join(f"{100 * change:+.0f} % gives {100 * made:+.1f} %" for change, made, *_ in effects)
+            for text, effects in rows
+        )
+        return svg(figure, name=name, title="Change of the makespan by each parameter", description=summary)
+
+
+def _effects(entry: Entry) -> list[tuple[float, float, float, float]]:
+    found = []
+    for effect in entry.get("effects") or ():
+        change, makespan, low, high = (number(effect.get(key)) for key in ("change", "makespan", "low", "high"))
+        if change is not None and makespan is not None:
+            found.append((change, makespan, makespan if low is None else low, makespan if high is None else high))
+    return found
+
+
+MOST_BARS = 20
+"""Changes in a figure: those that gain most, and the last ones those that lose most."""
+LONGEST_CHANGE = 44
+
+
+def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gains") -> str:
+    """Draw how many times as fast each change makes a run, in the order given (a tornado, if that is by gain).
+
+    Parameters
+    ----------
+    changes
+        One entry per change: `name`; `gain` with `mean`, `low`, `high`; `together` with `low` and `high`.
+    level
+        How often the intervals hold.
+    name
+        Begins the ids of the figure.
+    """
+    rows = [entry for entry in changes if number((entry.get("gain") or {}).get("mean")) is not None]
+    if len(rows) > MOST_BARS:
+        rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]]
+    if not rows:
+        return ""
+    parts, percent = [], f"{100 * level:.4g} %"
+    with drawing(height_in=1.15 + 0.42 * len(rows)) as figure:
+        axes = figure.subplots()
+        axes.axvline(1, color=INK, lw=1, label="as it is")
+        for row, entry in enumerate(rows):
+            gain, both = entry["gain"], entry.get("together") or {}
+            mean = number(gain.get("mean")) or 0.0
+            colour = SERIES[0] if mean >= 1 else SERIES[1]
+            axes.barh(row, mean - 1, left=1, height=0.42, color=colour, alpha=0.3)
+            wide, own = numbers([both.get("low"), both.get("high")]), numbers([gain.get("low"), gain.get("high")])
+            if len(wide) == 2:
+                axes.plot(
+                    wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{percent} interval of all together"
+                )
+            if len(own) == 2:
+                axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{percent} interval")
+            axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
+            head_of_row(axes, row, label(entry.get("name"), most=LONGEST_CHANGE))
+            parts.append(f"{label(entry.get('name'), most=LONGEST_CHANGE)} {mean:.2f} times as fast")
+        finish_rows(figure, axes, (), below="times as fast as it is", ends=(len(rows) - 0.5, -0.8))
+        return svg(figure, name=name, title="Gain of each change", description="; ".join(parts))
+
+
+def costs_svg(points: Sequence[Entry], *, unit: str, name: str = "costs") -> str:
+    """Draw makespan against what a run costs, a dot per point, those that none beats in both as a line.
+
+    Parameters
+    ----------
+    points
+        One entry per point: `makespan_s`, `run`, `front` and `base` (whether it is on the front, and whether it is the
+        base).
+    unit
+        Of `run`.
+    name
+        Begins the ids of the figure.
+    """
+    found = [entry for entry in points if len(numbers([entry.get("makespan_s"), entry.get("run")])) == 2]
+    if not found:
+        return ""
+    with drawing(height_in=3.4) as figure:
+        axes = figure.subplots()
+        front = sorted((entry for entry in found if entry.get("front")), key=lambda entry: float(entry["makespan_s"]))
+        rest = [entry for entry in found if not entry.get("front")]
+        axes.plot(*_places(rest), color=SERIES[0], ls="", marker="o", ms=4, alpha=0.55, label="point")
+        axes.plot(*_places(front), color=SERIES[1], lw=1, marker="D", ms=5, label="on the front")
+        base = [entry for entry in found if entry.get("base")]
+        axes.plot(*_places(base), color=INK, ls="", marker="s", ms=9, mfc="none", label="as it is")
+        axes.set_xlabel("mean makespan in s")
+        axes.set_ylabel(f"of a run, {unit}")
+        axes.grid()
+        legend(figure, [axes])
+        ends = f"{len(front)} of {len(found)} points on the front"
+        return svg(figure, name=name, title=f"Makespan against {unit}", description=ends)
+
+
+def _places(entries: Sequence[Entry]) -> tuple[list[float], list[float]]:
+    return [entry["makespan_s"] for entry in entries], [entry["run"] for entry in entries]

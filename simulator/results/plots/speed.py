@@ -1,34 +1,92 @@
 """Speed bands: how fast each kernel is on each PE, over problem size.
 
 Also the speed that a memory model predicts across the edges of memory levels, and bands by several builders.
+
+One speed model: its band, its measured cuts and held-out points, written to one file.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, svg
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from simulator.results.plots.speed_model import draw_band, figure_kind, save
+from simulator.results.plots.frame import (
+    INK,
+    PAPER,
+    SERIES,
+    Entry,
+    drawing,
+    figure_kind,
+    label,
+    legend,
+    number,
+    save,
+    svg,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simulator.models.predicted_speed_check import SpeedPrediction
-
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from simulator.models.speed import Floats, SpeedBand
+
+
+def plot_speed_model(
+    band: "SpeedBand",
+    points: Sequence[Mapping[str, Any]],
+    path: str | Path,
+    *,
+    held_out: "tuple[Floats, Floats] | None" = None,
+) -> None:
+    """Draw speed over problem size: the band, its cuts as bars, held-out points as crosses.
+
+    Parameters
+    ----------
+    band
+        Volume per second over elements.
+    points
+        Measured points: `size_elements` and `speed` with `low`, `mid`, `high`.
+    held_out
+        Sizes and speeds that no builder saw.
+
+    Raises
+    ------
+    ScenarioError
+        If the file's ending is none of `FORMATS`.
+    """
+    path = Path(path)
+    kind = figure_kind(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    draw_band(axes, band, points, held_out=held_out)
+    axes.set(xlabel="problem size in elements", ylabel="volume per second", xscale="log", ylim=(0, None))
+    axes.legend()
+    save(figure, path, kind)
+
+
+def draw_band(
+    axes: "Axes",
+    band: "SpeedBand",
+    points: Sequence[Mapping[str, Any]],
+    *,
+    held_out: "tuple[Floats, Floats] | None" = None,
+) -> None:
+    """A band, its cuts and held-out points on given axes; see `plot_speed_model`."""
+    import numpy as np
+
+    sizes = np.union1d(
+        band.sizes, np.geomspace(band.sizes[0], band.sizes[-1], 400)
+    )  # straight lines bend on a log axis
+    low, mid, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
+    axes.fill_between(sizes, low, high, alpha=0.2, lw=0, label="band")
+    axes.plot(sizes, mid, lw=1)
+    for k, point in enumerate(points):
+        low, high = point["speed"]["low"], point["speed"]["high"]
+        axes.plot([point["size_elements"]] * 2, [low, high], color="C0", lw=2, label="cuts" if k == 0 else None)
+    if held_out is not None:
+        axes.plot(*held_out, "x", color="C1", ms=4, label="held out")
 
 
 def plot_predicted_speed(found: "SpeedPrediction", path: str | Path) -> None:

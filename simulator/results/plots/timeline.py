@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, svg
+from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, finish_rows, label, number, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,16 +49,13 @@ def gantt_svg(
         titles = _draw(axes, _merged([bar for bar in every if bar.process in rows]), rows=rows)
         _draw_path(axes, [step for step in path if step[0] in rows], rows=rows)
         alone = len(set(pes.values())) == len(pes)
-        axes.set_yticks(range(len(rows)), [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows])
-        axes.tick_params(axis="y", length=0)
         axes.axvline(end_s, color=INK, lw=0.9, ls=(0, (1, 2)))
-        axes.set(ylim=(len(rows) - 0.45, -0.55), xlim=(start_s, end_s + ((end_s - start_s) * 0.01 or 1.0)))
+        axes.set_xlim(start_s, end_s + ((end_s - start_s) * 0.01 or 1.0))
         fewer = "" if len(rows) == len(pes) else f" (the first {len(rows)} of {len(pes)} processes)"
-        axes.set_xlabel(f"time in s{fewer}")
-        axes.grid(axis="x")
-        legend(figure, [axes])
-        told = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
-        return svg(figure, name=name, title="Timeline of one replication", description="; ".join(told), titles=titles)
+        names = [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows]
+        finish_rows(figure, axes, names, below=f"time in s{fewer}", ends=(len(rows) - 0.45, -0.55))
+        parts = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
+        return svg(figure, name=name, title="Timeline of one replication", description="; ".join(parts), titles=titles)
 
 
 def _bar(entry: Entry) -> _Bar | None:
@@ -129,13 +126,13 @@ def _joined(bars: Sequence[_Bar], gap_s: float) -> list[_Bar]:
 
 def _tell(bars: Sequence[_Bar], processes: Sequence[int]) -> list[str]:
     """How long each process computed and when it was done."""
-    told = []
+    parts = []
     for process in processes:
         own = [bar for bar in bars if bar.process == process]
         computed = sum(bar.end_s - bar.start_s for bar in own if bar.operation == "compute")
         done = max(bar.end_s for bar in own)
-        told.append(
+        parts.append(
             f"process {process} on {own[0].pe} computes for {units.show_duration(computed)}, "
             f"done at {units.show_duration(done)}"
         )
-    return told
+    return parts

@@ -1,7 +1,9 @@
-"""Timelines of simulated runs as files of trace viewers."""
+"""Timelines of simulated runs as files of trace viewers.
+
+A timeline as a table: one row per operation, times in seconds under the names that Batsim's outputs use.
+"""
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +12,46 @@ from typing import Any
 from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
-from simulator.results.timelines.chrome import events
-from simulator.results.timelines.happened import happened
+from simulator.programs.columns import Kind
+from simulator.results.timelines.chrome import document, events
+from simulator.results.timelines.happened import NAMES, View, details, happened
 from simulator.results.timelines.paje import paje
-from simulator.results.timelines.table import table
-from simulator.results.timelines.words import View
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Scenario
-from simulator.scenario_file.truths import of_replication
+from simulator.scenario_file.truths import draw, of_replication
 
 __all__ = ["SUFFIXES", "write_timeline"]
+
+COLUMNS = (
+    *("configuration", "process", "operation", "kind", "pe", "node"),
+    *("starting_time", "execution_time", "finish_time", "waiting_time", "critical_time"),
+    *("volume", "size", "to", "from", "bytes", "received_bytes", "route"),
+)
+"""`waiting_time` is that until the last process waited for was ready, `critical_time` that on the critical path."""
+BLOCK = 4096
+
+
+def table(view: View, *, configuration: str, head: bool) -> Iterator[str]:
+    """The rows of a run, process after process, in pieces of a CSV text."""
+    run = view.run
+    pes = [view.platform.pes[pe] for pe in run.pe.tolist()]
+    times = [
+        (ticks * run.tick_s).tolist()
+        for ticks in (run.begin, run.end - run.begin, run.end, run.ready - run.begin, run.critical)
+    ]
+    rows: list[Sequence[object]] = [COLUMNS] if head else []
+    for row, process in enumerate(run.process.tolist()):
+        kind = int(run.columns.kind[row])
+        name = view.customs[int(run.columns.partner[row])] if kind == Kind.CUSTOM else NAMES[kind]
+        pe = pes[process]
+        found: dict[str, Any] = {**details(view, row, kind), "configuration": configuration, "process": process}
+        found |= {"operation": int(run.columns.index[row]), "kind": name, "pe": pe.name, "node": pe.node}
+        found |= dict(zip(COLUMNS[6:11], (column[row] for column in times), strict=True))
+        rows.append([found.get(name, "") for name in COLUMNS])
+        if not row % BLOCK:
+            yield files.csv_lines(rows)
+            rows.clear()
+    yield files.csv_lines(rows)
+
 
 SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje")
 """Names that `write_timeline` knows end in one of these."""
@@ -81,7 +113,7 @@ def write_timeline(
             )
         files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
         return
-    files.write_pieces(path, _chrome(views, about or {}))
+    files.write_pieces(path, document(itertools.chain.from_iterable(map(events, views)), about or {}))
 
 
 def _views(
@@ -101,14 +133,3 @@ def _views(
             prefix="" if len(chosen) == 1 else f"{runs.configurations[configuration]}: ",
         )
         first_flow += run.sends.size
-
-
-def _chrome(views: Iterator[View], about: Mapping[str, Any]) -> Iterator[str]:
-    """The text of a trace, a line per event."""
-    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
-    between = "\n"
-    for view in views:
-        for event in events(view):
-            yield between + event
-            between = ",\n"
-    yield "\n]}\n"

@@ -13,7 +13,7 @@ threads are named by tid alone, flows bind to the slice that was opened last, wh
 """  # noqa: E501 - a table
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.programs.columns import KIND_NAMES, Kind
+from simulator.results.job_metrics import under_way
 from simulator.results.timelines.counters import load_points, messages_on_links, points_of_each
-from simulator.results.timelines.happened import Happened, grouped
-from simulator.results.timelines.words import NAMES, OF_KIND, View, details
+from simulator.results.timelines.happened import NAMES, OF_KIND, Happened, View, details, grouped
 
 Ticks = NDArray[np.int64]
 Ints = NDArray[np.int64]
@@ -73,7 +73,8 @@ def shared_slices(run: Happened, rows: Ticks) -> Slices:
     lasting = rows[run.end[rows] > run.begin[rows]]
     computing = np.isin(run.columns.kind[lasting], (Kind.COMPUTE, Kind.FARM, Kind.CUSTOM)).astype(np.int64)
     edges = np.unique(np.concatenate((run.begin[lasting], run.end[lasting])))
-    alive, busy = (_levels(edges, run.begin[lasting], run.end[lasting], weights) for weights in (None, computing))
+    weights = np.ones_like(computing), computing
+    alive, busy = (under_way(edges, run.begin[lasting], run.end[lasting], weight) for weight in weights)
     starts = np.ones(edges.size, dtype=np.bool_)
     starts[1:] = (np.diff(alive) != 0) | (np.diff(busy) != 0)
     kept = np.flatnonzero(starts)
@@ -84,15 +85,6 @@ def shared_slices(run: Happened, rows: Ticks) -> Slices:
     instants = (own.begin, own.end, own.first, own.count, own.computing, own.alive)
     both = [np.concatenate((a, b[at_once])) for a, b in zip(stretches, instants, strict=True)]
     return Slices(*both)
-
-
-def _levels(edges: Ticks, begin: Ticks, end: Ticks, weights: Ticks | None) -> Ticks:
-    """Sum of weights of what is under way from each edge on."""
-    change = np.zeros(edges.size, dtype=np.int64)
-    weight = np.ones(begin.size, dtype=np.int64) if weights is None else weights
-    np.add.at(change, np.searchsorted(edges, begin), weight)
-    np.subtract.at(change, np.searchsorted(edges, end), weight)
-    return np.cumsum(change)
 
 
 # Ticks as the microseconds of trace files: numbers that readers round, and that nest all the same.
@@ -157,6 +149,16 @@ class Table:
     sub: int
     line: Callable[[int], str]
     """JSON of the event at a place."""
+
+
+def document(events: Iterable[str], about: Mapping[str, Any]) -> Iterator[str]:
+    """The text of a trace, a line per event; plain data that a reader finds under `otherData` first."""
+    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
+    between = "\n"
+    for one in events:
+        yield between + one
+        between = ",\n"
+    yield "\n]}\n"
 
 
 def events(view: View) -> Iterator[str]:
@@ -234,11 +236,11 @@ def _slices(view: View, slices: Slices, pe: int) -> Table:
 
     def line(place: int) -> str:
         if slices.first[place] == NONE:
-            told = int(slices.computing[place]), int(slices.alive[place])
-            name, category = f"{told[0]} of {told[1]} computing", "working" if told[0] else "waiting"
-            args = _json({"computing": told[0], "waiting": told[1] - told[0]})
+            counts = int(slices.computing[place]), int(slices.alive[place])
+            name, category = f"{counts[0]} of {counts[1]} computing", "working" if counts[0] else "waiting"
+            args = _json({"computing": counts[0], "waiting": counts[1] - counts[0]})
         else:
-            name, category, args = _told(view, int(slices.first[place]), int(slices.count[place]))
+            name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
         head = f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}",{ends}'
         return f'{head},"ts":{start[place]!r},"dur":{lasting[place]!r},"args":{args}}}'
 
@@ -282,7 +284,7 @@ def _own_track(view: View, process: int, slices: Slices, *, pid: int, tid: int) 
     times = {"b": moments_us(slices.begin, run.tick_s).tolist(), "e": moments_us(slices.end, run.tick_s).tolist()}
 
     def of_operation(kind: str, place: int) -> str:
-        name, category, args = _told(view, int(slices.first[place]), int(slices.count[place]))
+        name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
         args = f',"args":{args[:-1]},"kind":"{category}"}}' if kind == "b" else ""
         return f'{{"ph":"{kind}","name":{json.dumps(name)},{ends},"ts":{times[kind][place]!r}{args}}}'
 
@@ -329,7 +331,7 @@ def _flows(view: View) -> list[Table]:
     ]
 
 
-def _told(view: View, row: int, count: int) -> tuple[str, str, str]:
+def _described(view: View, row: int, count: int) -> tuple[str, str, str]:
     """Name, category and details of an operation, or of several that took no time."""
     run = view.run
     args = {"process": run.process[row], "operation": run.columns.index[row]}

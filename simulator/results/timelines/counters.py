@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from simulator.models.load import LoadTrace
 from simulator.results.timelines.happened import Happened, grouped
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Scenario
-from simulator.scenario_file.truths import of_replication
+from simulator.scenario_file.truths import draw, of_replication
 
 __all__ = ["load_profiles"]
 

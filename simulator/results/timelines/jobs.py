@@ -20,7 +20,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.results.job_metrics import JobSeries, over_stretches, series
-from simulator.results.timelines.chrome import counter, durations_us, event, moments_us
+from simulator.results.timelines.chrome import counter, document, durations_us, event, moments_us
 
 __all__ = ["JOB_TIMELINES", "write_job_timeline"]
 
@@ -49,16 +49,7 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")
-    files.write_pieces(path, _pieces(runs, about or {}))
-
-
-def _pieces(runs: JobRuns, about: Mapping[str, Any]) -> Iterator[str]:
-    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
-    between = "\n"
-    for one in _events(runs):
-        yield between + one
-        between = ",\n"
-    yield "\n]}\n"
+    files.write_pieces(path, document(_events(runs), about or {}))
 
 
 def _events(runs: JobRuns) -> Iterator[str]:
@@ -109,7 +100,7 @@ def _slices(runs: JobRuns, job: Ints, track: Ints) -> Iterator[str]:
     starts = moments_us(runs.start_ticks, runs.tick_s).tolist()
     lasting = durations_us(runs.start_ticks, runs.finish_ticks, runs.tick_s).tolist()
     names = [json.dumps(f"job {one}") for one in runs.stream.ids.tolist()]
-    told = [
+    details = [
         f'{{"processors":{size},"wait_s":{wait!r},"user":{user}}}'
         for size, wait, user in zip(
             runs.processors.tolist(), runs.wait_s.tolist(), runs.stream.user.tolist(), strict=True
@@ -118,4 +109,4 @@ def _slices(runs: JobRuns, job: Ints, track: Ints) -> Iterator[str]:
     order = np.lexsort((track, runs.start_ticks[job]))
     for one, lane in zip(job[order].tolist(), track[order].tolist(), strict=True):
         head = f'{{"ph":"X","name":{names[one]},"pid":{PID},"tid":{lane + 1}'
-        yield f'{head},"ts":{starts[one]!r},"dur":{lasting[one]!r},"args":{told[one]}}}'
+        yield f'{head},"ts":{starts[one]!r},"dur":{lasting[one]!r},"args":{details[one]}}}'

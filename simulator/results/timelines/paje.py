@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulator.results.timelines.counters import load_points, points_of_each
-from simulator.results.timelines.words import NAMES, OF_KIND, View
+from simulator.results.timelines.happened import NAMES, OF_KIND, View
 
 COLOURS = {
     "working": "0.0 0.45 0.7",

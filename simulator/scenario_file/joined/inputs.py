@@ -86,8 +86,8 @@ class MachineFacts(_Loose):
     @property
     def memory_granted_bytes(self) -> int | None:
         """Main memory, limits of control groups counted."""
-        told = [size for size in (self.memory_bytes, self.memory_limit_bytes) if size]
-        return min(told, default=None)
+        sizes = [size for size in (self.memory_bytes, self.memory_limit_bytes) if size]
+        return min(sizes, default=None)
 
     @property
     def identity(self) -> tuple[str | None, int | None, int | None]:
@@ -112,7 +112,7 @@ class _Band(_Loose):
     noise: dict[str, Any] | None = None
 
 
-class Told(_Loose):
+class OwnWarnings(_Loose):
     """What any model may say of itself."""
 
     warnings: list[str] = []
@@ -247,10 +247,10 @@ def levels_of(document: Mapping[str, Any], path: str | Path) -> tuple[MemoryLeve
         If it has none, or numbers that no level can have.
     """
     held = document.get("model")
-    told = held.get("levels") if isinstance(held, dict) else None
-    if not isinstance(told, list) or not 1 <= len(told) <= 16:
-        raise ScenarioError(f"{path}: model.levels: it is {_short(told)}; give 1 to 16 memory levels")
-    levels = [parsed(_Level, level, f"{path}: model.levels.{number}") for number, level in enumerate(told)]
+    listed = held.get("levels") if isinstance(held, dict) else None
+    if not isinstance(listed, list) or not 1 <= len(listed) <= 16:
+        raise ScenarioError(f"{path}: model.levels: it is {_short(listed)}; give 1 to 16 memory levels")
+    levels = [parsed(_Level, level, f"{path}: model.levels.{number}") for number, level in enumerate(listed)]
     names = [level.name or (f"level{number + 1}") for number, level in enumerate(levels)]
     capacities = [level.capacity_bytes for level in levels[:-1]]
     for name, capacity in zip(names, capacities, strict=False):
@@ -275,9 +275,9 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
     """
     model = document.get("model")
     if isinstance(model, dict) and isinstance(model.get("form"), str) and isinstance(model.get("parameters"), dict):
-        told, where = {**model["parameters"]}, f"{path}: model"
-        doubt = told.pop("doubt", None)  # beside the form's own numbers
-        numbers = parsed(_Parameters, {"parameters": told}, where).parameters
+        given, where = {**model["parameters"]}, f"{path}: model"
+        doubt = given.pop("doubt", None)  # not one of the form's own numbers
+        numbers = parsed(_Parameters, {"parameters": given}, where).parameters
         return numbers | ({} if doubt is None else {"doubt": parsed(DoubtForm, doubt, where).model_dump()})
     found = _bare_link(document)
     if found is None:
@@ -303,8 +303,8 @@ def _bare_link(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def is_of_one_machine(document: Mapping[str, Any]) -> bool:
     """Whether message times are known to be those between processes of one machine."""
-    told = document.get("measured")
-    measured = told if isinstance(told, dict) else document
+    about = document.get("measured")
+    measured = about if isinstance(about, dict) else document
     host = measured.get("host")
     return measured.get("between") is not None and (host is None or str(host) in _LOOPBACK)
 
@@ -352,7 +352,7 @@ class CalibratedNode:
     """Speed band per kernel."""
     caches: tuple[SharedCache, ...] = ()
     groups: tuple[CacheGroups, ...] = ()
-    """The PEs that share caches, where the system or hwloc told of them."""
+    """The PEs that share caches, where the system or hwloc reported them."""
     neighbours: dict[str, Any] | None = None
     """Domains and uses that were measured, as a scenario file writes them."""
     levels: tuple[MemoryLevel, ...] = ()
@@ -439,17 +439,17 @@ def node_of(
         If it is none, a model is none of a node, or two are of one kernel.
     """
     form = parsed(NodeDocument, document, source)
-    told = parsed(NodeTopology, form.topology, f"{source}: topology")
+    parts = parsed(NodeTopology, form.topology, f"{source}: topology")
     node = CalibratedNode(
         source,
-        told.host,
-        told.cpu_model,
-        told.pe_count,
-        told.memory_bytes,
-        told.swap_bytes,
+        parts.host,
+        parts.cpu_model,
+        parts.pe_count,
+        parts.memory_bytes,
+        parts.swap_bytes,
         speeds={},
-        caches=told.data_caches(),
-        groups=told.cache_groups(),
+        caches=parts.data_caches(),
+        groups=parts.cache_groups(),
     )
     for number, model in enumerate(form.models):
         place = places[number] if places else f"{source}: models.{number}"
@@ -462,8 +462,8 @@ def node_of(
             raise ScenarioError(
                 f"{place}: a model of kind {kind!r} is none of a node; take speed, memory or neighbours"
             )
-    if len(told.core_kinds) > 1 and node.speeds:
-        kinds = f"it has cores of {len(told.core_kinds)} kinds ({', '.join(told.core_kinds)})"
+    if len(parts.core_kinds) > 1 and node.speeds:
+        kinds = f"it has cores of {len(parts.core_kinds)} kinds ({', '.join(parts.core_kinds)})"
         said = f"{source}: {kinds}: each speed is written for all; edit those of one kind"
         node = replace(node, warnings=(*node.warnings, said))
     return node
@@ -554,6 +554,6 @@ def _link(document: dict[str, Any], source: str) -> LinkFile:
 
 def _own_warnings(document: dict[str, Any], source: str) -> list[str]:
     """What a model says of itself, in one line."""
-    told = parsed(Told, document, source).warnings
-    many = "warnings" if len(told) > 1 else "warning"
-    return [f"{source}: {len(told)} {many} of its own, the first: {told[0]}"] if told else []
+    lines = parsed(OwnWarnings, document, source).warnings
+    many = "warnings" if len(lines) > 1 else "warning"
+    return [f"{source}: {len(lines)} {many} of its own, the first: {lines[0]}"] if lines else []

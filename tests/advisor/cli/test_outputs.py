@@ -25,6 +25,7 @@ READ = {
     "swept",
     "log",
     "platform",
+    "hosts_file",
 }
 """Parameters of commands that name what is read."""
 BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}

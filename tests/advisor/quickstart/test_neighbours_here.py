@@ -11,7 +11,7 @@ from advisor.quickstart.state import Quickstart
 from simulator import Configuration, LinkModel, SpeedBand, files, matmul, read_trace, run, this_machine
 from simulator.calibration import Measurement, NeighboursModel, Point, Usage
 from simulator.models.neighbours import Bandwidth, KernelUses, SharingDomain
-from simulator.scenario_file.dump import dump_scenario
+from simulator.scenario_file.load import dump_scenario
 
 N, SPEED = 1024, 4e9
 STREAM = KernelUses(np.array([1.0]), {"memory": np.array([15e9])}, {"memory": np.array([1.0])})

@@ -143,7 +143,7 @@ def test_changes_stand_by_their_gain_with_verdicts_chances_and_prices():
 def test_a_figure_shows_what_has_an_interval_and_nothing_else():
     page = page_of(compared())
     (told,) = descriptions(page)
-    assert told == ("sjf -2231 (-3105 to -1357); strict 490.8 (122.8 to 1963); other 60 (20 to 90), not told from 0")
+    assert told == ("sjf -2231 (-3105 to -1357); strict 490.8 (122.8 to 1963); other 60 (20 to 90), perhaps 0")
     (figure,) = blocks(page, Figure)
     assert "difference of the mean wait in s" in figure.svg
     assert "95 % of all together" in figure.svg

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from simulator.engines.resources import Clock, FairLinks, Instant, Movements, Occurrence, deciding
 from simulator.engines.resources import flows as flows_module
-from simulator.engines.resources.filling import fill
+from simulator.engines.resources.flows import fill
 
 
 def by_the_rule(capacities, routes):

@@ -8,8 +8,8 @@ import pytest
 from simulator.base.errors import ScenarioError
 from simulator.engines.jobs import run_jobs
 from simulator.programs.streams.stream import make_stream
-from simulator.scheduling.cluster import Cluster
 from simulator.scheduling.estimates import Estimates
+from simulator.scheduling.places import Cluster
 from simulator.scheduling.policy import Policy
 from tests.simulator.engines.job_cases import ENGINES, check_named, drawn_jobs, in_use, stream_of
 

@@ -8,9 +8,8 @@ import pytest
 
 from simulator.engines.jobs import run_jobs
 from simulator.programs.streams.stream import make_stream
-from simulator.scheduling.cluster import Cluster
-from simulator.scheduling.estimates import Estimates
-from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.estimates import Estimates, JobTimes
+from simulator.scheduling.places import Cluster
 from simulator.scheduling.policy import Policy
 from tests.simulator.engines.job_cases import check_named, difference
 from tests.simulator.engines.jobs_oracle import SECOND, CloseCallError

@@ -17,8 +17,7 @@ from simulator.programs.program import Barrier, Delay, Program
 from simulator.programs.streams.stream import JobApplication, make_stream
 from simulator.scenario_file.load import load_scenario
 from simulator.scenario_file.scenario import Application
-from simulator.scheduling.estimates import Estimates
-from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.estimates import Estimates, JobTimes
 from simulator.scheduling.policy import Policy
 
 ENGINES = ("process", "compiled")

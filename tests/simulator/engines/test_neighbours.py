@@ -17,8 +17,8 @@ from simulator.platform.networks import Network
 from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Farm, Program, Recv, Send
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import Draws
 from tests.support.engine_shares import neighbour_shares
 
 ENGINES = pytest.mark.parametrize("engine", [process, compiled])

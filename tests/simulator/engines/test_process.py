@@ -15,8 +15,8 @@ from simulator.engines.resources import Clock, Instant, Service, SharedPE, Site,
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import PE
 from simulator.programs.program import Program, Recv, Send
-from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.truths import Draws
 from tests.support.platforms import band, pe, scenario, trace
 
 TICK = 1e-12

@@ -9,8 +9,8 @@ from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program, ReadWrite, WaitUntil
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import draw
 from tests.support.platforms import flat
 
 JOBS, LOAD, BATCHES, WARM_UP = 6_000, 0.6, 30, 0.1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator import capacity_of, domain_meetings, kept_shares, load_scenario, run
-from simulator.platform.sharing import meetings
+from simulator.platform.nodes import meetings
 from simulator.programs.configuration import Configuration
 from tests.support.engine_shares import neighbour_shares
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from advisor.advise.explanation.changes import with_load
 from simulator import PE, Configuration, LinkModel, Platform, dump_scenario, load_scenario, read_template, run
-from simulator.scenario_file.draws import draw
+from simulator.scenario_file.truths import draw
 from tests.support.sweep_points import write
 
 COUNTS = st.sampled_from([0, 1, 2, 8, 9, 10, 11, 12, 98, 99, 100, 101])

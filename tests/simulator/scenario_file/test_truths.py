@@ -10,9 +10,8 @@ from scipy.stats import norm
 from simulator import PE, Configuration, LinkModel, Platform, SpeedBand, dump_scenario, load_scenario, run
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.program import Compute, Program
-from simulator.scenario_file.draws import SERIES, draw
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
-from simulator.scenario_file.truths import deviates, truth_of
+from simulator.scenario_file.truths import SERIES, deviates, draw, truth_of
 
 LINK = LinkModel.from_latency(1e-5, 1e9)
 ALIKE = """

@@ -16,8 +16,8 @@ from simulator.platform.networks import Network
 from simulator.platform.nodes import PE, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Barrier, Broadcast, Compute, Custom, Delay, Exchange, Loop, Program, Recv, Send
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import draw
 from tests.simulator.engines.compiled.static_programs import scenarios
 from tests.support.platforms import band, flat, pe, trace
 

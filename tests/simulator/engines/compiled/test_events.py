@@ -27,8 +27,8 @@ from simulator.programs.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import draw
 from tests.simulator.engines.compiled.programs import TICK, Routed
 from tests.support.platforms import flat
 

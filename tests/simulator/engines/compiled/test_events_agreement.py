@@ -7,7 +7,7 @@ from simulator.base.errors import SimulationError, TraceError
 from simulator.engines import process
 from simulator.engines.compiled.run import run
 from simulator.engines.costs import TickOverflowError
-from simulator.scenario_file.draws import draw
+from simulator.scenario_file.truths import draw
 from tests.simulator.engines.compiled.programs import TICK, random_scenario
 
 

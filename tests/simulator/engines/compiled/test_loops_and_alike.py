@@ -15,8 +15,8 @@ from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import ANY, Barrier, Compute, Exchange, Loop, Program, Recv, Send
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import draw
 from tests.support.platforms import flat, trace
 
 TICK = 1e-12

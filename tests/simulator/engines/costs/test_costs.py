@@ -15,8 +15,8 @@ from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import draw
 from tests.support.platforms import band, pe, trace
 
 TICK = 1e-12

@@ -96,7 +96,7 @@ def test_the_script_is_printed_and_nothing_submitted(tmp_path, environment):
 
 def test_no_slurm_is_one_line(tmp_path, environment):
     done = whatif(environment | {"PATH": str(tmp_path)}, write(tmp_path), *VARY)
-    said = "error: --slurm: no command sbatch found, a machine that submits jobs to Slurm allowed\n"
+    said = "error: --slurm: there is no command sbatch here; start this on a machine that submits jobs to Slurm\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 

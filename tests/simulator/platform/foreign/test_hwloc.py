@@ -111,8 +111,8 @@ def test_an_export_of_another_machine_is_told_and_of_this_one_compared():
     assert check_same_machine(replace(here, source="f.xml"), here) == ()
     smaller = replace(here, source="f.xml", memory_bytes=here.memory_bytes // 2, cores=(*here.cores, Core(99, ())))
     memory, cores = check_same_machine(smaller, here)
-    assert "bytes of memory told" in memory
-    assert "cores told" in cores
+    assert "bytes of memory in the export" in memory
+    assert "cores in the export" in cores
 
 
 MACHINE = '<topology><object type="Machine" cpuset="0x3" {}>{}</object></topology>'

@@ -15,9 +15,8 @@ from simulator.platform.nodes import PE, Platform
 from simulator.programs.applications import build_program
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute
-from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
-from simulator.scenario_file.truths import truth_of
+from simulator.scenario_file.truths import draw, truth_of
 from tests.support.applications import PROCESSES, N, fitted
 from tests.support.platforms import flat, trace
 from tests.support.stepwise import check_one

@@ -1,0 +1,222 @@
+"""Hosts behind a stand-in for ssh that speaks the real protocol: honest, hostile and broken ones; lists of hosts."""
+
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import ScenarioError
+from simulator.calibration import Host, HostError, fit_cluster_network, hosts_of_file, listed_hosts, over_ssh
+from simulator.calibration.bench.group import EndedError, Group
+from simulator.calibration.hosts import host as hosts_module
+from simulator.calibration.hosts.campaign import MeasuredPair, open_hosts, rounds_of
+from simulator.calibration.hosts.transport import allocated_hosts
+
+STAND_IN = [sys.executable, "-S", "-E", str(Path(__file__).with_name("stand_in.py"))]
+
+
+def here(_host, line):
+    return ["sh", "-c", line]
+
+
+def stand_in(name):
+    return Host(name, over_ssh(STAND_IN))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("a,b", ["a", "b"]), ("n[08-10],x", ["n08", "n09", "n10", "x"]), ("me@n1", ["me@n1"])],
+)
+def test_hosts_are_listed_as_users_write_them(text, names):
+    assert listed_hosts(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b,a", "a comes twice"),
+        ("a b", "holds a blank"),
+        ("", "is no name of a host"),
+        ("-oProxyCommand=x", "is no name of a host"),
+        ("a\x1b[2J", "holds a blank"),
+        ("n[5-2]", "no range that ascends"),
+    ],
+)
+def test_lists_that_are_none_are_refused(text, said):
+    with pytest.raises(ScenarioError, match=said):
+        listed_hosts(text)
+
+
+def test_host_files_of_launchers_are_read(tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("# ours\nn1 slots=4\nn2:8\n\nn[3-4] # two\n")
+    assert hosts_of_file(path) == ["n1", "n2", "n3", "n4"]
+    path.write_text("n1\nn 2\n")
+    with pytest.raises(ScenarioError, match="2: 'n 2' holds a blank"):
+        hosts_of_file(path)
+
+
+def test_outside_of_an_allocation_slurm_is_refused():
+    with pytest.raises(ScenarioError, match="no allocation of Slurm"):
+        allocated_hosts({})
+
+
+@pytest.mark.parametrize("count", [2, 3, 8, 31, 32])
+def test_rounds_hold_every_pair_once_and_no_host_twice(count):
+    names = [f"n{number}" for number in range(count)]
+    rounds = rounds_of(names, seed=1)
+    for pairs in rounds:
+        assert len({name for pair in pairs for name in pair}) == 2 * len(pairs)
+    assert sorted(tuple(sorted(pair)) for pairs in rounds for pair in pairs) == sorted(
+        tuple(sorted(pair)) for pair in itertools.combinations(names, 2)
+    )
+
+
+def test_of_many_hosts_a_sample_of_pairs_is_drawn():
+    names = [f"n{number}" for number in range(200)]
+    rounds = rounds_of(names, seed=1)
+    pairs = [tuple(sorted(pair)) for one in rounds for pair in one]
+    assert len(rounds) == 31
+    assert len(pairs) == len(set(pairs)) == 31 * 100
+    assert rounds == rounds_of(names, seed=1) != rounds_of(names, seed=2)
+
+
+def test_a_link_for_each_host_is_found_from_pairs():
+    random, sizes = np.random.default_rng(3), [1, 4096, 2**17, 2**21, 2**24]
+    latency, bandwidth = random.uniform(1e-5, 2e-4, 6), np.array([1e9, 9e8, 3e8, 1e8, 2e8, 5e7])
+    pairs = [
+        MeasuredPair(
+            (f"h{one}", f"h{other}"),
+            {
+                size: tuple(
+                    (latency[one] + latency[other] + size / min(bandwidth[one], bandwidth[other]))
+                    * random.normal(1, 0.02, 7)
+                )
+                for size in sizes
+            },
+        )
+        for one, other in itertools.combinations(range(6), 2)
+    ]
+    star = fit_cluster_network([f"h{number}" for number in range(6)], pairs).star
+    assert star is not None
+    slower = slice(1, None)  # that the fastest link is faster than the second shows in no pair
+    found = np.array([link.bandwidth_bytes_per_s for link in star.private])
+    np.testing.assert_allclose(found[slower], bandwidth[slower], rtol=0.06)
+    np.testing.assert_allclose([link.latency_s for link in star.private], latency, rtol=0.2)
+
+
+def test_pairs_that_are_alike_have_one_model():
+    times = {size: (1e-5 + size / 1e9,) * 5 for size in (1, 4096, 2**17, 2**20, 2**21, 2**22)}
+    pairs = [MeasuredPair(pair, times) for pair in itertools.combinations("abc", 2)]
+    assert fit_cluster_network("abc", pairs).star is None
+
+
+def test_workers_run_on_a_host_as_here_and_nothing_stays_behind(tmp_path):
+    def in_folder(_host, line):
+        return ["env", f"TMPDIR={tmp_path}", "sh", "-c", line]
+
+    with Host("x", in_folder, python=sys.executable) as host:
+        about = host.reach()
+        assert about.machine.cores
+        assert abs(host.offset_s()) < 0.01  # one clock
+        assert len(list(tmp_path.iterdir())) == 1
+        with Group("kernel", [("any", "dgemm"), ("any", "dgemm")], places=[host, host]) as group:
+            group.ask_all({"do": "prepare", "n": 40})
+            answers = group.ask_all({"do": "sample", "inner": 3})
+    assert all(answer["wall_s"] > 0 for answer in answers)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_fails_says_why_and_the_host_goes_on():
+    with Host("x", here, python=sys.executable) as host:
+        host.reach()
+        with Group("kernel", [("any",)], places=[host]) as group, pytest.raises(EndedError, match="'no-kernel'"):
+            group.ask_all({"do": "prepare", "kernel": "no-kernel", "n": 4})
+        with Group("kernel", [("any", "dgemm")], places=[host]) as group:
+            assert group.ask_all({"do": "prepare", "n": 4}) == [{}]
+
+
+def test_a_host_without_python_says_so():
+    with Host("x", here, python="/nonexistent/python") as host, pytest.raises(HostError, match=r"no Python 3\.11"):
+        host.reach()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("garbage", "what it sent is no answer"),
+        ("flood", "a line of more than 1 MiB"),
+        ("huge", "it sent more than 4 MiB"),
+        ("escape", r"^escape: \[2J \]0;owned all your base$"),
+        ("dies", "the connection ended"),
+    ],
+)
+def test_what_a_hostile_host_sends_is_bounded_and_named(name, said, monkeypatch):
+    monkeypatch.setattr(hosts_module, "MOST_BYTES", 2**22)
+    with stand_in(name) as host, pytest.raises(HostError, match=said):
+        host.reach()
+
+
+def test_a_host_that_is_silent_is_given_up(monkeypatch):
+    monkeypatch.setattr(hosts_module, "START_S", 2.0)
+    monkeypatch.setattr(hosts_module, "SILENCE_S", 0.5)
+    with stand_in("hang") as host, pytest.raises(HostError, match=r"nothing was heard|no answer within"):
+        host.reach()
+
+
+def test_one_machine_under_two_names_is_named_once():
+    lost = {}
+    hosts = [stand_in("a"), stand_in("other1"), stand_in("b")]
+    try:
+        found = open_hosts(hosts, lost, lambda *_: None)
+    finally:
+        for host in hosts:
+            host.close()
+    assert list(found) == ["a", "b"]
+    assert "the same machine as a" in lost["other1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("Host key verification failed.", "its host key is not known here; log in once by hand and compare the key"),
+        ("me@n1: Permission denied (publickey).", "set up a key with which ssh gets in"),
+        ("ssh: Could not resolve hostname n1: Name or service not known", "Could not resolve hostname n1"),
+    ],
+)
+def test_what_ssh_says_becomes_what_to_do(said, reason):
+    words = ["sh", "-c", f"echo '{said}' >&2; exit 255"]
+    with Host("n1", lambda _host, _line: words) as host, pytest.raises(HostError) as caught:
+        host.reach()
+    assert reason in str(caught.value)
+
+
+def test_no_host_key_is_accepted_silently_and_no_question_is_asked():
+    words = over_ssh()("n1", "true")
+    assert "StrictHostKeyChecking=yes" in words
+    assert "BatchMode=yes" in words
+    assert words[-3:] == ["--", "n1", "true"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give one of --hosts, --hosts-file and --slurm"),
+        (("--hosts", "a,a"), "--hosts: a comes twice; name each host once"),
+        (("--hosts", "a", "--kernel", "nonesuch"), "--kernel is 'nonesuch'; name one of dgemm, matmul, stencil"),
+        (("--hosts", "a", "--budget", "1s"), "--budget: 1 s of measuring is too short; give 40s or more"),
+        (("--hosts", "a", "--parameter", "n=-1"), "--parameter is 'n=-1'; give NAME=N with a whole number above 0"),
+        (("--hosts", "a", "--", "./app"), "has no {units}"),
+        (("--hosts", "a", "--", "./app", "{units}"), "a command needs --parameter units=N"),
+        (("--slurm",), "--slurm: this is no allocation of Slurm; run it inside salloc or sbatch"),
+        (("--slurm", "--ssh", "x"), "--ssh has no effect with --slurm"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_2(words, said, apportion, tmp_path):
+    code, out, err = apportion("cluster", "-o", tmp_path / "out", *words)
+    assert code == 2, err
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert out == ""
