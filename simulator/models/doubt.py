@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
-from simulator.models.record import Record
 
 Floats = NDArray[np.float64]
 

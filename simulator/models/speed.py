@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
+from simulator.base.documents import NOT_WRITTEN, Record, read
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import read_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import cell_faults, check_level, read_model, refuse, rows_of
-from simulator.models.record import NOT_WRITTEN, Record, read
 
 Floats = NDArray[np.float64]
 

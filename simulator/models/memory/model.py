@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
+from simulator.base.documents import Record, named, read
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 from simulator.models.file import check_level
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
-from simulator.models.record import Record, named, read
 
 AXES = ("M_words", "alpha", "L")
 """Names of what a time depends on, in the order of all ranges and distances."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.documents import to_dict
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
 from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors
@@ -14,7 +15,6 @@ from simulator.models.network.kinds import FITS
 from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel
 from simulator.models.network.network_model import NetworkModel, Spread
 from simulator.models.network.points import FEWEST_SIZES, LEAST_ERROR, NetworkPoints
-from simulator.models.record import plain
 
 Floats = NDArray[np.float64]
 JUMP = 3.0
@@ -63,7 +63,7 @@ class JudgedForm:
         held_out_mean, held_out_most = mean_and_most(self.held_out)
         return {
             "name": self.name,
-            "parameters": [] if self.fitted is None else plain(self.fitted.parameters),
+            "parameters": [] if self.fitted is None else to_dict(self.fitted.parameters),
             "fitted_numbers": None if self.fitted is None else self.fitted.free,
             "sse_s2": self.sse,
             "sse": self.sse,

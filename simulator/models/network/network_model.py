@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.documents import Record
 from simulator.models.file import check_level
 from simulator.models.network.kinds import FORMS
 from simulator.models.network.kinds.kind import MessageModel, message_page
-from simulator.models.record import Record
 
 Floats = NDArray[np.float64]
 NEAREST = 20

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
+from simulator.base.documents import read, to_dict
 from simulator.base.formula import Formula, parse
 from simulator.models.choice import odds
 from simulator.models.file import rows_of
-from simulator.models.record import plain, read
 from simulator.models.regression.candidates import (
     NOISE_SD,
     PRIOR,
@@ -382,7 +382,7 @@ _MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freed
 
 def blend_to_dict(blend: Blend) -> dict[str, Any]:
     """Plain data for JSON."""
-    cells = plain(blend.cells)
+    cells = to_dict(blend.cells)
     return {
         "step_s": blend.step_s,
         **blend.design.to_dict(),

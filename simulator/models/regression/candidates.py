@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
-from simulator.models.record import NOT_WRITTEN, Record
 from simulator.models.regression.runs import Cells, Floats
 
 EXPONENT_SD = (0.01, 0.15)

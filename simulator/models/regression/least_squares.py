@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula
-from simulator.models.record import NOT_WRITTEN, Record
 from simulator.models.regression.runs import Floats, Runs
 
 RANK_TOLERANCE = 1e-10

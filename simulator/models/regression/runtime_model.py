@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from simulator.base import notebook, ties
+from simulator.base.documents import Record, named, read
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.base.tables import read_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import check_level, model_of, read_model, write_model
-from simulator.models.record import Record, named, read
 from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Cells, Floats, Runs

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
+from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
 from simulator.models.doubt import Doubt
-from simulator.models.record import NOT_WRITTEN, Record
 
 if TYPE_CHECKING:
     from simulator.models.network.points import NetworkPoints
