@@ -6,30 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import allocate_plan, allocate_run
 from advisor.cli.options import Json, offered, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
+from simulator import ScenarioError, calibration, files
 
 if TYPE_CHECKING:
     from advisor.advise.process_counts import ProcessCountAdvice
-    from simulator.calibration import AllocationFit
 
 KINDS_HELP = "Kinds that may be used: NAME:PES:MOST (how many PEs, most processes on one), separated by commas."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    text = (
-        "Choose PEs and processes on each for a program that gives every process the same work, by its real runs. "
-        "Example: apportion allocate fit runs.csv -o model.json"
-    )
-    group = typer.Typer(help=text, no_args_is_help=True)
-    for command in (allocate_plan, allocate_run):
-        command.register(group)
-    group.command("fit")(fit)
-    group.command("advise")(advise)
-    app.add_typer(group, name="allocate")
 
 
 def fit(
@@ -56,11 +41,9 @@ def fit(
 
     Example: apportion allocate fit scenarios/tutorial/allocation-runs.csv -o model.json
     """
-    from simulator.calibration import fit_allocation_table, save_allocation_fit
-
-    fitted = fit_allocation_table(runs, method=model)
+    fitted = calibration.fit_allocation_table(runs, method=model)
     document = fitted.to_dict()
-    write = None if output is None else partial(save_allocation_fit, fitted, output)
+    write = None if output is None else partial(calibration.save_allocation_fit, fitted, output)
     finish(document, lambda: _print_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
 
 
@@ -93,14 +76,12 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
     from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
-    from simulator import files
-    from simulator.calibration import load_allocation_fit
 
     named = parse_kinds(kinds)
     on_hosts = None if hosts is None else parse_hosts(hosts, named)
     if hostfile is not None:
         check_kinds(named, on_hosts)
-    limits, fitted = _limits(memory, footprint, named), load_allocation_fit(model)
+    limits, fitted = _limits(memory, footprint, named), calibration.load_allocation_fit(model)
     inputs = {str(model): files.digest(files.read_bytes(model))}
     with files.understood(model, "apportion allocate fit"):
         advice = advise_allocation(fitted, named, size, level=level, limits=limits, top=top, inputs=inputs)
@@ -115,7 +96,6 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tuple[int, int]]) -> Any:
     """What memory allows; both options or none."""
     from advisor.advise.process_counts import Limits, parse_memory
-    from simulator import ScenarioError
 
     if memory is None and footprint is None:
         return None
@@ -128,7 +108,6 @@ def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tu
 def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, list[str]] | None) -> dict[str, Any]:
     """Write the host files; their names, and the commands that use them."""
     from advisor.advise.process_counts import host_commands, host_files, layout_of_advice
-    from simulator import files
 
     layout = layout_of_advice(advice, hosts)
     texts = host_files(layout, str(hostfile))
@@ -137,7 +116,7 @@ def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, 
     return {"hostfiles": list(texts), "commands": host_commands(layout, str(hostfile))}
 
 
-def _print_fit(fitted: "AllocationFit", runs: Path) -> None:
+def _print_fit(fitted: "calibration.AllocationFit", runs: Path) -> None:
     measured = fitted.measured
     sizes = ", ".join(f"{size:g}" for size in measured.sizes)
     most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]

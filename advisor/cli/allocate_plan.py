@@ -2,23 +2,17 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import SCENARIO
-
-if TYPE_CHECKING:
-    from simulator.calibration import ConstructionPlan
+from simulator import ScenarioError, calibration, files, units
 
 MOST_SIZE = 10**9
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("plan")(plan)
 
 
 def plan(  # noqa: PLR0913, PLR0917 - one per option
@@ -59,7 +53,6 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
     apportion allocate plan cluster.yaml --sizes 400,800,1200 --at 2400 --budget 600s --most fast=4,slow=2 -o plan.json
     """
     from advisor.advise.process_counts.construction import Wishes, plan_construction
-    from simulator import files, load_platform, units
 
     asked = _sizes(sizes, "--sizes")
     wishes = Wishes(
@@ -69,7 +62,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
         units.parse_duration(start, field="--start"),
         seed,
     )
-    made = plan_construction(load_platform(cluster), wishes, most=_most(most), work=work, kernel=kernel)
+    made = plan_construction(simulator.load_platform(cluster), wishes, most=_most(most), work=work, kernel=kernel)
     document = made.to_dict()
     write = None if output is None else partial(files.write_json, output, document)
     finish(
@@ -82,8 +75,6 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _sizes(text: str, field: str) -> tuple[float, ...]:
-    from simulator import ScenarioError
-
     cells = [cell.strip() for cell in text.split(",")]
     wrong = [cell for cell in cells if not (cell.isascii() and cell.isdigit() and 0 < int(cell[:12]) <= MOST_SIZE)]
     if wrong:
@@ -94,8 +85,6 @@ def _sizes(text: str, field: str) -> tuple[float, ...]:
 
 
 def _most(text: str | None) -> dict[str, int]:
-    from simulator import ScenarioError
-
     found: dict[str, int] = {}
     for cell in text.split(",") if text else ():
         name, mark, count = (part.strip() for part in cell.partition("="))
@@ -105,9 +94,7 @@ def _most(text: str | None) -> dict[str, int]:
     return found
 
 
-def _print(made: "ConstructionPlan") -> None:
-    from simulator import units
-
+def _print(made: "calibration.ConstructionPlan") -> None:
     for kind in made.kinds:
         speed = "speed not known" if kind.speed is None else units.show_rate(kind.speed, "units/s")
         load = f", {kind.competitors:g} competitors" if kind.competitors else ""

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Json, Level, print_json
+from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
+from simulator import CalibrationError, Interrupted, ScenarioError, calibration, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.verification.allocations import AllocationPredictions
-    from simulator.calibration import AllocatedProgram, Campaign, ConstructionPlan, PlacedRank, RunTable
 
 
 SHOWN = 3
 """Runs left out that are named; --json has all."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("run")(run)
 
 
 Command = Annotated[
@@ -97,15 +94,12 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
-    from advisor.cli.progress import progress_lines
     from advisor.verification.allocations import AllocationPredictions
-    from simulator import CalibrationError, Interrupted, files, require_linux, units
-    from simulator.calibration import Limits, make_runs, read_plan
 
-    made = read_plan(plan)
-    require_linux()
+    made = calibration.read_plan(plan)
+    simulator.require_linux()
     work = output.with_name(f"{output.stem}.work") if folder is None else folder
-    limits = Limits(
+    limits = calibration.Limits(
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if limit is None else units.parse_duration(limit, field="--limit"),
     )
@@ -118,7 +112,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         with files.alone(output), progress_lines(limits.budget_s) as on_progress:
             table = _table(made, chosen, output)
             before_now = len(table.done)
-            found = make_runs(
+            found = calibration.make_runs(
                 made, chosen, table, limits=limits, on_run=lambda label, _, share: on_progress(label, min(share, 1.0))
             )
     except KeyboardInterrupt as error:
@@ -132,17 +126,16 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
 
 
-def _table(made: "ConstructionPlan", chosen: "AllocatedProgram", output: Path) -> "RunTable":
+def _table(
+    made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram", output: Path
+) -> "calibration.RunTable":
     """The rows that are kept, those of earlier calls first; says what of them was damaged."""
-    from simulator import this_machine
-    from simulator.calibration import RunTable
-
-    table = RunTable(
+    table = calibration.RunTable(
         output,
         [kind.name for kind in made.kinds],
         phases=chosen.reader.tells_phases,
         about=_about(made, chosen),
-        machine=this_machine().to_dict(),
+        machine=simulator.this_machine().to_dict(),
     )
     for line in table.damage:
         print(f"warning: {line}", file=sys.stderr)
@@ -157,10 +150,7 @@ def _program(
     read: str | None,
     folder: Path,
     local: bool,
-) -> "AllocatedProgram":
-    from simulator import ScenarioError
-    from simulator.calibration import AllocatedProgram, lu_command, make_reader, parse_program
-
+) -> "calibration.AllocatedProgram":
     command, own, wait = what
     if (command is None) == (own is None):
         raise ScenarioError("give either --command or --program")
@@ -168,14 +158,16 @@ def _program(
         raise ScenarioError(f"--program: {own!r} is not known; give lu")
     if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
         raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
-    reader = make_reader(*(("lu", "lu") if own else reading))
+    reader = calibration.make_reader(*(("lu", "lu") if own else reading))
     if own:
-        return AllocatedProgram(lu_command(wait, local=local), folder, reader, host_files=_host_files, local=local)
-    words, templates = parse_program(command or "", templates=before, local=local)
-    return AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
+        return calibration.AllocatedProgram(
+            calibration.lu_command(wait, local=local), folder, reader, host_files=_host_files, local=local
+        )
+    words, templates = calibration.parse_program(command or "", templates=before, local=local)
+    return calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
 
 
-def _check_hosts(made: "ConstructionPlan", chosen: "AllocatedProgram") -> None:
+def _check_hosts(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> None:
     """Whether all hosts of a plan can stand in host files, where the command asks for any."""
     from advisor.advise.export.layout import ADVICE, check_hosts
 
@@ -183,7 +175,7 @@ def _check_hosts(made: "ConstructionPlan", chosen: "AllocatedProgram") -> None:
         check_hosts((pe.host for kind in made.kinds for pe in kind.pes), "platform: node", advice=ADVICE)
 
 
-def _host_files(ranks: "Sequence[PlacedRank]") -> dict[str, str]:
+def _host_files(ranks: "Sequence[calibration.PlacedRank]") -> dict[str, str]:
     """As launchers read them; host names that they do not take are refused."""
     from advisor.advise.export.hosts import mpich_hostfile, openmpi_hostfile, openmpi_rankfile
     from advisor.advise.export.layout import ADVICE, Layout, Rank, check_hosts
@@ -198,7 +190,7 @@ def _host_files(ranks: "Sequence[PlacedRank]") -> dict[str, str]:
     }
 
 
-def _about(made: "ConstructionPlan", chosen: "AllocatedProgram") -> dict[str, Any]:
+def _about(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> dict[str, Any]:
     """What must be the same for runs to stand in one table."""
     time = chosen.reader.time
     return {
@@ -210,7 +202,7 @@ def _about(made: "ConstructionPlan", chosen: "AllocatedProgram") -> dict[str, An
     }
 
 
-def _document(made: "ConstructionPlan", found: "Campaign", output: Path) -> dict[str, Any]:
+def _document(made: "calibration.ConstructionPlan", found: "calibration.Campaign", output: Path) -> dict[str, Any]:
     return {
         "command": "allocate run",
         "output": str(output),
@@ -225,20 +217,17 @@ def _document(made: "ConstructionPlan", found: "Campaign", output: Path) -> dict
 
 
 def _judged(
-    predicted: "AllocationPredictions | None", table: "RunTable", before_now: int, level: float
+    predicted: "AllocationPredictions | None", table: "calibration.RunTable", before_now: int, level: float
 ) -> dict[str, Any]:
     """How often the model's intervals held, where one was named; each comparison is kept."""
-    from simulator.calibration import keep_comparisons, summary_of
-
     compared = () if predicted is None else predicted.compare(table.done[before_now:], level=level)
-    keep_comparisons(compared)
-    return {"level": level, "intervals": summary_of(compared, level=level)} if compared else {}
+    calibration.keep_comparisons(compared)
+    return {"level": level, "intervals": calibration.summary_of(compared, level=level)} if compared else {}
 
 
-def _print(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any]) -> None:
+def _print(made: "calibration.ConstructionPlan", found: "calibration.Campaign", document: dict[str, Any]) -> None:
     from advisor import wording
     from advisor.results import Coverage
-    from simulator import documents
 
     output = document["output"]
     print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")

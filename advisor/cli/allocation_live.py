@@ -4,7 +4,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import simulator
 from advisor.cli.options import print_json
+from advisor.cli.progress import progress_lines
+from simulator import Interrupted, ScenarioError, units
 
 BUDGET = "20min"
 LEAST_BUDGET_S = 30.0
@@ -27,13 +30,11 @@ def run(
     how
         Budget and folder.
     """
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import allocation_live
-    from simulator import Interrupted, ScenarioError, require_linux, this_machine, units
 
     if paper != "allocation":
         raise ScenarioError(f"--live goes with allocation, not with {paper}")
-    require_linux()
+    simulator.require_linux()
     budget_s = units.parse_duration(how[0] or BUDGET, field="--budget")
     if budget_s < LEAST_BUDGET_S:
         raise ScenarioError(f"--budget: {how[0]!r} is too little for the experiment; allow {LEAST_BUDGET_S:g}s or more")
@@ -41,7 +42,7 @@ def run(
     command, before, read = program
     chosen = allocation_live.LiveProgram(command, tuple(before or ()), read)
     about = f"about {units.show_duration(budget_s)} of runs, kept in {folder}"
-    print(f"{this_machine().summary()}; {about}", file=sys.stderr)
+    print(f"{simulator.this_machine().summary()}; {about}", file=sys.stderr)
     try:
         with progress_lines(budget_s) as on_progress:
             found = allocation_live.live(folder, budget_s=budget_s, seed=seed, program=chosen, on_progress=on_progress)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_memory, calibrate_neighbours, calibrate_network, calibrate_resource, load_check
+import simulator
 from advisor.cli.options import Json, offered, print_answers, print_warnings, read_number, read_share
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
+from simulator import calibration, files, models, units
 
 if TYPE_CHECKING:
-    from simulator.calibration import Drift
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 TIME_CAP_S = 10.0
@@ -79,29 +79,6 @@ Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
-    )
-    group.command("speed")(speed)
-    group.command("memory")(calibrate_memory.memory)
-    group.command("network")(calibrate_network.network)
-    group.command("neighbours")(calibrate_neighbours.neighbours)
-    group.command("resource")(calibrate_resource.resource)
-    group.command("load-check")(load_check.load_check)
-    group.callback()(_group)
-    app.add_typer(group, name="calibrate")
-
-
-def _group() -> None:
-    """Real runs become models.
-
-    Example: apportion calibrate speed --kernel dgemm -o dgemm.json
-    """
-
-
 def speed(  # noqa: PLR0913, PLR0917 - one per option
     kernel: Kernel = None,
     command: Command = None,
@@ -134,9 +111,6 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
-    from simulator import files, units
-    from simulator.calibration import kept, save_speed_model
-
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
         "max_size": None if max_size is None else read_number(max_size, "--max-size"),
@@ -151,11 +125,11 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "inputs": [path for path in (replay, load) if path is not None],
     }
     shape = {"columns": columns, "together": together}
-    with kept(options["store"]):
+    with calibration.kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
         built, drift = _built(source, asked, None if replay is not None else _learnt(kernel, output))
-    write = None if output is None else partial(save_speed_model, built, output)
+    write = None if output is None else partial(calibration.save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": drift.to_dict()}
     tell = partial(_tell, built, options["store"], drift)
@@ -164,30 +138,26 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         files.remove(options["store"])
 
 
-def _built(source: "Source", asked: dict[str, Any], learnt: float | None) -> "tuple[BuiltBand, Drift | None]":
+def _built(
+    source: "Source", asked: dict[str, Any], learnt: float | None
+) -> "tuple[BuiltBand, calibration.Drift | None]":
     """The band; of real runs, which have a learnt factor, with the drift of earlier ones, and kept for later ones."""
-    from simulator.calibration import drift_of, fit_speed, keep_speeds
-
     if learnt is None:
-        return fit_speed(source, **asked), None
-    drift = drift_of(source)
-    built = fit_speed(source, drift=drift.sd, learnt=learnt, **asked)
-    keep_speeds(built)
+        return calibration.fit_speed(source, **asked), None
+    drift = calibration.drift_of(source)
+    built = calibration.fit_speed(source, drift=drift.sd, learnt=learnt, **asked)
+    calibration.keep_speeds(built)
     return built, drift
 
 
 def _learnt(kernel: str | None, output: Path | None) -> float:
     """The factor that verifications taught: of a kernel, or of a command by the name of its model's file."""
-    from simulator.calibration import widening
-
-    return widening(kernel, model="" if kernel is not None or output is None else output.name)
+    return calibration.widening(kernel, model="" if kernel is not None or output is None else output.name)
 
 
 def _ran_once(replay: Path | None) -> bool:
     """Whether a recorded table shows nothing of how runs scatter."""
-    from simulator.calibration import read_replay
-
-    return replay is not None and not read_replay(replay).repeats
+    return replay is not None and not calibration.read_replay(replay).repeats
 
 
 def _accuracy(text: str, method: str) -> float:
@@ -201,8 +171,6 @@ def _accuracy(text: str, method: str) -> float:
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:
     """The cap asked for, or one that leaves a budget room for about ten of the dearest points."""
-    from simulator import units
-
     if text is not None:
         return units.parse_duration(text, field="--time-cap")
     return TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
@@ -210,8 +178,6 @@ def _time_cap_s(text: str | None, budget_s: float | None) -> float:
 
 def _points_file(store: Path | None, output: Path | None, real: str | None) -> Path | None:
     """Where finished points are kept: as asked, beside the model, or for real runs in this folder."""
-    from simulator import files
-
     if store is not None:
         return store
     if output is not None:
@@ -230,8 +196,6 @@ def _source(
     shape: dict[str, Any],
 ) -> "Source":
     """The one source that was asked for."""
-    from simulator.calibration import read_replay
-
     given = [
         name
         for name, value in (("--kernel", kernel), ("--command", command), ("--replay", replay))
@@ -242,20 +206,17 @@ def _source(
             f"the subject is {', '.join(given) or 'missing'}; give one of --kernel, --command, --replay"
         )
     if replay is not None:
-        table = read_replay(replay)
+        table = calibration.read_replay(replay)
         table = table if options["max_size"] is None else table.up_to(options["max_size"])
         return table.kept_in(store=options["store"])
     if options["cpu"] is None:
-        from simulator import this_machine
-
-        options["cpu"] = this_machine().cores[-1].cpu
-    from simulator.calibration import RealSource
+        options["cpu"] = simulator.this_machine().cores[-1].cpu
 
     if kernel is not None:
-        return RealSource.of_kernel(kernel, **options, **shape)
+        return calibration.RealSource.of_kernel(kernel, **options, **shape)
     if command is None or size is None or volume is None:
         raise typer.BadParameter("--command needs --size and --volume; give both")
-    return RealSource.of_command(command, size=size, volume=volume, **options)
+    return calibration.RealSource.of_command(command, size=size, volume=volume, **options)
 
 
 def _rule(
@@ -274,15 +235,13 @@ def _rule(
         return CutRule(band=half)
     if window is None:
         raise typer.BadParameter("--load needs --window; give it")
-    from simulator import read_trace
     from simulator.load_traces import in_samples, read_table
-    from simulator.models import regular_step
 
-    trace = read_trace(load, column=column)
+    trace = simulator.read_trace(load, column=column)
     if real and column is None and (own := [name for name in read_table(load).columns if name.startswith("busy_cpu")]):
         about = f"{load}: load counts the whole machine, --column {own[-1]} that processor alone"
         print(f"warning: {about}", file=sys.stderr)
-    step_s = regular_step(trace)
+    step_s = models.regular_step(trace)
     width = in_samples(window, step_s, field="--window")
     length = None if history is None else in_samples(history, step_s, field="--history")
     return CutRule.under_load(
@@ -290,11 +249,7 @@ def _rule(
     )
 
 
-def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None:
-    from simulator import units
-    from simulator.calibration import learnt_in
-    from simulator.models import noise_and_doubt
-
+def _tell(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | None") -> None:
     ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
     print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
     if reused := built.provenance["points_reused"]:
@@ -307,10 +262,10 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None
         )
     if built.table_error is not None:
         print(f"against the table: {built.table_error}")
-    print(noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
+    print(models.noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
     if drift is not None and drift.pairs:
         print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
-    if (learnt := learnt_in(built.band.doubt)) > 1:
+    if (learnt := calibration.learnt_in(built.band.doubt)) > 1:
         print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion history coverage`")
     for line in built.incomplete:
         print(f"incomplete: {line}")

@@ -2,15 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, print_json, print_warnings
 from advisor.cli.outputs import nothing_lost
-
-if TYPE_CHECKING:
-    from simulator.models import HardwareModel
+from advisor.cli.progress import progress_lines
+from simulator import ScenarioError, calibration, characterisation, files, models, units
 
 BUDGET = "60s"
 LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 24 * 3600.0
@@ -47,30 +47,37 @@ def resource(
     print(f"model written to {path}")
 
 
-def calibrated(output: Path | None, *, budget: str, memory: Path | None, seed: int) -> tuple["HardwareModel", Path]:
+def calibrated(
+    output: Path | None, *, budget: str, memory: Path | None, seed: int
+) -> tuple["models.HardwareModel", Path]:
     """Calibrate with progress on standard error, and write the model; the model and where it is."""
-    from advisor.cli.progress import progress_lines
-    from simulator import ScenarioError, files, this_machine, units
-    from simulator.calibration import load_memory_model, save_resource_model
-    from simulator.characterisation import calibrate_resource, kept_here, runs_beside, times_of_model
-
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
-    times = None if memory is None else times_of_model(load_memory_model(memory)[0], str(memory))
-    path = output or kept_here()
+    times = (
+        None
+        if memory is None
+        else characterisation.times_of_model(calibration.load_memory_model(memory)[0], str(memory))
+    )
+    path = output or characterisation.kept_here()
     files.check_room(path, folder=False)
-    print(f"{this_machine().summary()}; about {units.show_duration(budget_s)} of calibration", file=sys.stderr)
+    print(
+        f"{simulator.this_machine().summary()}; about {units.show_duration(budget_s)} of calibration", file=sys.stderr
+    )
     with progress_lines(budget_s) as on_progress:
-        model = calibrate_resource(
-            budget_s=budget_s, seed=seed, store=runs_beside(output), memory=times, on_progress=on_progress
+        model = characterisation.calibrate_resource(
+            budget_s=budget_s,
+            seed=seed,
+            store=characterisation.runs_beside(output),
+            memory=times,
+            on_progress=on_progress,
         )
     with nothing_lost(model.to_dict(), lambda: _tell(model)):
-        save_resource_model(model, path)
+        calibration.save_resource_model(model, path)
     return model, path
 
 
-def _tell(model: "HardwareModel") -> None:
+def _tell(model: "models.HardwareModel") -> None:
     rests_on = model.provenance
     print(model.name)
     for method in model.methods:
@@ -92,7 +99,5 @@ def _tell(model: "HardwareModel") -> None:
 
 
 def _by_size(sizes: list[float], times_s: list[float]) -> str:
-    from simulator import units
-
     pairs = zip(sizes, times_s, strict=True)
     return ", ".join(f"{1e9 * time:.3g} at {units.show_size(round(size))}" for size, time in pairs)

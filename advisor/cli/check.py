@@ -3,20 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Changes, Json, print_json, print_warnings
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
-
-if TYPE_CHECKING:
-    from simulator import Platform, Scenario
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check")(check)
 
 
 def check(
@@ -40,10 +33,8 @@ def check(
 
     Example: apportion check scenarios/tutorial/cluster.yaml --resolved
     """
-    from simulator import resolved_text, scenario_schema
-
     if schema:
-        text = scenario_schema(str(scenario or "scenario"))
+        text = simulator.scenario_schema(str(scenario or "scenario"))
         print(text, end="") if not as_json else print_json(json.loads(text))
         return
     if scenario is None:
@@ -52,12 +43,12 @@ def check(
         _graph_summary(scenario, as_json=as_json)
         return
     if resolved:
-        print(resolved_text(scenario, changes=changes or ()), end="")
+        print(simulator.resolved_text(scenario, changes=changes or ()), end="")
         return
     _summary(scenario, changes or (), as_json=as_json)
 
 
-def _platform_summary(path: Path, platform: "Platform", *, as_json: bool) -> None:
+def _platform_summary(path: Path, platform: "simulator.Platform", *, as_json: bool) -> None:
     """Say what is in a platform that can be used."""
     pes, nodes = len(platform.pes), len(platform.node_names)
     if as_json:
@@ -69,9 +60,7 @@ def _platform_summary(path: Path, platform: "Platform", *, as_json: bool) -> Non
 
 def _graph_summary(path: Path, *, as_json: bool) -> None:
     """Say what a software execution graph costs, in symbols, and what its RUVs are by."""
-    from simulator import describe_seg
-
-    found = describe_seg(path)
+    found = simulator.describe_seg(path)
     if as_json:
         print_json({"format": 1, "command": "check", "seg": str(path), **found})
         return
@@ -84,10 +73,8 @@ def _graph_summary(path: Path, *, as_json: bool) -> None:
 
 def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     """Say what is in a scenario that can be used."""
-    from simulator import Platform, load_either
-
-    loaded = load_either(scenario, changes=changes)
-    if isinstance(loaded, Platform):
+    loaded = simulator.load_either(scenario, changes=changes)
+    if isinstance(loaded, simulator.Platform):
         _platform_summary(scenario, loaded, as_json=as_json)
         return
     platform, ready = loaded.platform, _ready(loaded)
@@ -129,7 +116,7 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     print_warnings(loaded.warnings)
 
 
-def _ready(scenario: "Scenario") -> dict[str, list[str]]:
+def _ready(scenario: "simulator.Scenario") -> dict[str, list[str]]:
     """By command, what the scenario lacks for it; what it lacks for all of them was refused when it was read."""
     from advisor.advise.ready import lacks
     from advisor.verification.check import lacks_here

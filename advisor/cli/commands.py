@@ -1,5 +1,6 @@
 """All commands as one application of typer."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any
 
@@ -8,7 +9,13 @@ import typer
 from advisor.cli import (
     advise,
     allocate,
+    allocate_plan,
+    allocate_run,
     calibrate,
+    calibrate_memory,
+    calibrate_neighbours,
+    calibrate_network,
+    calibrate_resource,
     characterise,
     check,
     ending,
@@ -17,6 +24,7 @@ from advisor.cli import (
     history,
     jobs,
     jobs_compare,
+    load_check,
     machine,
     modes,
     partition,
@@ -42,32 +50,96 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (
-    quickstart,
-    record,
-    trace,
-    calibrate,
-    characterise,
-    show,
-    history,
-    fit,
-    predict,
-    machine,
-    platform,
-    scenarios,
-    check,
-    export,
-    simulate,
-    advise,
-    whatif,
-    verify,
-    partition,
-    allocate,
-    jobs,
-    jobs_compare,
-    reproduce,
-):
-    command.register(app)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "quickstart": quickstart.quickstart,
+    "record": record.record,
+    "characterise": characterise.characterise,
+    "show": show.show,
+    "fit": fit.fit,
+    "predict": predict.predict,
+    "machine": machine.machine,
+    "platform": platform.platform,
+    "scenarios": scenarios.scenarios,
+    "check": check.check,
+    "export": export.export,
+    "simulate": simulate.simulate,
+    "advise": advise.advise,
+    "whatif": whatif.whatif,
+    "verify": verify.verify,
+    "partition": partition.partition,
+    "reproduce": reproduce.reproduce,
+}
+GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "trace": (
+        "Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
+        {
+            "import": trace.import_file,
+            "generate": trace.generate,
+            "show": trace.show,
+            "functions": trace.functions,
+            "study": trace.study,
+        },
+    ),
+    "calibrate": (
+        "Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
+        {
+            "speed": calibrate.speed,
+            "memory": calibrate_memory.memory,
+            "network": calibrate_network.network,
+            "neighbours": calibrate_neighbours.neighbours,
+            "resource": calibrate_resource.resource,
+            "load-check": load_check.load_check,
+        },
+    ),
+    "history": (
+        (
+            "Keep, show, import, export and record the runs of applications, and how well predictions held. "
+            "Example: apportion history list --app hpl"
+        ),
+        {
+            "add": history.add,
+            "list": history.list_,
+            "import": history.import_,
+            "export": history.export,
+            "record": history.record,
+            "coverage": history.coverage,
+        },
+    ),
+    "allocate": (
+        (
+            "Choose PEs and processes on each for a program that gives every process the same work, by its real runs. "
+            "Example: apportion allocate fit runs.csv -o model.json"
+        ),
+        {
+            "plan": allocate_plan.plan,
+            "run": allocate_run.run,
+            "fit": allocate.fit,
+            "advise": allocate.advise,
+        },
+    ),
+    "jobs": (
+        (
+            "Streams of jobs on one cluster: run, compare and forecast them, and say what pays most.\n\n"
+            "Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy"
+        ),
+        {
+            "run": jobs.run,
+            "generate": jobs.generate,
+            "compare": jobs_compare.compare,
+            "advise": jobs_compare.advise,
+            "forecast": jobs_compare.forecast,
+        },
+    ),
+}
+"""Group -> its help and its commands."""
+
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+for name, (text, commands) in GROUPS.items():
+    group = typer.Typer(no_args_is_help=True, help=text)
+    for inner, command in commands.items():
+        group.command(inner)(command)
+    app.add_typer(group, name=name)
 check_first(app)
 modes.enforce(app)
 

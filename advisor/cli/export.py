@@ -6,12 +6,9 @@ from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Changes, Json, load_changed, print_json
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("export")(export)
+from simulator import ScenarioError, files
 
 
 def export(  # noqa: PLR0913, PLR0917 - one per option
@@ -41,8 +38,6 @@ def export(  # noqa: PLR0913, PLR0917 - one per option
     """
     from dataclasses import replace
 
-    from simulator import ScenarioError, export_simgrid, files
-
     if not simgrid:
         raise typer.BadParameter("--simgrid needed, which says for which program")
     if output is None:
@@ -51,7 +46,7 @@ def export(  # noqa: PLR0913, PLR0917 - one per option
     if seed is not None:
         loaded = replace(loaded, seed=seed)
     try:
-        found = export_simgrid(loaded, replication=replication, size=size, approximate=approximate)
+        found = simulator.export_simgrid(loaded, replication=replication, size=size, approximate=approximate)
     except ScenarioError as error:
         options = [
             line.replace("; approximate:", "; --approximate:").replace("; size:", "; --size:") for line in error.lines

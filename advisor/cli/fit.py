@@ -5,14 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import print_json
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fit")(fit)
+from simulator import calibration
 
 
 def fit(  # noqa: PLR0913, PLR0917 - one per option
@@ -44,9 +41,9 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion fit runs.csv --formula 'N**3/P + N**2*log(P)' -o model.json
     """
-    from simulator.calibration import fit_table, save_runtime_fit
-
-    fitted = fit_table(runs, formula, responses=response or (), method=method, application=application, version=version)
+    fitted = calibration.fit_table(
+        runs, formula, responses=response or (), method=method, application=application, version=version
+    )
     document = fitted.to_dict()
 
     def tell() -> None:
@@ -57,11 +54,9 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
 
     with nothing_lost(document, tell):
         if output is not None:
-            save_runtime_fit(fitted, output)
+            calibration.save_runtime_fit(fitted, output)
         if plot is not None:
-            from simulator import plots
-
-            plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
+            simulator.plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
     tell()
     if output is not None and not json_output:
         print(f"model written to {output}")

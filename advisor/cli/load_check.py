@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, print_json, print_warnings, read_share
 from advisor.cli.outputs import nothing_lost
+from simulator import files, units
 
 if TYPE_CHECKING:
     from advisor.verification.load_band import LoadBandCheck
@@ -38,11 +40,10 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate load-check --kernel dgemm --load 40% -o check
     """
     from advisor.verification.load_band import LoadBandPlan, check_load_band
-    from simulator import files, this_machine, units
 
     plan = LoadBandPlan(
         kernel=kernel,
-        cpu=this_machine().cores[-1].cpu if cpu is None else cpu,
+        cpu=simulator.this_machine().cores[-1].cpu if cpu is None else cpu,
         load=read_share(load, "--load"),
         period_s=units.parse_duration(period, field="--period"),
         interval_s=units.parse_duration(interval, field="--interval"),

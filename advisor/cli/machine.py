@@ -6,12 +6,9 @@ from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, print_json
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("machine")(machine)
+from simulator import files
 
 
 def machine(
@@ -51,9 +48,7 @@ def machine(
 
     Example: apportion machine > node.yaml
     """
-    from simulator import describe_node, files
-
-    found = describe_node(hwloc=hwloc, name=name, speeds=speed or (), memory=memory, neighbours=neighbours)
+    found = simulator.describe_node(hwloc=hwloc, name=name, speeds=speed or (), memory=memory, neighbours=neighbours)
     if output is not None and output.suffix == ".json":
         files.write_json(output, found.document)
     elif output is not None:

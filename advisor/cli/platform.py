@@ -2,20 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, print_json
 from advisor.cli.scenarios import INPUTS
-
-if TYPE_CHECKING:
-    from simulator import JoinedPlatform
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("platform")(platform)
+from simulator import ScenarioError, files, units
 
 
 def platform(
@@ -60,16 +54,14 @@ def platform(
 
     Example: apportion platform n01.json n02.json link.json --names 'fast[01-08],slow[01-32]' -o cluster.yaml
     """
-    from simulator import ScenarioError, files, join_platform, load_scenario, units
-
     days = units.parse_duration(max_age, field="--max-age") / 86400
     if output is not None and output.resolve() in {path.resolve() for path in inputs}:
         raise ScenarioError(f"--output is {output}, which is an input; name another file")
     ends = None if uplink is None else _uplink(uplink)
-    joined = join_platform(inputs, names=names, kernel=kernel, most_days=days, topology=topology, uplink=ends)
+    joined = simulator.join_platform(inputs, names=names, kernel=kernel, most_days=days, topology=topology, uplink=ends)
     if output is not None:
         files.write_text(output, joined.text)
-        load_scenario(output)  # what is wrong with it is told now
+        simulator.load_scenario(output)  # what is wrong with it is told now
     if as_json:
         print_json(joined.to_dict() | {"command": "platform", "output": None if output is None else str(output)})
         return
@@ -80,15 +72,13 @@ def platform(
 
 def _uplink(text: str) -> tuple[float, float]:
     """`1us,400Gbit/s` as seconds and bytes per second."""
-    from simulator import ScenarioError, units
-
     latency, comma, rate = text.partition(",")
     if not comma:
         raise ScenarioError(f"--uplink is {text!r}; give LATENCY,BANDWIDTH such as 1us,400Gbit/s")
     return units.parse_duration(latency, field="--uplink"), units.parse(rate, units.BANDWIDTH, field="--uplink")
 
 
-def _tell(joined: "JoinedPlatform", output: Path | None) -> None:
+def _tell(joined: "simulator.JoinedPlatform", output: Path | None) -> None:
     for line in joined.summary:
         print(line, file=sys.stderr)
     for line in joined.warnings:

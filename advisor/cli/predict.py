@@ -8,14 +8,10 @@ import typer
 
 from advisor.cli.options import print_json
 from advisor.cli.scenarios import INPUT
+from simulator import ScenarioError, calibration, files, models
 
 Predicted = tuple[dict[str, Any], Iterable[str]]
 """What `--json` prints, and the lines for people."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("predict")(predict)
 
 
 def predict(
@@ -38,10 +34,7 @@ def predict(
 
     Example: apportion predict model.json --at targets.csv --level 0.95
     """
-    from simulator import ScenarioError, files
-    from simulator.calibration import model_kind
-
-    kind = model_kind(model)
+    kind = calibration.model_kind(model)
     if kind not in _PREDICTORS:
         hint = "; ask `apportion allocate advise`" if kind == "process_count" else ""
         raise ScenarioError(f"{model}: kind is {kind!r}; give one of {', '.join(map(repr, _PREDICTORS))}{hint}")
@@ -55,10 +48,8 @@ def predict(
 
 
 def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predicted:
-    from simulator.calibration import load_runtime_model, predict_table
-
-    fitted = load_runtime_model(model)
-    values, predictions = predict_table(fitted, at, level=level)
+    fitted = calibration.load_runtime_model(model)
+    values, predictions = calibration.predict_table(fitted, at, level=level)
     entries = predictions.to_list()
     for i, entry in enumerate(entries):
         entry["at"] = {name: float(column[i]) for name, column in values.items()}
@@ -74,28 +65,22 @@ def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predi
 
 
 def _predict_speeds(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
-    from simulator.calibration import load_speed_model, predict_speeds
-
-    entries = predict_speeds(model, at, level=level)
-    band, whole = load_speed_model(model)
+    entries = calibration.predict_speeds(model, at, level=level)
+    band, whole = calibration.load_speed_model(model)
     known = {"level": level} if band.stated else {}
     document = {"kind": "speed", **known, "warnings": whole.get("warnings", []), "predictions": entries}
     return document, (_speed_line(entry, level) for entry in entries)
 
 
 def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
-    from simulator.calibration import load_memory_model, predict_memory
-
-    entries = predict_memory(model, at, level=level)
-    warnings = load_memory_model(model)[1].get("warnings", [])
+    entries = calibration.predict_memory(model, at, level=level)
+    warnings = calibration.load_memory_model(model)[1].get("warnings", [])
     document = {"kind": "memory", "level": level, "warnings": warnings, "predictions": entries}
     return document, (_memory_line(entry, level) for entry in entries)
 
 
 def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
-    from simulator.calibration import load_network_model, predict_messages
-
-    entries, whole = predict_messages(model, at, level=level), load_network_model(model)[1]
+    entries, whole = calibration.predict_messages(model, at, level=level), calibration.load_network_model(model)[1]
     document = {
         "kind": "network",
         "chosen": whole["chosen"],
@@ -107,10 +92,12 @@ def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> P
 
 
 def _predict_neighbours(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
-    from simulator.calibration import predict_neighbours, read_neighbours
-
-    entries = predict_neighbours(model, at)
-    document = {"kind": "neighbours", "warnings": list(read_neighbours(model).warnings), "predictions": entries}
+    entries = calibration.predict_neighbours(model, at)
+    document = {
+        "kind": "neighbours",
+        "warnings": list(calibration.read_neighbours(model).warnings),
+        "predictions": entries,
+    }
     return document, map(_neighbours_line, entries)
 
 
@@ -157,8 +144,6 @@ def _neighbours_line(entry: dict[str, Any]) -> str:
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
-    from simulator.models import advise_next_run
-
     return [
         {
             "at": run.point,
@@ -166,7 +151,7 @@ def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
             "relative_error_now": run.half_width_before,
             "relative_error_after": run.half_width_after,
         }
-        for run in advise_next_run(fitted, target)
+        for run in models.advise_next_run(fitted, target)
     ]
 
 

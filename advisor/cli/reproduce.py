@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli import allocation_live
 from advisor.cli.allocate_run import Before, Read
 from advisor.cli.options import Json, Seed, offered, print_json
+from advisor.cli.progress import progress_lines
+from advisor.cli.simulate import say_compiling
+from simulator import ScenarioError, calibration, files, units
 
 if TYPE_CHECKING:
     from advisor.reproduce.jobs import Given
-    from simulator.calibration import MeasuredMemory
 
 PAPERS = {
     "allocation": "advisor.reproduce.allocation",
@@ -73,11 +76,6 @@ Schedules = Annotated[
         help="jobs: the workload's jobs as Batsim ran them (jobs.csv). Repeatable.",
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(reproduce)
 
 
 def reproduce(  # noqa: PLR0913, PLR0917 - one per option
@@ -175,7 +173,6 @@ def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str,
         return jobs.reproduce(_given(asked), folder if drawn else None)
     if name not in BUDGETS or (asked.recorded and not drawn):
         return _computed(name, asked, folder, drawn=drawn)
-    from simulator import files
 
     files.make_folder(folder)
     with files.alone(folder):
@@ -204,17 +201,14 @@ def _computed(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str
 
 def _given(asked: Asked) -> "Given":
     """The logs that were named, and what compiles the engine for them says so."""
-    from advisor.cli.simulate import say_compiling
     from advisor.reproduce import jobs
-    from simulator import on_compile
 
-    if say_compiling not in on_compile:
-        on_compile.append(say_compiling)
+    if say_compiling not in simulator.on_compile:
+        simulator.on_compile.append(say_compiling)
     return jobs.read(asked.logs or (), asked.schedules or ())
 
 
 def _budget_s(text: str) -> float:
-    from simulator import ScenarioError, units
 
     seconds = units.parse_duration(text, field="--budget")
     if not LEAST_BUDGET_S <= seconds <= MOST_BUDGET_S:
@@ -225,9 +219,7 @@ def _budget_s(text: str) -> float:
 def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[Any]:
     """The study of the methods, message times, then parallel kernels by real processes; progress on standard error."""
     from advisor.cli.characterise import hardware_here
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import characterisation_study, parallel_study
-    from simulator import files, this_machine, units
 
     files.make_folder(output)
     model = hardware_here(seed=seed)
@@ -239,7 +231,7 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     budget_s *= 1 - STUDY_SHARE
 
     about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
-    print(f"{this_machine().summary()}; {about}", file=sys.stderr)
+    print(f"{simulator.this_machine().summary()}; {about}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         tables, warnings = characterisation_study.measure_messages(
             output, budget_s=budget_s, seed=seed, on_progress=on_progress
@@ -250,13 +242,11 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     return [tables, warnings, output, study, parallel]
 
 
-def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "MeasuredMemory":
+def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "calibration.MeasuredMemory":
     """Times per word on one PE, with progress on standard error."""
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import apexmap
-    from simulator import this_machine, units
 
-    machine = this_machine()
+    machine = simulator.this_machine()
     print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, kept in {output}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         return apexmap.measure(
@@ -270,11 +260,9 @@ def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -
 
 def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> dict[str, Any]:
     """Table 1 by real runs, with progress on standard error."""
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import gbbp_live
-    from simulator import this_machine, units
 
-    machine = this_machine()
+    machine = simulator.this_machine()
     print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, points in {output}", file=sys.stderr)
     for line in gbbp_live.load_warnings(machine):
         print(f"warning: {line}", file=sys.stderr)
