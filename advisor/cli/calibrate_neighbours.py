@@ -1,18 +1,14 @@
 """`apportion calibrate neighbours`: what computations on this machine lose to each other."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import simulator
 from advisor.cli.options import Json, Seed, print_warnings
 from advisor.cli.outputs import finish
-from advisor.cli.progress import progress_lines
+from advisor.cli.progress import timed_work
 from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, calibration, files, units
 
@@ -80,7 +76,7 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
         return
 
     store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with calibration.kept(store, "visits"), _progress(budget_s) as on_progress:
+    with calibration.kept(store, "visits"), timed_work(budget_s, "runs") as on_progress:
         measured = calibration.measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)
         if table is not None:
             files.write_text(table, calibration.visits_table(measured.visits))
@@ -112,16 +108,9 @@ def _wishes(
     )
 
 
-@contextmanager
-def _progress(budget_s: float) -> Iterator[Any]:
-    print(f"{simulator.this_machine().summary()}; about {units.show_duration(budget_s)} of runs", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
-        yield on_progress
-
-
 def _judge(against: Path, wishes: "calibration.NeighboursWishes", budget_s: float, *, as_json: bool) -> None:
     model = calibration.read_neighbours(against)
-    with _progress(budget_s) as on_progress:
+    with timed_work(budget_s, "runs") as on_progress:
         document = calibration.judge_neighbours(model, wishes, budget_s=budget_s, on_progress=on_progress)
     document |= {"command": "calibrate neighbours", "model": str(against)}
     finish(document, partial(_tell_judged, document), as_json=as_json, write=None, said=None)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_resource
+from advisor.cli import calibrate
 from advisor.cli.options import Json, Seed, print_json, print_warnings
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
@@ -167,7 +167,7 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
     if model is not None:
         return model
     print("no resource model of this machine yet: it is calibrated first, once", file=sys.stderr)
-    model, kept = calibrate_resource.calibrated(None, budget=calibrate_resource.BUDGET, memory=None, seed=seed)
+    model, kept = calibrate.calibrated(None, budget=calibrate.RESOURCE_BUDGET, memory=None, seed=seed)
     print(f"kept in {kept}; `apportion calibrate resource` makes it better", file=sys.stderr)
     return model
 

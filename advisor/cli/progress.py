@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import simulator
 from simulator import units
 
 if TYPE_CHECKING:
@@ -52,6 +53,14 @@ def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
             print(f"{10 * told} % after {time.monotonic() - begun:.0f} s, now {stage}", file=sys.stderr, flush=True)
 
     yield tell
+
+
+@contextmanager
+def timed_work(expected_s: float, what: str) -> Iterator[Callable[[str, float], None]]:
+    """Say on standard error where the work is done and about how long it takes, then how far it is."""
+    print(f"{simulator.this_machine().summary()}; about {units.show_duration(expected_s)} of {what}", file=sys.stderr)
+    with progress_lines(expected_s) as show:
+        yield show
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -10,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli import allocation_live
-from advisor.cli.allocate_run import Before, Read
+from advisor.cli.allocate import Before, Read
 from advisor.cli.options import Json, Seed, offered, print_json
-from advisor.cli.progress import progress_lines
+from advisor.cli.progress import progress_lines, timed_work
 from advisor.cli.simulate import say_compiling
-from simulator import ScenarioError, calibration, files, units
+from simulator import Interrupted, ScenarioError, calibration, files, units
 
 if TYPE_CHECKING:
     from advisor.reproduce.jobs import Given
+
 
 PAPERS = {
     "allocation": "advisor.reproduce.allocation",
@@ -118,7 +119,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper is {paper!r}; give one of {', '.join(PAPERS)} or all")
     if live:
-        allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
+        _live(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
         return
     asked = Asked(recorded, budget, cpu, seeds, seed, list(map(str, log)) if log else None, schedule or None)
     if paper == "all":
@@ -230,9 +231,7 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     parallel_s = PARALLEL_SHARE * budget_s
     budget_s *= 1 - STUDY_SHARE
 
-    about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
-    print(f"{simulator.this_machine().summary()}; {about}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
+    with timed_work(budget_s, f"messages, tables and figures in {output}") as on_progress:
         tables, warnings = characterisation_study.measure_messages(
             output, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
@@ -247,8 +246,7 @@ def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -
     from advisor.reproduce import apexmap
 
     machine = simulator.this_machine()
-    print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, kept in {output}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
+    with timed_work(budget_s, f"runs, kept in {output}") as on_progress:
         return apexmap.measure(
             output,
             budget_s=budget_s,
@@ -263,10 +261,9 @@ def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> d
     from advisor.reproduce import gbbp_live
 
     machine = simulator.this_machine()
-    print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, points in {output}", file=sys.stderr)
     for line in gbbp_live.load_warnings(machine):
         print(f"warning: {line}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
+    with timed_work(budget_s, f"runs, points in {output}") as on_progress:
         return gbbp_live.table(
             output,
             budget_s=budget_s,
@@ -274,3 +271,49 @@ def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> d
             seed=seed,
             on_progress=on_progress,
         )
+
+
+# `apportion reproduce allocation --live`: the allocation paper's experiment in small, on this machine.
+
+
+LIVE_BUDGET = "20min"
+LEAST_LIVE_S = 30.0
+
+
+def _live(
+    paper: str,
+    program: tuple[str | None, Sequence[Path] | None, str | None],
+    how: tuple[str | None, Path | None],
+    *,
+    seed: int,
+    json_output: bool,
+) -> None:
+    """Run the experiment and show it; every run is kept in the folder, and it goes on there.
+
+    Parameters
+    ----------
+    program
+        Command template, the files written before each run, and the file that times are read from.
+    how
+        Budget and folder.
+    """
+    from advisor.reproduce import allocation_live
+
+    if paper != "allocation":
+        raise ScenarioError(f"--live goes with allocation, not with {paper}")
+    simulator.require_linux()
+    budget_s = units.parse_duration(how[0] or LIVE_BUDGET, field="--budget")
+    if budget_s < LEAST_LIVE_S:
+        raise ScenarioError(f"--budget: {how[0]!r} is too little for the experiment; allow {LEAST_LIVE_S:g}s or more")
+    folder = how[1] or Path("out") / "allocation"
+    command, before, read = program
+    chosen = allocation_live.LiveProgram(command, tuple(before or ()), read)
+    try:
+        with timed_work(budget_s, f"runs, kept in {folder}") as on_progress:
+            found = allocation_live.live(folder, budget_s=budget_s, seed=seed, program=chosen, on_progress=on_progress)
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {folder} keeps every run made, the same command goes on from there") from error
+    if json_output:
+        print_json(found)
+    else:
+        print(allocation_live.text(found))
