@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
+    from simulator.scenario_file.joined.inputs import make_node_document
     from simulator.scenario_file.load import (
         dump_scenario,
         load_either,
@@ -158,6 +159,7 @@ _HOMES = {
     "export_simgrid": "simulator.results.platform_export",
     "job_lines": "simulator.results.job_files",
     "join_platform": "simulator.scenario_file.joined",
+    "make_node_document": "simulator.scenario_file.joined.inputs",
     "load_either": "simulator.scenario_file.load",
     "load_platform": "simulator.scenario_file.load",
     "load_profiles": "simulator.results.timelines.counters",
@@ -289,6 +291,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "lublin",
+    "make_node_document",
     "make_stream",
     "matmul",
     "notebook",

@@ -15,6 +15,7 @@ from advisor.cli import (
     calibrate_network,
     characterise,
     check,
+    cluster,
     ending,
     fit,
     history,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "platform": platform.platform,
     "scenarios": scenarios.scenarios,
     "check": check.check,
+    "cluster": cluster.cluster,
     "export": check.export,
     "simulate": simulate.simulate,
     "advise": advise.advise,
@@ -62,6 +64,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "partition": partition.partition,
     "reproduce": reproduce.reproduce,
 }
+SETTINGS = {"cluster": {"allow_interspersed_args": False}}
+"""What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "trace": (
         "Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
@@ -127,7 +131,7 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
 """Group -> its help and its commands."""
 
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, context_settings=SETTINGS.get(name))(command)
 for name, (text, commands) in GROUPS.items():
     group = typer.Typer(no_args_is_help=True, help=text)
     for inner, command in commands.items():

@@ -115,6 +115,10 @@ def _first(*flags: str, otherwise: str | None = None) -> Callable[[Given], str |
     return chosen
 
 
+def _commanded(given: Given) -> str:
+    return "with a command" if given["command"] else "without a command"
+
+
 def _design(given: Given) -> str:
     names = [name.strip() for name in given["method"].split(",")]
     return "with dbc" if {"dbc", "all"} & set(names) else "without dbc"
@@ -452,6 +456,13 @@ TABLE: Mapping[str, Rules] = {
         ),
     ),
     "verify": Rules("command budget seed level output json"),
+    "cluster": Rules(
+        "hosts hosts-file parameter budget verify update python seed level output json",
+        (
+            _flag("slurm", "slurm", without="ssh", why="where ssh reaches the hosts"),
+            Axis(_commanded, {"with a command": "", "without a command": "kernel"}),
+        ),
+    ),
     "partition": Rules(
         "speeds units method output json",
         (

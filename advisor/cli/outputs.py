@@ -19,7 +19,7 @@ WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
     *("quickstart", "scenarios", "export", "simulate", "whatif", "verify", "reproduce", "calibrate load-check"),
-    *("advise", "jobs run", "jobs compare", "jobs advise"),
+    *("advise", "cluster", "jobs run", "jobs compare", "jobs advise"),
 )
 """Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
 WIDTH = 100

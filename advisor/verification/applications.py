@@ -106,6 +106,18 @@ def parse_command(text: str) -> tuple[str, ...]:
         words = tuple(shlex.split(text))
     except ValueError as error:
         raise ScenarioError(f"--command {text!r} has {str(error).lower()}; close every quotation") from error
+    check_command(words)
+    return words
+
+
+def check_command(words: Sequence[str]) -> None:
+    """Refuse a command line that says nothing of its units, or has places that are unknown.
+
+    Raises
+    ------
+    ScenarioError
+        With what is wrong.
+    """
     if not words:
         raise ScenarioError("--command is empty; give the command line that each rank runs")
     unknown = [name for word in words for name in _PLACE.findall(word) if name not in PLACES]
@@ -113,8 +125,8 @@ def parse_command(text: str) -> tuple[str, ...]:
         known = ", ".join(f"{{{name}}}" for name in PLACES)
         raise ScenarioError(f"--command has the place {{{unknown[0]}}}, which is unknown; known are {known}")
     if not any("{units}" in word for word in words):
+        text = shlex.join(words)
         raise ScenarioError(f"--command {text!r} has no {{units}}, so ranks cannot know how much work is theirs")
-    return words
 
 
 def _filled(word: str, values: dict[str, int]) -> str:

@@ -208,7 +208,13 @@ class Verified:
         return self.level or intervals.LEVEL
 
 
-def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]) -> Verified:
+def verify(
+    plan: VerifyPlan,
+    *,
+    kept: Path | None,
+    on_progress: Callable[[Verification, float], None],
+    elsewhere: RealApplication | None = None,
+) -> Verified:
     """Run every configuration for real, interleaved, with the scenario's loads on, and compare with the prediction.
 
     What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
@@ -219,6 +225,9 @@ def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verifi
         File that every run is appended to; whole repetitions of the same plan found there are not run again.
     on_progress
         See `run_interleaved`.
+    elsewhere
+        What runs it on other hosts, under the loads that are there; what is compared is then not kept for models made
+        on this machine.
 
     Raises
     ------
@@ -227,11 +236,14 @@ def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verifi
     CalibrationError
         If a run fails.
     """
-    plan.check()
+    if elsewhere is None:
+        plan.check()
     runs = run(plan.scenario)
     _check_budget(plan, runs)
     done = _done(plan, kept)
-    with _application(plan, runs) as application, _loads(plan, runs) as loads:
+    with ExitStack() as stack:
+        application = elsewhere or stack.enter_context(_application(plan, runs))
+        loads = Loads((), lambda _pe, _repetition: 0.0) if elsewhere else stack.enter_context(_loads(plan, runs))
         verification = run_interleaved(
             application,
             loads,
@@ -242,7 +254,8 @@ def verify(plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verifi
             on_progress=on_progress,
         )
     found = _verified(plan, runs, verification, reused=0 if done is None else _repetitions(done))
-    keep_comparisons(_compared(plan, runs, verification))
+    if elsewhere is None:
+        keep_comparisons(_compared(plan, runs, verification))
     return found
 
 

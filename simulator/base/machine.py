@@ -1,14 +1,14 @@
 """What this machine is: cores, caches, memory, affinity, quota, load now; the only reader of /proc and /sys."""
 
+import contextlib
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from simulator.base import units
 from simulator.base.errors import CalibrationError, ScenarioError
@@ -184,9 +184,25 @@ class Machine:
         )
 
 
+_ELSEWHERE: ContextVar[tuple[Machine, Topology] | None] = ContextVar("elsewhere", default=None)
+"""The machine that this thread measures, where that is another one than it runs on."""
+
+
+@contextlib.contextmanager
+def measuring_elsewhere(machine: Machine, topology: Topology) -> Iterator[None]:
+    """Have this thread take another machine for `this_machine` while the block runs, since it measures that one."""
+    token = _ELSEWHERE.set((machine, topology))
+    try:
+        yield
+    finally:
+        _ELSEWHERE.reset(token)
+
+
 def this_machine() -> Machine:
-    """Describe the machine this process runs on, as this process is allowed to use it."""
-    memory = psutil.virtual_memory()
+    """Describe the machine this process runs on, or measures, as it is allowed to use it."""
+    if elsewhere := _ELSEWHERE.get():
+        return elsewhere[0]
+    memory_bytes, available_bytes = _memory_bytes()
     cpus = sorted(_affinity())
     return Machine(
         host=platform.node(),
@@ -195,9 +211,9 @@ def this_machine() -> Machine:
         cores=_physical_cores(cpus),
         quota_cores=_quota_cores(),
         caches=_caches(cpus[0]),
-        memory_bytes=int(memory.total),
-        memory_available_bytes=int(memory.available),
-        load_average=psutil.getloadavg(),
+        memory_bytes=memory_bytes,
+        memory_available_bytes=available_bytes,
+        load_average=load_average(),
         governor=_text(_CPU / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
         swap_bytes=_swap_bytes(),
         memory_limit_bytes=min(_memory_limits(), default=None),
@@ -206,6 +222,8 @@ def this_machine() -> Machine:
 
 def this_topology() -> Topology:
     """The parts of the machine this process runs on: every cache and NUMA node with the processors that share it."""
+    if elsewhere := _ELSEWHERE.get():
+        return elsewhere[1]
     machine, allowed = this_machine(), sorted(_affinity())
     kinds = _core_kinds(allowed)
     packages: dict[str, list[int]] = {}
@@ -240,7 +258,7 @@ def require_linux() -> None:
     CalibrationError
         On any system but Linux.
     """
-    if platform.system() != "Linux":
+    if _ELSEWHERE.get() is None and platform.system() != "Linux":
         raise CalibrationError(
             f"this machine runs {platform.system()} and measuring needs Linux; simulating works here"
         )
@@ -248,6 +266,8 @@ def require_linux() -> None:
 
 def busy_seconds() -> dict[int, float]:
     """Seconds since start-up that each logical processor spent on work, time stolen by the host included."""
+    import psutil
+
     spent = {}
     for cpu, times in enumerate(psutil.cpu_times(percpu=True)):
         idle = times.idle + getattr(times, "iowait", 0.0)
@@ -265,6 +285,30 @@ def runnable_now() -> int:
     """How many processes of this machine run or wait for a processor at this instant, the caller not counted."""
     runnable = (_text(Path("/proc/loadavg")) or "0 0 0 1/1 1").split()[3].partition("/")[0]
     return max(0, int(runnable) - 1)
+
+
+def boot_number() -> str:
+    """A number that the system drew when it started: two names with the same host name and number are one machine."""
+    return _text(Path("/proc/sys/kernel/random/boot_id")) or ""
+
+
+def data_bytes() -> int:
+    """Memory of this process that `RLIMIT_DATA` counts."""
+    told = (_text(Path("/proc/self/statm")) or "").split()
+    return int(told[5]) * os.sysconf("SC_PAGESIZE") if len(told) > 5 else 0
+
+
+def descendants() -> list[int]:
+    """Numbers of all processes that this one started, and that those did, by the system's table."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        told = (_text(folder / "stat") or "").rpartition(")")[2].split()
+        if told:
+            children.setdefault(int(told[1]), []).append(int(folder.name))
+    found = [*children.get(os.getpid(), [])]
+    for number in found:  # grows while it is walked
+        found += children.get(number, [])
+    return found
 
 
 def clock_hz() -> float | None:
@@ -301,7 +345,9 @@ def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
 
 def memory_available_bytes() -> int:
     """Memory that this process can take now without swapping, within what its control groups still grant."""
-    return max(0, min([int(psutil.virtual_memory().available), *_memory_left()]))
+    if elsewhere := _ELSEWHERE.get():
+        return elsewhere[0].memory_available_bytes
+    return max(0, min([_memory_bytes()[1], *_memory_left()]))
 
 
 def _memory_left() -> list[int]:
@@ -320,8 +366,36 @@ def _memory_left() -> list[int]:
 
 def _swap_bytes() -> int:
     """Swap of the whole machine."""
-    told = re.search(r"SwapTotal:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "")
-    return int(told[1]) * 2**10 if told else int(psutil.swap_memory().total)  # which warns where /proc is not whole
+    told = _told_bytes("SwapTotal")
+    if told is not None:
+        return told
+    import psutil
+
+    return int(psutil.swap_memory().total)  # which warns where /proc is not whole
+
+
+def _memory_bytes() -> tuple[int, int]:
+    """Main memory, and what processes could take of it now."""
+    total, available = _told_bytes("MemTotal"), _told_bytes("MemAvailable")
+    if total is not None and available is not None:
+        return total, available
+    import psutil  # other systems; where we measure, nothing but NumPy may be installed
+
+    memory = psutil.virtual_memory()
+    return int(memory.total), int(memory.available)
+
+
+def _told_bytes(name: str) -> int | None:
+    """What Linux says of its memory; None elsewhere."""
+    told = re.search(rf"^{name}:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "", re.MULTILINE)
+    return int(told[1]) * 2**10 if told else None
+
+
+def load_average() -> tuple[float, float, float]:
+    """Mean runnable processes over 1, 5 and 15 minutes; zeros where the system does not tell."""
+    if elsewhere := _ELSEWHERE.get():
+        return elsewhere[0].load_average
+    return os.getloadavg() if hasattr(os, "getloadavg") else (0.0, 0.0, 0.0)
 
 
 def _memory_limits() -> list[int]:
@@ -334,7 +408,7 @@ def _memory_limits() -> list[int]:
         elif "memory" in controllers.split(","):
             root = Path("/sys/fs/cgroup/memory")
             limits += _upwards(root, group, lambda folder: _text(folder / "memory.limit_in_bytes"))
-    whole = int(psutil.virtual_memory().total)
+    whole = _memory_bytes()[0]
     return [int(limit) for limit in limits if limit.isdigit() and int(limit) < whole]
 
 

@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any, NoReturn, Self
+from typing import IO, Any, NoReturn, Protocol, Self
 
 from simulator.base.errors import CalibrationError
 from simulator.calibration.bench import pin
@@ -27,6 +28,119 @@ GRACE_S = 1.0
 MPI_START_S = 30.0
 """How long MPI ranks may take to start."""
 MPI_EXTRA = "pip install 'apportion[mpi]'"
+
+
+class Worker(Protocol):
+    """A process that obeys."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, and that of its session where it has one of its own."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended; None as long as it has not."""
+
+    def poll(self) -> int | None:
+        """How it ended, if it has."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; `subprocess.TimeoutExpired` if it does not come in time."""
+
+    def last_words(self) -> str:
+        """The last line that it wrote as an error; empty if there is none."""
+
+    def signal(self, number: signal.Signals, *, session: bool) -> None:
+        """Send it, or its session, a signal; nothing if it is gone."""
+
+    def forget(self) -> None:
+        """Give back what was kept of it."""
+
+
+class Place(Protocol):
+    """A machine that workers run on."""
+
+    def start(self, words: Sequence[str], inherited: Sequence[int], *, apart: bool) -> tuple[socket.socket, Worker]:
+        """Start a worker there, which keeps these file descriptors of that machine."""
+
+    def offset_s(self) -> float:
+        """What its clock (`time.perf_counter`, `time.monotonic`) shows more than ours."""
+
+
+class LocalWorker:
+    """A child of this process."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self.poll, self.wait = process.poll, process.wait
+
+    @property
+    def pid(self) -> int:
+        """See `Worker`."""
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """See `Worker`."""
+        return self._process.returncode
+
+    def last_words(self) -> str:
+        """See `Worker`; what it left behind may keep its pipe open."""
+        if self._process.stderr is None:
+            raise TypeError("a worker without this pipe")
+        os.set_blocking(self._process.stderr.fileno(), False)
+        said = (self._process.stderr.read() or b"").decode(errors="replace").strip().splitlines()
+        return said[-1] if said else ""
+
+    def signal(self, number: signal.Signals, *, session: bool) -> None:
+        """See `Worker`."""
+        if not session:
+            self._process.send_signal(number)
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def forget(self) -> None:
+        """See `Worker`."""
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+
+class Here:
+    """The machine that this process runs on."""
+
+    def start(self, words: Sequence[str], inherited: Sequence[int], *, apart: bool) -> tuple[socket.socket, Worker]:
+        """See `Place`."""
+        own, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", WORKER, str(os.getpid()), *words],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.PIPE,
+                pass_fds=inherited,
+                start_new_session=apart,
+            )
+        return own, LocalWorker(process)
+
+    def offset_s(self) -> float:
+        """See `Place`."""
+        return 0.0
+
+
+HERE = Here()
+_PLACE: ContextVar[Place] = ContextVar("place", default=HERE)
+"""Where this thread measures."""
+
+
+@contextlib.contextmanager
+def measuring_at(place: Place) -> Iterator[None]:
+    """Have groups that this thread makes while the block runs start their workers elsewhere."""
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
 
 
 class NoAnswerError(CalibrationError):
@@ -62,6 +176,8 @@ class Group:
         Give each worker a session of its own.
     mpi
         Start them as the ranks of one MPI program, in the order of the rows.
+    places
+        The machine of each worker; by default the one where this thread measures (`measuring_at`), as a rule this one.
 
     Attributes
     ----------
@@ -82,12 +198,14 @@ class Group:
         inherited: Sequence[Sequence[int]] | None = None,
         apart: bool = False,
         mpi: bool = False,
+        places: Sequence[Place] | None = None,
     ) -> None:
         self.library = ""
         self._who = "MPI rank {}" if mpi else f"{subject} {{}}"
         self._apart = apart or mpi
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Worker] = []
         self._controls: list[socket.socket] = []
+        self._places: list[Place] = []
         self._answers: list[IO[bytes]] = []
         self._subject = subject
         try:
@@ -95,7 +213,7 @@ class Group:
                 self._start_ranks([self._words(row) for row in rows])
             else:
                 for number, row in enumerate(rows):
-                    self.start(row, inherited[number] if inherited else ())
+                    self.start(row, inherited[number] if inherited else (), places[number] if places else None)
         except BaseException:
             self.end()
             raise
@@ -106,21 +224,18 @@ class Group:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def start(self, row: Sequence[object], inherited: Sequence[int] = ()) -> int:
+    def start(self, row: Sequence[object], inherited: Sequence[int] = (), place: Place | None = None) -> int:
         """Start one more worker, and give its number."""
-        own, theirs = socket.socketpair()
-        self._keep(own)
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-m", WORKER, str(os.getpid()), *self._words(row)],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=subprocess.PIPE,
-                pass_fds=inherited,
-                start_new_session=self._apart,
-            )
-        self._processes.append(process)
+        place = place or _PLACE.get()
+        control, worker = place.start(self._words(row), inherited, apart=self._apart)
+        self._keep(control)
+        self._processes.append(worker)
+        self._places.append(place)
         return len(self._processes) - 1
+
+    def offset_s(self, number: int) -> float:
+        """What the clock of a worker's machine shows more than ours."""
+        return self._places[number].offset_s() if self._places else 0.0
 
     def tell(self, number: int, command: Mapping[str, Any]) -> None:
         """Hand one command to a worker."""
@@ -185,9 +300,8 @@ class Group:
             except subprocess.TimeoutExpired:
                 self._stop(process)
             if self._apart:
-                self._signal(process, signal.SIGKILL)  # what is left of its session
-            if process.stderr is not None:
-                process.stderr.close()
+                process.signal(signal.SIGKILL, session=True)  # what is left of its session
+            process.forget()
 
     def _words(self, row: Sequence[object]) -> list[str]:
         return [str(row[0]), self._subject, *map(str, row[1:])]
@@ -216,7 +330,7 @@ class Group:
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-            self._processes.append(process)
+            self._processes.append(LocalWorker(process))
             came: dict[int, socket.socket] = {}
             try:
                 self._gather(server, came, len(rows))
@@ -266,28 +380,16 @@ class Group:
         """The last line that a process wrote as an error, once it has ended."""
         process = self._processes[min(number, len(self._processes) - 1)]  # all MPI ranks have one, mpiexec
         self._stop(process)
-        if process.stderr is None:
-            raise TypeError("a worker without this pipe")
-        os.set_blocking(process.stderr.fileno(), False)  # what it left behind may keep it open
-        said = (process.stderr.read() or b"").decode(errors="replace").strip().splitlines()
-        return said[-1] if said else f"exit code {process.returncode}"
+        return process.last_words() or f"exit code {process.returncode}"
 
-    def _stop(self, process: "subprocess.Popen[bytes]") -> None:
+    def _stop(self, process: Worker) -> None:
         """Ask a process to end, and kill it if it does not."""
         for number in (signal.SIGTERM, signal.SIGKILL):
-            self._signal(process, number)
+            process.signal(number, session=self._apart)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(GRACE_S)
                 return
         process.wait()
-
-    def _signal(self, process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
-        """To its session where it has one of its own."""
-        if not self._apart:
-            process.send_signal(number)
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
 
 
 def mpiexec() -> str | None:

@@ -12,8 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import psutil
-
+from simulator.base.machine import descendants
 from simulator.calibration.bench import pin
 from simulator.calibration.bench.worker import Jobs
 
@@ -137,9 +136,9 @@ def _reap(child: "subprocess.Popen[bytes]") -> tuple[int, list[Any]]:
 
 def end_descendants() -> None:
     """Kill whatever descends from this process, also what left the run's process group."""
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
+    for number in descendants():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def _end(_signal: int, _frame: object) -> None:

@@ -56,9 +56,9 @@ def limit_memory(count_bytes: int) -> dict[str, bool]:
     """
     import resource
 
-    import psutil
+    from simulator.base.machine import data_bytes  # only a worker does this, whose packages are at hand
 
-    allowed = int(psutil.Process().memory_info().data) + count_bytes
+    allowed = data_bytes() + count_bytes
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     if hard != resource.RLIM_INFINITY:
         allowed = min(allowed, hard)

@@ -20,13 +20,15 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.group import EndedError, Group, NoAnswerError
 from simulator.calibration.pingpong import ends
 from simulator.calibration.pingpong.ends import OTHER, SILENCE_S, PeerError
-from simulator.calibration.pingpong.pairs import Pairs
+
+if TYPE_CHECKING:
+    from simulator.calibration.pingpong.pairs import Pairs
 
 PROTOCOL = 1
 TOKEN_BYTES = 16
@@ -286,7 +288,7 @@ def _server(address: Address) -> socket.socket:
 
 
 @contextmanager
-def connected_pairs(address: Address, token: str, *, cpus: Sequence[int]) -> Iterator[Pairs]:
+def connected_pairs(address: Address, token: str, *, cpus: Sequence[int]) -> "Iterator[Pairs]":
     """Pairs whose far ends are on a host that listens, a connection for each of our processors.
 
     Raises
@@ -294,6 +296,8 @@ def connected_pairs(address: Address, token: str, *, cpus: Sequence[int]) -> Ite
     PeerError
         If it does not answer, or the token is another one.
     """
+    from simulator.calibration.pingpong.pairs import Pairs  # which loads more than a far host may have
+
     with ExitStack() as stack:
         rows, inherited = [], []
         for cpu in cpus:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from simulator.base.errors import CalibrationError, reason
-from simulator.calibration.bench.group import LIMIT_S, Group
+from simulator.calibration.bench.group import LIMIT_S, Group, Place
 from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.measurement import DISTURBED
 from simulator.calibration.bench.usage import Usage
@@ -26,6 +26,8 @@ WAKE_UP_S = 1e-4
 """Seconds that a process may wait for its processor without anybody else computing there."""
 LEAD_S = 0.02
 """How long before all ranks start together their start is said, so that each is ready."""
+FAR_LEAD_S = 0.3
+"""The same where ranks are on other hosts."""
 _START_S = 60.0
 """How long starting a command may take besides its run."""
 SIZES_BYTES = tuple(4**power for power in range(5, 14))
@@ -66,6 +68,9 @@ class Ranks:
         self.cpus = tuple(cpus)
         self._prepared: dict[str, int] = {}
         self._alike: tuple[str, str, dict[str, Any]] | None = None
+        self._open()
+
+    def _open(self) -> None:
         # A file in a folder: of those that memfd_create makes, Linux moves the position for several processes at once.
         with tempfile.TemporaryFile() as pool:
             self._start(pool.fileno())
@@ -74,7 +79,7 @@ class Ranks:
         own: list[dict[int, int]] = [{} for _ in self.cpus]
         made: list[socket.socket] = []
         try:
-            for one, other in _joined(len(own)):
+            for one, other in joined(len(own)):
                 pair = socket.socketpair()
                 made += pair
                 own[one][other], own[other][one] = (end.fileno() for end in pair)
@@ -161,15 +166,18 @@ class Ranks:
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
         self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
         with beside():
-            begin = {"start": time.perf_counter() + LEAD_S}  # one clock serves all processes
-            run = command | {"do": "run program"} | begin
-            answers = self._group.ask_all(run, numbers=taking_part, limit_s=limit_s)
+            offsets_s = [self._group.offset_s(rank) for rank in taking_part]  # one clock serves a machine
+            start = time.perf_counter() + (FAR_LEAD_S if any(offsets_s) else LEAD_S)
+            run = command | {"do": "run program"}
+            commands = {rank: run | {"start": start + offset_s} for rank, offset_s in enumerate(offsets_s)}
+            answers = list(self._group.ask(commands, limit_s=limit_s).values())
         reports = [answer["report"] for answer in answers]
         if wrong := PROGRAMS[program.name].agree(program, reports):
             raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
         pulls = sum(one.get("pulls", 0) for one in reports)
         return RealRun(
-            max(answer["end"] for answer in answers) - min(answer["start"] for answer in answers),
+            max(answer["end"] - offset_s for answer, offset_s in zip(answers, offsets_s, strict=True))
+            - min(answer["start"] - offset_s for answer, offset_s in zip(answers, offsets_s, strict=True)),
             tuple(Usage(**answer["compute"]) for answer in answers),
             sum(one["pull_s"] for one in reports) / pulls if pulls else None,
         )
@@ -179,7 +187,7 @@ def _key(program: RealProgram) -> str:
     return json.dumps(asdict(program), sort_keys=True)
 
 
-def _joined(count: int) -> list[tuple[int, int]]:
+def joined(count: int) -> list[tuple[int, int]]:
     """The ranks that a channel joins: the first with all others, and each other with the next one."""
     return [(0, rank) for rank in range(1, count)] + [(rank, rank + 1) for rank in range(1, count - 1)]
 
@@ -191,11 +199,13 @@ class CommandRanks:
     ----------
     cpus
         The logical processor of each rank; several ranks may share one, and a run may move them.
+    places
+        The machine of each rank; this one by default.
     """
 
-    def __init__(self, cpus: Sequence[int]) -> None:
+    def __init__(self, cpus: Sequence[int], places: Sequence[Place] | None = None) -> None:
         self.cpus = tuple(cpus)
-        self._group = Group("command", [(cpu,) for cpu in cpus])
+        self._group = Group("command", [(cpu,) for cpu in cpus], places=places)
 
     def __enter__(self) -> Self:
         return self

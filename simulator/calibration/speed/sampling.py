@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import psutil
 
 from simulator.base import units
 from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.machine import load_average
 from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.measurement import (
     LEAST_SAMPLE_S,
@@ -119,7 +119,7 @@ def visit(
 
 def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-    load = psutil.getloadavg()[0]
+    load = load_average()[0]
     runner.prepare(n)
     warm = runner.sample(1)
     kept = warm.wall_s > effort.long_run_s

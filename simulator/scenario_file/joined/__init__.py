@@ -56,6 +56,11 @@ class JoinedPlatform:
                 )
         return tuple(lines)
 
+    @property
+    def alike(self) -> list[list[int]]:
+        """Numbers of the calibrated nodes that are alike by `RULE`, whatever names they have."""
+        return kinds_of(self.nodes)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {

@@ -31,7 +31,7 @@ def test_every_subject_is_a_module_of_ours_that_sets_up_jobs(subject):
     ("subject", "uses", "without"),
     [
         ("load", "bisect", {"numpy", "dataclasses", "psutil"}),
-        ("command", "psutil", {"numpy", "dataclasses"}),
+        ("command", "simulator.base.machine", {"numpy", "psutil"}),
         ("kernel", "numpy", {"yaml", "pandas", "scipy.stats", "simulator.base.files"}),
     ],
 )

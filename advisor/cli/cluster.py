@@ -1,0 +1,147 @@
+"""`apportion cluster`: all hosts measured at once, advice for them, the files and the line to run it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from advisor.cli.options import LEVEL, Json, Level
+from advisor.cli.outputs import finish
+from advisor.cli.scenarios import INPUT
+from simulator import Interrupted, ScenarioError, calibration, documents, files, units
+
+if TYPE_CHECKING:
+    from advisor.cluster import ClusterWish
+
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        metavar="NAME=N",
+        help="Of the application, such as n=4000; with a command units=N, all that there is to do.",
+    ),
+]
+
+
+def cluster(  # noqa: PLR0913, PLR0917 - one per option
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND {units}]", help="What each process runs, in the place of --kernel."),
+    ] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="A,B,C", help="Hosts as ssh knows them; n[01-08] is eight.")
+    ] = None,
+    hosts_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Hosts, one a line, such as an MPI host file.", **INPUT)
+    ] = None,
+    slurm: Annotated[bool, typer.Option("--slurm", help="The nodes of the allocation that this runs in.")] = False,
+    kernel: Annotated[str, typer.Option(help="dgemm or matmul (a matrix product), or stencil.")] = "dgemm",
+    parameter: Parameter = None,
+    budget: Annotated[str, typer.Option(help="What measuring, and verifying with --verify, may take in all.")] = "5min",
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Also really run the advice and the configuration of now.")
+    ] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Measure again what is most in doubt, and keep the rest.")
+    ] = False,
+    ssh: Annotated[str, typer.Option(metavar="COMMAND", help="What reaches a host, such as 'ssh -F config'.")] = "ssh",
+    python: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Python 3.11 or newer with NumPy there; looked for by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the order of measurements and all draws.")] = 0,
+    level: Level = LEVEL,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for everything; called again on it, measuring goes on.")
+    ] = Path("out/cluster"),
+    as_json: Json = False,
+) -> None:
+    """Measure all hosts of a cluster at once, and say who should get how much: one command, one line to run.
+
+    Over ssh with your own configuration, or srun inside an allocation. Nothing has to be installed there but Python
+    3.11 with NumPy; what is sent is removed at the end. Hosts that fail are named and left out. Example:
+
+    apportion cluster --hosts fast1,fast2,slow[1-4] --verify
+    """
+    from advisor.cluster.answer import Asked, answer_cluster
+    from advisor.report.cluster import cluster_page, cluster_text
+    from advisor.report.html import render_page
+
+    budget_s = units.parse_duration(budget, field="--budget")
+    wish = _wish(command, kernel, parameter, budget_s=budget_s, seed=seed, level=level, verify=verify)
+    names, words = _reached(hosts, hosts_file, ssh, slurm=slurm)
+    asked = Asked(wish, names, words, python, output, verify_s=VERIFY * budget_s if verify else None, update=update)
+    files.make_folder(output)
+    try:
+        with files.alone(output):
+            result = answer_cluster(asked, on_progress=_tell)
+            files.write_text(output / "report.html", render_page(cluster_page(result)))
+            finish(
+                result,
+                cluster_text(result),
+                as_json=as_json,
+                write=lambda: files.write_json(output / "cluster.json", documents.to_dict(result)),
+                said=f"report: {output / 'report.html'}; scenario: {output / 'scenario.yaml'}",
+            )
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            f"interrupted; {output} keeps what was measured, the same command goes on from there"
+        ) from error
+
+
+VERIFY = 0.35
+"""Share of the budget for real runs, where they are asked for."""
+
+
+def _wish(
+    command: list[str] | None,
+    kernel: str,
+    parameter: list[str] | None,
+    *,
+    budget_s: float,
+    seed: int,
+    level: float,
+    verify: bool,
+) -> "ClusterWish":
+    from advisor.cluster import ClusterWish
+    from advisor.verification.applications import check_command
+
+    found: dict[str, int] = {}
+    for text in parameter or ():
+        name, equals, number = text.partition("=")
+        if not (name.isidentifier() and equals and number.isascii() and number.isdigit() and int(number)):
+            raise ScenarioError(f"--parameter is {text!r}; give NAME=N with a whole number above 0, such as n=4000")
+        found[name] = int(number)
+    words = tuple(command or ())
+    if words:
+        check_command(words)
+    measuring_s = (1 - VERIFY) * budget_s if verify else budget_s
+    wish = ClusterWish(kernel, words, found, measuring_s, seed, level)
+    _ = wish.application.work  # what it lacks is said now
+    return wish
+
+
+def _reached(
+    hosts: str | None, hosts_file: Path | None, ssh: str, *, slurm: bool
+) -> "tuple[list[str], calibration.Words]":
+    import shlex
+
+    given = [hosts is not None, hosts_file is not None, slurm]
+    if sum(given) != 1:
+        raise ScenarioError("give one of --hosts, --hosts-file and --slurm")
+    if slurm:
+        cores = calibration.allocated_hosts()
+        return list(cores), calibration.over_srun(cores)
+    try:
+        words = shlex.split(ssh)
+    except ValueError as error:
+        raise ScenarioError(f"--ssh is {ssh!r}: {str(error).lower()}") from error
+    if not words:
+        raise ScenarioError("--ssh is empty; give a command such as ssh")
+    if hosts_file is not None:
+        return calibration.hosts_of_file(hosts_file), calibration.over_ssh(words)
+    return calibration.listed_hosts(hosts or ""), calibration.over_ssh(words)
+
+
+def _tell(host: str, stage: str, _share: float) -> None:
+    print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)

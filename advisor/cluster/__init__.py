@@ -1,0 +1,235 @@
+"""A cluster in one call: all hosts measured, the scenario that follows, advice, what launchers read, real runs."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advisor.advise.partition import even_split
+from advisor.advise.recommendation import Recommendation, recommend
+from simulator import (
+    Application,
+    Configuration,
+    Load,
+    LoadTrace,
+    Scenario,
+    ScenarioError,
+    dump_scenario,
+    files,
+    intervals,
+    join_platform,
+    load_scenario,
+    make_node_document,
+)
+from simulator.calibration import ClusterPlan, MeasuredCluster, MeasuredHost, fit_cluster_network
+
+AS_NOW = "equal"
+"""What is compared with: one process per core with equal units."""
+ALL_OF_IT = 0.97
+"""A PE that leaves us more than this share has no load."""
+LEAST_SHARE = 0.01
+COLUMNS = 2000
+"""Order of the matrices where none is said."""
+ITERATIONS = 100
+REPLICATIONS = 200
+FOLDER = "calibrations"
+PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
+"""Kernel -> the application that is advised."""
+
+
+@dataclass(frozen=True)
+class ClusterWish:
+    """What the user asks for."""
+
+    kernel: str = "dgemm"
+    command: tuple[str, ...] = ()
+    """Words of the user's own command in the place of the kernel, with `{units}` in one."""
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    """Of the application; of a command `units`, all that there is to do."""
+    budget_s: float = 300.0
+    """For measuring."""
+    seed: int = 0
+    level: float = intervals.LEVEL
+
+    @property
+    def application(self) -> Application:
+        """What is advised.
+
+        Raises
+        ------
+        ScenarioError
+            If it lacks what is needed.
+        """
+        if self.command:
+            if (count := self.parameters.get("units")) is None:
+                raise ScenarioError("a command needs --parameter units=N; give all the units that there are to do")
+            return Application("ep", "command", {"samples": count, "result_bytes": 0})
+        if self.kernel not in PROGRAMS:
+            known = ", ".join(PROGRAMS)
+            raise ScenarioError(f"--kernel is {self.kernel!r}; name one of {known}, or give a command after --")
+        more = {"iterations": ITERATIONS} if PROGRAMS[self.kernel] == "stencil" else {}
+        return Application(PROGRAMS[self.kernel], self.kernel, {"n": COLUMNS, **more, **self.parameters})
+
+    @property
+    def plan(self) -> ClusterPlan:
+        """What is to be measured."""
+        asked = self.application
+        if self.command:
+            words = shlex.join(self.command).replace("{units}", "{n}")
+            largest = float(asked.parameters["samples"])
+            return ClusterPlan(None, None, words, largest, self.budget_s, self.seed)
+        return ClusterPlan(self.kernel, int(asked.parameters["n"]), None, None, self.budget_s, self.seed)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The scenario of a cluster and the advice on it."""
+
+    scenario: Scenario
+    recommendation: Recommendation
+    measured: MeasuredCluster
+    kinds: tuple[tuple[str, ...], ...]
+    """Hosts that are alike."""
+    network: str
+    warnings: tuple[str, ...]
+
+
+def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path) -> Answer:
+    """Make the scenario of measured hosts, and find who should get how much.
+
+    Parameters
+    ----------
+    folder
+        Keeps a node file of each host and the link's, as `apportion platform` reads them.
+    """
+    scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
+    return Answer(scenario, recommend(scenario, level=wish.level), measured, kinds, network, warnings)
+
+
+def cluster_scenario(
+    wish: ClusterWish, measured: MeasuredCluster, folder: Path
+) -> tuple[Scenario, tuple[tuple[str, ...], ...], str, tuple[str, ...]]:
+    """The scenario, the hosts that are alike, what the network is like in words, and what is doubtful."""
+    names = [host.name for host in measured.hosts]
+    nodes = [node_name(name) for name in names]
+    files.make_folder(folder / FOLDER)
+    paths = []
+    for host, node in zip(measured.hosts, nodes, strict=True):
+        paths.append(folder / FOLDER / f"{node}.json")
+        files.write_json(paths[-1], node_document(host, node))
+    found = fit_cluster_network(names, measured.pairs) if len(names) > 1 else None
+    of_links, notes = [], list(found.warnings if found is not None else ())
+    if found is not None:
+        of_links.append(("link.json", found.document))
+    if within := _within(measured):
+        of_links.append(("within.json", within))
+    for name, document in of_links or [("link.json", _NO_LINK)]:
+        paths.append(folder / FOLDER / name)
+        files.write_json(paths[-1], document)
+    joined = join_platform(paths, names=",".join(nodes), kernel=wish.application.kernel)
+    draft = folder / FOLDER / "joined.yaml"
+    files.write_text(draft, joined.text)
+    scenario = _completed(load_scenario(draft), wish, measured, found)
+    kinds = tuple(tuple(names[number] for number in group) for group in joined.alike)
+    notes += [note for host in measured.hosts for note in host.notes]
+    stated = "one host" if found is None else found.text
+    return scenario, kinds, stated, tuple(dict.fromkeys((*notes, *_of_hosts(measured))))
+
+
+_NO_LINK = {"kind": "network", "sizes_bytes": [0.0, 1e6], "times_s": [1e-6, 1e-4]}
+"""In the place of message times, where there is one PE."""
+
+
+def node_name(host: str) -> str:
+    """The name of a host's node: without the user's, and with nothing that a scenario's names cannot hold."""
+    bare = host.rpartition("@")[2]
+    return "".join(one if one.isalnum() or one in "._-" else "-" for one in bare)
+
+
+def node_document(host: MeasuredHost, node: str) -> dict[str, Any]:
+    """A node file."""
+    machine = host.about.machine.to_dict() | {"host": node}
+    topology = host.about.topology.to_dict() | {"host": node}
+    models = [host.speed, *([host.neighbours] if host.neighbours is not None else [])]
+    return make_node_document(name=node, topology=topology, machine=machine, models=models)
+
+
+def _within(measured: MeasuredCluster) -> dict[str, Any] | None:
+    """Message times within hosts as a network's file; None where every host has one PE."""
+    several = [host for host in measured.hosts if host.within_s]
+    if not several:
+        return None
+    sizes = sorted(several[0].within_s)
+    times = [float(np.median([time for host in several for time in host.within_s.get(size, ())])) for size in sizes]
+    model = {"sizes_bytes": [float(size) for size in sizes], "times_s": np.maximum.accumulate(times).tolist()}
+    return {"kind": "network", "between": "processes", **model}
+
+
+def _completed(scenario: Scenario, wish: ClusterWish, measured: MeasuredCluster, found: Any) -> Scenario:
+    """With the application asked for, what PEs leave us, the processors they stand for, and each host's own link."""
+    hosts = {node_name(host.name): host for host in measured.hosts}
+    pes, taken = [], dict[str, int]()
+    for pe in scenario.platform.pes:
+        place = taken.get(pe.node, 0)
+        taken[pe.node] = place + 1
+        available = hosts[pe.node].available[place]
+        load = None
+        if available.mean < ALL_OF_IT:
+            step = available.times_s[-1] / max(1, len(available.times_s) - 1)
+            times = np.arange(len(available.share), dtype=np.float64) * (step or 1.0)
+            shares = np.clip(np.array(available.share, dtype=np.float64), LEAST_SHARE, 1.0)
+            load = Load(LoadTrace(times, shares, float(times[-1] + (step or 1.0))), "given", recorded=True)
+        pes.append(replace(pe, cpu=available.cpu, load=load))
+    platform = replace(scenario.platform, pes=tuple(pes))
+    platform = replace(platform, nodes=tuple(replace(node, host=_host(hosts, node.name)) for node in platform.nodes))
+    network = None if found is None else found.network(platform.network.within)
+    if network is not None:
+        platform = replace(platform, network=network)
+    application = wish.application
+    equal = Configuration.one_each(AS_NOW, even_split(application.work.units, len(pes)))
+    return Scenario(platform, application, (equal,), REPLICATIONS, wish.seed)
+
+
+def _host(hosts: Mapping[str, MeasuredHost], node: str) -> str | None:
+    bare = hosts[node].name.rpartition("@")[2]
+    return None if bare == node else bare
+
+
+def _of_hosts(measured: MeasuredCluster) -> list[str]:
+    """What to know of the hosts before this is trusted."""
+    lines = [f"{name} is left out: {reason}" for name, reason in measured.lost.items()]
+    for what in ("python", "numpy"):
+        versions: dict[str, list[str]] = {}
+        for host in measured.hosts:
+            versions.setdefault(getattr(host.about, what), []).append(host.name)
+        if len(versions) > 1:
+            said = "; ".join(f"{version} on {', '.join(names[:4])}" for version, names in versions.items())
+            lines.append(f"hosts have unlike versions of {what}: {said}")
+    for host in measured.hosts:
+        left = [f"cpu {one.cpu} {one.mean:.0%}" for one in host.available if one.mean < ALL_OF_IT]
+        if left:
+            lines.append(f"{host.name}: other programs or a quota leave us a part of its PEs: {', '.join(left[:8])}")
+    return lines
+
+
+def scenario_text(answer: Answer) -> str:
+    """The scenario with the candidates, as a file."""
+    return dump_scenario(answer.scenario.with_configurations(answer.recommendation.candidates))
+
+
+def speeds_of(answer: Answer) -> dict[str, float]:
+    """Units per second of each PE at its equal share, what it leaves us counted."""
+    work = answer.scenario.application.work
+    pes = answer.scenario.platform.pes
+    share = even_split(work.units, len(pes))
+    compute = work.compute(len(pes))
+    found = {}
+    for pe, own in zip(pes, share, strict=True):
+        step = compute(max(own, 1))
+        speed = float(np.asarray(pe.speeds[answer.scenario.application.kernel].speed(np.array([step.size])))[0])
+        left = 1.0 if pe.load is None else float(np.mean(pe.load.trace.values))
+        found[pe.name] = left * speed * max(own, 1) / float(np.sum(step.volume))
+    return found

@@ -1,0 +1,156 @@
+"""`apportion cluster` from its hosts to its answer: reached, measured, advised, written, run."""
+
+import math
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from advisor.advise.advice import advice_document
+from advisor.advise.export import layout_of, save_exports
+from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
+from advisor.cluster.real_runs import configuration_now, verify_cluster
+from advisor.report.cluster import ClusterResult, HostShare, Predicted
+from advisor.results import Provenance, application_of
+from advisor.verification.check import Verified
+from simulator import Configuration, files, this_machine
+from simulator.calibration import Host, measure_cluster
+
+MOST_WORDS = 64
+"""Processes of a command line of the user's up to which the line names each."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, of which hosts."""
+
+    wish: ClusterWish
+    names: Sequence[str]
+    words: Callable[[str, str], Sequence[str]]
+    """See `Host`."""
+    python: str | None
+    folder: Path
+    verify_s: float | None = None
+    """Seconds for real runs; None: none are made."""
+    update: bool = False
+
+
+def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], None]) -> ClusterResult:
+    """Measure, advise, write what launchers read, and run it if that is asked for.
+
+    Raises
+    ------
+    ScenarioError
+        If something asked for cannot be.
+    CalibrationError
+        If no host holds out.
+    """
+    lost: dict[str, str] = {}
+    with ExitStack() as stack:
+        hosts = [stack.enter_context(Host(name, asked.words, python=asked.python)) for name in asked.names]
+        measured = measure_cluster(hosts, asked.wish.plan, folder=asked.folder, lost=lost, on_progress=on_progress)
+        on_progress("", "advice", 0.0)
+        answer = advise_cluster(asked.wish, measured, asked.folder)
+        exports = _written(answer, asked.folder)
+        verified = None if asked.verify_s is None else _verified(answer, asked, hosts, on_progress)
+    return _result(answer, asked, exports, verified)
+
+
+def _written(answer: Answer, folder: Path) -> list[str]:
+    """The scenario, the advice, and what launchers and programs read."""
+    made = answer.recommendation
+    document = advice_document(answer.scenario, made)
+    document["exports"] = save_exports(answer.scenario, made.configuration, folder)
+    files.write_text(folder / "scenario.yaml", scenario_text(answer))
+    files.write_json(folder / "advice.json", document)
+    exports: list[str] = document["exports"]
+    return exports
+
+
+def _verified(
+    answer: Answer, asked: Asked, hosts: Sequence[Host], on_progress: Callable[[str, str, float], None]
+) -> Verified:
+    on_progress("", "real runs", 0.0)
+    return verify_cluster(
+        answer,
+        asked.wish,
+        hosts,
+        budget_s=asked.verify_s or 0.0,
+        kept=asked.folder / "runs.jsonl",
+        on_progress=lambda _found, share: on_progress("", "real runs", share),
+    )
+
+
+def _result(answer: Answer, asked: Asked, exports: Sequence[str], verified: Verified | None) -> ClusterResult:
+    made, scenario = answer.recommendation, answer.scenario
+    now = configuration_now(made)
+    gain = made.baselines.get(AS_NOW)
+    return ClusterResult(
+        format=1,
+        command="cluster",
+        application=application_of(scenario),
+        hosts=tuple(_shares(answer, made.configuration, now)),
+        lost=dict(answer.measured.lost),
+        network=answer.network,
+        recommended=_predicted(answer, made.configuration),
+        now=_predicted(answer, now),
+        gain=None if gain is None else gain.mean,
+        gain_low=None if gain is None else gain.low,
+        gain_high=None if gain is None else gain.high,
+        line=run_line(answer, asked),
+        folder=str(asked.folder),
+        exports=tuple(exports),
+        reused=answer.measured.reused,
+        measured_s=answer.measured.spent_s,
+        level=asked.wish.level,
+        verified=verified,
+        warnings=tuple(dict.fromkeys((*answer.warnings, *scenario.warnings))),
+        provenance=Provenance.of(scenario.seed, scenario.inputs, this_machine()),
+    )
+
+
+def _predicted(answer: Answer, configuration: Configuration) -> Predicted:
+    said = answer.recommendation.described(configuration.name)
+    return Predicted(configuration.name, said["mean"], said["low"], said["high"])
+
+
+def _shares(answer: Answer, advised: Configuration, now: Configuration) -> list[HostShare]:
+    """Each host with what it gets."""
+    scenario, speeds = answer.scenario, speeds_of(answer)
+    kind = {name: number for number, group in enumerate(answer.kinds, start=1) for name in group}
+    found = []
+    for host in answer.measured.hosts:
+        own = {number for number, pe in enumerate(scenario.platform.pes) if pe.node == node_name(host.name)}
+        given, before = (_units_on(one, own) for one in (advised, now))
+        found.append(
+            HostShare(
+                name=host.name,
+                kind=kind[host.name],
+                cpu_model=host.about.machine.cpu_model,
+                pes=len(own),
+                memory_bytes=host.about.machine.memory_bytes,
+                available=math.fsum(one.mean for one in host.available) / max(1, len(host.available)),
+                units_per_s=math.fsum(speeds[scenario.platform.pes[number].name] for number in own),
+                units=sum(given),
+                processes=sum(units > 0 for units in given),
+                units_now=sum(before),
+            )
+        )
+    return found
+
+
+def _units_on(configuration: Configuration, pes: set[int]) -> list[int]:
+    pairs = zip(configuration.partition, configuration.placement, strict=True)
+    return [units for units, place in pairs if place in pes]
+
+
+def run_line(answer: Answer, asked: Asked) -> str:
+    """The one line to copy: the advice under MPICH, or Slurm in an allocation."""
+    layout = layout_of(answer.scenario, answer.recommendation.configuration)
+    folder, command = asked.folder, asked.wish.command
+    if command and len(layout.ranks) <= MOST_WORDS:
+        each = [f"-n 1 {shlex.join(command).replace('{units}', str(rank.units))}" for rank in layout.ranks]
+        return f"mpiexec -f {shlex.quote(str(folder / 'rankfile.mpich'))} {' : '.join(each)}"
+    program = "PROGRAM" if not command else shlex.join(command)
+    return f"mpiexec -f {shlex.quote(str(folder / 'rankfile.mpich'))} -n {len(layout.ranks)} {program}"

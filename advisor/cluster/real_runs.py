@@ -1,0 +1,116 @@
+"""Advice for a cluster put to the test: the advised configuration and the one of now really run across its hosts."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from advisor.advise.recommendation import Recommendation
+from advisor.cluster import AS_NOW, Answer, ClusterWish, node_name
+from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
+from advisor.verification.applications import Beside
+from advisor.verification.check import Verified, VerifyPlan
+from advisor.verification.check import verify as run_plan
+from advisor.verification.places import Seat
+from simulator import Configuration, Scenario
+from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
+
+LIMIT_S = 600.0
+"""What a run may take at most."""
+
+
+@dataclass(frozen=True)
+class FarPlaces(Places):
+    """The processors of each PE of a cluster, each on its own host."""
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "FarPlaces":
+        """One processor for each PE, as it was measured."""
+        return cls(scenario, tuple((pe.cpu or 0,) for pe in scenario.platform.pes))
+
+
+@dataclass
+class ClusterRuns:
+    """An application across hosts: ranks of each configuration on the hosts of its PEs; see `RealApplication`."""
+
+    scenario: Scenario
+    hosts: Mapping[str, Host]
+    """By node."""
+    about: Mapping[str, About]
+    """By the name of the host."""
+    command: tuple[str, ...]
+    stack: ExitStack
+    _runs: dict[tuple[int, ...], ProgramRuns | CommandRuns] = field(default_factory=dict)
+
+    def prepare(self, configurations: Sequence[Configuration]) -> None:
+        """Make ready for runs under each, and run each once, which is not counted."""
+        for configuration in configurations:
+            self._of(configuration).prepare([configuration])
+
+    def run(self, configuration: Configuration, beside: Beside = nullcontext) -> RealRun:
+        """Run it once."""
+        return self._of(configuration).run(configuration, beside)
+
+    def _of(self, configuration: Configuration) -> ProgramRuns | CommandRuns:
+        """Ranks on the hosts that a configuration has them on; those of configurations alike in this are shared."""
+        places = FarPlaces.of(self.scenario)
+        seats = places.seats(configuration)
+        if self.command:
+            seats = tuple(seat for seat in seats if seat.units)
+        key = tuple(seat.pe for seat in seats)
+        if key not in self._runs:
+            self._runs[key] = self._started(places, seats)
+        return self._runs[key]
+
+    def _started(self, places: Places, seats: Sequence[Seat]) -> ProgramRuns | CommandRuns:
+        pes = self.scenario.platform.pes
+        hosts = [self.hosts[pes[seat.pe].node] for seat in seats]
+        cpus = [seat.cpus[0] for seat in seats]
+        if self.command:
+            commands = self.stack.enter_context(CommandRanks(cpus, hosts))
+            return CommandRuns(commands, self.command, places, LIMIT_S)
+        ranks = self.stack.enter_context(FarRanks(hosts, cpus, self.about))
+        return ProgramRuns(ranks, self.scenario.application, places, LIMIT_S)
+
+
+@contextmanager
+def cluster_runs(answer: Answer, wish: ClusterWish, hosts: Sequence[Host]) -> Iterator[ClusterRuns]:
+    """What runs the application on the hosts; it ends what it started."""
+    by_node = {node_name(host.name): host for host in hosts}
+    about = {host.name: host.about for host in answer.measured.hosts}
+    with ExitStack() as stack:
+        yield ClusterRuns(answer.scenario, by_node, about, wish.command, stack)
+
+
+def verify_cluster(
+    answer: Answer,
+    wish: ClusterWish,
+    hosts: Sequence[Host],
+    *,
+    budget_s: float,
+    kept: Path | None,
+    on_progress: Callable[[Verification, float], None],
+) -> Verified:
+    """Run the advised configuration and that of now across the hosts in turns, and compare with what was predicted.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small.
+    CalibrationError
+        If a run fails, or a host.
+    """
+    made = answer.recommendation
+    wanted = tuple(dict.fromkeys((made.configuration, configuration_now(made))))
+    scenario = answer.scenario.with_configurations(wanted)
+    plan = VerifyPlan(
+        scenario, made.configuration.name, wish.command or None, budget_s, dict(made.strategies.also), wish.level
+    )
+    with cluster_runs(answer, wish, hosts) as runs:
+        return run_plan(plan, kept=kept, on_progress=on_progress, elsewhere=runs)
+
+
+def configuration_now(made: Recommendation) -> Configuration:
+    """One process per core with equal units, under the name that it has among the candidates."""
+    name = made.strategies.also.get(AS_NOW, AS_NOW)
+    return next(one for one in made.candidates if one.name == name)

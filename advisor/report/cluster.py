@@ -1,0 +1,155 @@
+"""A cluster on a page and on a terminal: who gets how much, the line to run it, what was measured and really run."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from advisor import wording
+from advisor.report.origin import head, provenance_section
+from advisor.report.verification import verification_section, verification_text
+from advisor.results import Application, Provenance
+from advisor.verification.check import Verified
+from simulator import blocks, units
+
+
+@dataclass(frozen=True)
+class HostShare:
+    """A host that was measured, and what it gets."""
+
+    name: str
+    kind: int
+    """Hosts of one number are alike."""
+    cpu_model: str
+    pes: int
+    memory_bytes: int
+    available: float
+    """Share of its PEs that was left to us."""
+    units_per_s: float
+    """Of all its PEs, at their equal share of the work."""
+    units: int
+    processes: int
+    units_now: int
+    """With one process per core and equal units."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A configuration's predicted makespan."""
+
+    name: str
+    mean_s: float | None
+    low_s: float | None
+    high_s: float | None
+
+
+@dataclass(frozen=True)
+class ClusterResult:
+    """What `apportion cluster` answers."""
+
+    format: int
+    command: str
+    application: Application
+    hosts: tuple[HostShare, ...]
+    lost: Mapping[str, str]
+    """Host -> why it is left out."""
+    network: str
+    recommended: Predicted
+    now: Predicted
+    gain: float | None
+    """How many times longer the configuration of now is predicted to take."""
+    gain_low: float | None
+    gain_high: float | None
+    line: str
+    """What to copy and run."""
+    folder: str
+    exports: tuple[str, ...]
+    reused: int
+    """Pieces of measuring that an earlier call had finished."""
+    measured_s: float
+    level: float
+    verified: Verified | None
+    warnings: tuple[str, ...]
+    provenance: Provenance
+
+
+def cluster_answer(result: ClusterResult) -> str:
+    """The advice in one sentence."""
+    what = wording.asked(result.application)
+    hosts = wording.counted(len(result.hosts), "host")
+    if result.recommended.name == result.now.name or result.gain is None:
+        return f"Run {what} on {hosts} as now: one process per core with equal units is as good as anything found."
+    span = ""
+    if result.gain_low is not None and result.gain_high is not None:
+        span = f" ({result.gain_low:.2f} to {result.gain_high:.2f})"
+    took = "" if result.recommended.mean_s is None else f", {units.show_duration(result.recommended.mean_s)} predicted"
+    faster = f"{result.gain:.2f} times as fast{span} as one process per core with equal units"
+    return f"Divide {what} among {hosts} as below{took}: {faster}."
+
+
+def _shares(result: ClusterResult) -> blocks.Table:
+    rows = [
+        [
+            one.name,
+            f"{one.kind}",
+            f"{one.pes}",
+            f"{one.available:.0%}",
+            f"{one.units_per_s:.4g}",
+            f"{one.units_now}",
+            f"{one.units}",
+            f"{one.processes}",
+        ]
+        for one in result.hosts
+    ]
+    header = ["host", "kind", "PEs", "left to us", "units/s", "units now", "units", "processes"]
+    return blocks.table("Who gets how much", header, rows)
+
+
+def cluster_text(result: ClusterResult) -> Iterator[blocks.Block]:
+    """For a terminal."""
+    yield blocks.Text(cluster_answer(result))
+    yield _shares(result)
+    lines = [f"network: {result.network}", *(f"{name} is left out: {why}" for name, why in result.lost.items())]
+    lines += [f"warning: {line}" for line in result.warnings]
+    yield blocks.Listing("\n".join(lines))
+    if result.verified is not None:
+        yield from verification_text(result.verified)
+    yield blocks.Listing(f"run it:\n  {result.line}")
+
+
+def cluster_page(result: ClusterResult) -> blocks.Page:
+    """For a browser: the answer, the line to copy, who gets how much, real runs, origin."""
+    verified = result.verified
+    sections = [
+        blocks.Section("run", "Run it", (blocks.Listing(result.line),)),
+        blocks.Section("shares", "Who gets how much", (_shares(result), blocks.Text(result.network, quiet=True))),
+    ]
+    if verified is not None:
+        sections.append(
+            verification_section(
+                verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
+            )
+        )
+    machines = [[one.name, one.cpu_model, f"{one.pes}", units.show_size(one.memory_bytes)] for one in result.hosts]
+    listed = blocks.table("Hosts", ["host", "processor", "PEs", "memory"], machines, text_columns=2)
+    sections.append(blocks.Section("hosts", "What was measured", (listed,)))
+    sections.append(provenance_section(result.provenance, result.provenance.seed))
+    return blocks.Page(
+        title=f"{wording.asked(result.application)} on {wording.counted(len(result.hosts), 'host')}",
+        answer=cluster_answer(result),
+        sections=tuple(sections),
+        key_figures=blocks.pairs(_key_figures(result)),
+        **head(result.command, result.warnings, result.provenance),
+    )
+
+
+def _key_figures(result: ClusterResult) -> dict[str, str]:
+    one, verified = result.recommended, result.verified
+    predicted = "" if one.mean_s is None else units.show_duration(one.mean_s)
+    if predicted and one.low_s is not None and one.high_s is not None:
+        predicted += f" ({units.show_duration(one.low_s)} to {units.show_duration(one.high_s)})"
+    found = {"predicted makespan": predicted, "measured in": units.show_duration(result.measured_s)}
+    if verified is not None:
+        medians = {entry.name: entry.measured_median_s for entry in verified.configurations}
+        now, best = medians.get(result.now.name), medians.get(result.recommended.name)
+        if now and best:
+            found["measured gain"] = f"{now / best:.2f} times as fast"
+    return found

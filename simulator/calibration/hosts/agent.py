@@ -1,0 +1,302 @@
+"""The far side of a measurement: starts workers on its host, hands lines to and fro, and leaves nothing behind.
+
+It is started over ssh or srun from an archive that the driver sends (`archive.py`), and needs Python 3.11 and, for its
+workers, NumPy. It obeys JSON lines on its input, `{"do": NAME, "id": NUMBER, ...}`, and answers `{"id": NUMBER, ...}`
+where there is an answer; a fault is `{"id": NUMBER, "fault": SENTENCE}`. What a worker says goes out as `{"worker":
+NUMBER, "line": TEXT}`, its end as `{"worker": NUMBER, "ended": STATUS, "said": LAST WORDS}`. Every `BEAT_S` seconds it
+says that it is there. It ends, with all that it started, when its input does.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from simulator.base.errors import ApportionError
+from simulator.base.machine import boot_number, this_machine, this_topology
+
+PROTOCOL = 1
+BEAT_S = 2.0
+"""How often it says that it is there."""
+MAX_LINE_BYTES = 2**20
+"""Of a command, and of what a worker says in one line."""
+WAIT_S = 10.0
+"""How long a connection of another host may take."""
+_CHUNK_BYTES = 2**16
+_WORDS_BYTES = 2048
+"""How much of the end of what a worker says as errors is kept."""
+_GRACE_S = 1.0
+_ADDRESS_OF_INTERFACE = 0x8915
+"""The system's request SIOCGIFADDR."""
+
+Answer = dict[str, Any]
+
+
+class Agent:
+    """What the far side keeps: its workers, and the channels that they may inherit."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._workers: dict[int, subprocess.Popen[bytes]] = {}
+        self._controls: dict[int, socket.socket] = {}
+        self._begun: dict[object, bytes] = {}
+        """Of each stream, what it has said of a line."""
+        self._words: dict[int, bytes] = {}
+        self._channels: set[int] = set()
+        self._server: socket.socket | None = None
+        self.commands: dict[str, Callable[..., Answer | None]] = {
+            "describe": self.describe,
+            "clock": self.clock,
+            "start": self.start,
+            "tell": self.tell,
+            "signal": self.signal,
+            "close": self.close,
+            "listen": self.listen,
+            "accept": self.accept,
+            "connect": self.connect,
+            "pair": self.pair,
+            "release": self.release,
+        }
+
+    def describe(self) -> Answer:
+        """What this host is, and where others may reach it."""
+        came = os.environ.get("SSH_CONNECTION", "").split()
+        return {
+            "protocol": PROTOCOL,
+            "machine": this_machine().to_dict(),
+            "topology": this_topology().to_dict(),
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "numpy": _version("numpy"),
+            "numba": _version("numba"),
+            "boot": boot_number(),
+            "addresses": [*([came[2]] if len(came) == 4 else []), *_own_addresses()],
+        }
+
+    def clock(self) -> Answer:
+        """What the clock shows."""
+        return {"clock_s": time.perf_counter()}
+
+    def start(self, worker: int, words: list[str], inherited: list[int], *, apart: bool) -> Answer:
+        """Start a worker, which keeps some of our channels."""
+        own, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "simulator.calibration.bench.worker", str(os.getpid()), *words],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.PIPE,
+                pass_fds=[number for number in inherited if number in self._channels],
+                start_new_session=apart,
+            )
+        self._workers[worker], self._controls[worker], self._words[worker] = process, own, b""
+        self._selector.register(own, selectors.EVENT_READ, (self._heard, worker))
+        if process.stderr is not None:
+            os.set_blocking(process.stderr.fileno(), False)
+            self._selector.register(process.stderr, selectors.EVENT_READ, (self._overheard, worker))
+        return {"pid": process.pid}
+
+    def tell(self, worker: int, line: str) -> None:
+        """Hand a line to a worker; one that has ended says so by itself."""
+        with contextlib.suppress(KeyError, OSError):
+            self._controls[worker].sendall(line.encode() + b"\n")
+
+    def signal(self, worker: int, number: int, *, session: bool) -> None:
+        """Send a worker, or its session, a signal."""
+        with contextlib.suppress(KeyError, OSError):
+            process = self._workers[worker]
+            os.killpg(process.pid, number) if session else process.send_signal(number)
+
+    def close(self, worker: int) -> None:
+        """No more lines to a worker: it ends."""
+        with contextlib.suppress(KeyError, OSError):
+            self._controls[worker].shutdown(socket.SHUT_WR)
+
+    def listen(self) -> Answer:
+        """Be ready for connections of other hosts, at a port of the system's choice."""
+        if self._server is None:
+            both = socket.has_dualstack_ipv6()
+            family, everywhere = (socket.AF_INET6, "::") if both else (socket.AF_INET, "0.0.0.0")  # noqa: S104
+            self._server = socket.create_server((everywhere, 0), family=family, dualstack_ipv6=both)
+        return {"port": self._server.getsockname()[1]}
+
+    def accept(self, token: str) -> Answer:
+        """A connection of another host that proves to know the token."""
+        from simulator.calibration.pingpong.hosts import Door
+
+        self.listen()
+        deadline = time.monotonic() + WAIT_S
+        with Door(_there(self._server), token) as door:
+            while time.monotonic() < deadline:
+                for connection in door.admit(wait_s=0.2):
+                    return {"number": self._kept(connection)}
+        raise ApportionError(f"no connection came within {WAIT_S:g} s")
+
+    def connect(self, addresses: list[str], port: int, token: str) -> Answer:
+        """A connection to another host, at the first of its addresses that answers."""
+        from simulator.calibration.pingpong.hosts import prove, tune
+
+        for address in addresses:
+            try:
+                connection = socket.create_connection((address, port), timeout=WAIT_S / (2 + len(addresses)))
+            except OSError:
+                continue
+            connection.settimeout(None)
+            tune(connection)
+            prove(connection, token, timeout_s=WAIT_S / 2, listens=False)
+            return {"number": self._kept(connection), "address": address}
+        raise ApportionError(f"nothing answers at {' or '.join(addresses)}, port {port}")
+
+    def pair(self) -> Answer:
+        """Both ends of a channel between two workers of this host."""
+        return {"numbers": [self._kept(end) for end in socket.socketpair()]}
+
+    def release(self, numbers: list[int]) -> None:
+        """Close channels here; workers keep theirs."""
+        for number in self._channels.intersection(numbers):
+            self._channels.remove(number)
+            os.close(number)
+
+    def serve(self, commands: int) -> None:
+        """Obey until the commands end, then end all workers."""
+        self._selector.register(commands, selectors.EVENT_READ, (self._obey, commands))
+        beat = time.monotonic()
+        while True:
+            for key, _ in self._selector.select(BEAT_S):
+                heard, who = key.data
+                if heard(who, key.fileobj) is False:
+                    return
+            if time.monotonic() >= beat:
+                _say({})
+                beat = time.monotonic() + BEAT_S
+
+    def end(self) -> None:
+        """End all workers: ask, ask again, kill."""
+        for number in self._workers:
+            self.close(number)
+        for ask in (None, signal.SIGTERM, signal.SIGKILL):
+            left = [process for process in self._workers.values() if process.poll() is None]
+            deadline = time.monotonic() + _GRACE_S
+            for process in left:
+                if ask is not None:
+                    process.send_signal(ask)
+            for process in left:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, deadline - time.monotonic()))
+
+    def _obey(self, commands: int, _stream: object) -> bool:
+        """Do what whole lines say; false at the end of the commands."""
+        came = os.read(commands, _CHUNK_BYTES)
+        for line in self._lines(commands, came):
+            command = json.loads(line)
+            name, number = command.pop("do"), command.pop("id", None)
+            try:
+                answer = self.commands[name](**command)
+            except (ApportionError, OSError) as error:
+                answer = {"fault": getattr(error, "strerror", None) or str(error)}
+            if answer is not None and number is not None:
+                _say({"id": number, **answer})
+        return bool(came)
+
+    def _heard(self, worker: int, control: socket.socket) -> None:
+        """Pass on what a worker says, and that it ended."""
+        try:
+            came = control.recv(_CHUNK_BYTES)
+        except OSError:
+            came = b""
+        for line in self._lines(control, came):
+            _say({"worker": worker, "line": line.decode(errors="replace")})
+        if not came:
+            self._selector.unregister(control)
+            control.close()
+            self._ended(worker)
+
+    def _ended(self, worker: int) -> None:
+        process = self._workers[worker]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
+        if process.stderr is not None:
+            self._overheard(worker, process.stderr)
+        said = self._words.pop(worker, b"").decode(errors="replace").strip().splitlines()
+        _say({"worker": worker, "ended": process.returncode, "said": said[-1] if said else ""})
+
+    def _overheard(self, worker: int, stream: Any) -> None:
+        """Keep the end of what a worker says as errors."""
+        came = b"" if stream.closed else stream.read()
+        if came and worker in self._words:
+            self._words[worker] = (self._words[worker] + came)[-_WORDS_BYTES:]
+        if came == b"":
+            with contextlib.suppress(KeyError, ValueError):
+                self._selector.unregister(stream)
+            stream.close()
+
+    def _lines(self, stream: object, came: bytes) -> list[bytes]:
+        """The whole lines that a stream has said by now."""
+        *whole, rest = (self._begun.pop(stream, b"") + came).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise ApportionError("a line is too long")
+        self._begun[stream] = rest
+        return whole
+
+    def _kept(self, connection: socket.socket) -> int:
+        connection.settimeout(None)
+        number = connection.detach()
+        self._channels.add(number)
+        return number
+
+
+def _there(server: socket.socket | None) -> socket.socket:
+    if server is None:
+        raise TypeError("it listens")
+    return server
+
+
+def _say(answer: Answer) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _version(package: str) -> str:
+    """Of an installed package; empty if it is not there."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _own_addresses() -> list[str]:
+    """Of the interfaces of this host that are none of loopback, as far as the system tells."""
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                told = fcntl.ioctl(asked.fileno(), _ADDRESS_OF_INTERFACE, struct.pack("256s", name.encode()[:15]))
+                found.append(socket.inet_ntoa(told[20:24]))
+    return [address for address in found if not address.startswith("127.")]
+
+
+def main() -> None:
+    """Obey the driver until it closes our input, however that comes about."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(1))
+    agent = Agent()
+    try:
+        agent.serve(sys.stdin.fileno())
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody hears us, so nothing is to be flushed
+    finally:
+        agent.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,511 @@
+"""Many hosts measured at once: what each is and how fast, what its PEs leave us, and messages between pairs of them.
+
+Each host has a thread of its own, which runs the same builders as on this machine; only the workers are there. A host
+that fails is named and left out, and the rest goes on. What is finished is in one journal at once.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from simulator.base import units
+from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
+from simulator.base.machine import measuring_elsewhere
+from simulator.base.randomness import stream
+from simulator.calibration.bench.campaign import no_progress
+from simulator.calibration.bench.group import Group, measuring_at
+from simulator.calibration.bench.journal import IDENTITY, Journal, plain
+from simulator.calibration.bench.usage import Usage
+from simulator.calibration.hosts.host import About, Host, HostError
+from simulator.calibration.neighbours.campaign import (
+    fit_neighbour_visits,
+    measure_neighbour_visits,
+    neighbours_wishes,
+)
+from simulator.calibration.pingpong.campaign import Plan, measure_sizes, open_store
+from simulator.calibration.pingpong.hosts import new_token
+from simulator.calibration.pingpong.pairs import Pairs
+from simulator.calibration.speed.real_source import RealSource
+from simulator.calibration.speed.speeds import fit_speed
+
+KIND, FORMAT = "cluster", 1
+LEAST_BUDGET_S = 20.0
+LINKS, TOGETHER = 0.3, 0.1
+"""Shares of the budget: messages between hosts; all PEs at once."""
+NEIGHBOURS, WITHIN = 0.35, 0.05
+"""Of what is left, on a host of several PEs: what they lose to each other; messages between them."""
+MOST_TOGETHER_S = 20.0
+SLICE_S = 0.25
+"""How long a sample of what a PE leaves us lasts."""
+PROBE, PROBE_N = "dgemm", 96
+"""What runs meanwhile: it fits the nearest cache, so that other PEs take nothing from it but their share of the PE."""
+MOST_ROUNDS = 31
+"""Rounds of disjoint pairs: all pairs of 32 hosts; of more a sample."""
+LARGEST_MESSAGE = 2**22
+SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, LARGEST_MESSAGE)
+"""Bytes of messages between hosts."""
+
+Progress = Callable[[str, str, float], None]
+"""Called with a host, what is measured there, and the share of the whole that is done."""
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """What is to be measured on every host."""
+
+    kernel: str | None = "dgemm"
+    columns: int | None = None
+    """Measure panels of so many columns, as an application of that order computes."""
+    command: str | None = None
+    """In the place of a kernel: a command line with `{n}`, whose size and volume are n."""
+    max_size: float | None = None
+    budget_s: float = 120.0
+    seed: int = 0
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What makes two measurements the same."""
+        return {"kernel": self.kernel, "columns": self.columns, "command": self.command, "max_size": self.max_size}
+
+    @property
+    def name(self) -> str:
+        """What the speeds are of."""
+        return self.kernel or "command"
+
+
+@dataclass(frozen=True)
+class Available:
+    """What a PE left us while all PEs of all hosts were at work, over time."""
+
+    cpu: int
+    times_s: tuple[float, ...]
+    share: tuple[float, ...]
+    """CPU seconds over wall seconds."""
+
+    @property
+    def mean(self) -> float:
+        """Over all slices."""
+        return float(np.mean(self.share))
+
+
+@dataclass(frozen=True)
+class MeasuredHost:
+    """What is known of a host."""
+
+    name: str
+    about: About
+    speed: dict[str, Any]
+    """The document of its speed model."""
+    neighbours: dict[str, Any] | None
+    within_s: Mapping[int, tuple[float, ...]]
+    """Seconds one way between two of its PEs, by bytes; empty where it has one."""
+    available: tuple[Available, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MeasuredPair:
+    """Message times between two hosts."""
+
+    hosts: tuple[str, str]
+    samples_s: Mapping[int, tuple[float, ...]]
+    """Seconds one way, by bytes."""
+
+    def median_s(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Sizes, and the median of each."""
+        sizes = sorted(self.samples_s)
+        return np.array(sizes, dtype=np.float64), np.array([np.median(self.samples_s[size]) for size in sizes])
+
+
+@dataclass(frozen=True)
+class MeasuredCluster:
+    """What was measured of all hosts that held out."""
+
+    hosts: tuple[MeasuredHost, ...]
+    pairs: tuple[MeasuredPair, ...]
+    lost: Mapping[str, str]
+    """Host -> why it is left out."""
+    reused: int
+    """Pieces that an earlier call had finished."""
+    spent_s: float
+
+
+@dataclass
+class _Kept:
+    """Finished pieces, in the journal and at hand."""
+
+    journal: Journal
+    hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Host -> its identity, and each finished stage."""
+    pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+    reused: int = 0
+
+    def stage(self, host: Host, about: About, stage: str, measure: Callable[[], Any]) -> Any:
+        """What a stage gave, measured if it was not."""
+        kept = self.hosts.setdefault(host.name, {"identity": identity_of(about)})
+        if stage not in kept:
+            made = measure()
+            with self.lock:
+                kept[stage] = made
+                entry = {"host": host.name, "identity": kept["identity"], "stage": stage, "made": made}
+                self.journal.keep(entry)
+        else:
+            self.reused += 1
+        return kept[stage]
+
+    def keep_pair(self, pair: tuple[str, str], samples_s: Mapping[int, Sequence[float]]) -> None:
+        """Remember a pair."""
+        with self.lock:
+            self.pairs[pair] = {size: tuple(row) for size, row in samples_s.items()}
+            self.journal.keep({"pair": pair, "samples_s": {str(size): row for size, row in samples_s.items()}})
+
+
+def identity_of(about: About) -> dict[str, Any]:
+    """What must be the same of a host for its measurements to stand side by side."""
+    machine = about.machine.to_dict()
+    return plain({part: machine[part] for part in IDENTITY})
+
+
+def open_hosts(hosts: Sequence[Host], lost: dict[str, str], on_progress: Progress) -> dict[str, About]:
+    """Reach all hosts at once; those that cannot be, and further names of one machine, are `lost`."""
+    found: dict[str, About] = {}
+
+    def reach(host: Host) -> None:
+        on_progress(host.name, "reached", 0.0)
+        try:
+            found[host.name] = host.open()
+        except HostError as error:
+            lost[host.name] = error.reason
+            on_progress(host.name, f"left out: {error.reason}", 0.0)
+
+    _all_at_once(hosts, reach)
+    first: dict[tuple[str, str], str] = {}
+    for host in hosts:
+        if (about := found.get(host.name)) is None:
+            continue
+        other = first.setdefault(about.identity, host.name)
+        if other != host.name:
+            lost[host.name] = f"it is the same machine as {other} (host name {about.machine.host!r}); name it once"
+            found.pop(host.name)
+            host.close()
+    return {host.name: found[host.name] for host in hosts if host.name in found}
+
+
+def measure_cluster(
+    hosts: Sequence[Host], plan: ClusterPlan, *, folder: Path, lost: dict[str, str], on_progress: Progress
+) -> MeasuredCluster:
+    """Measure all hosts, or go on with what was broken off.
+
+    Parameters
+    ----------
+    folder
+        Where the journal and the points of each host are.
+    lost
+        Host -> why it is left out; more are added.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small, or the folder holds another measurement.
+    CalibrationError
+        If no host holds out.
+    """
+    if plan.budget_s < LEAST_BUDGET_S:
+        given = units.show_duration(plan.budget_s)
+        raise ScenarioError(
+            f"--budget: {given} is too short for hosts to be measured; give {LEAST_BUDGET_S:g}s or more"
+        )
+    begin_s = time.monotonic()
+    about = open_hosts(hosts, lost, on_progress)
+    with _journal(folder, plan) as kept:
+        known = {name: entry["identity"] for name, entry in kept.hosts.items()}
+        for name, told in about.items():
+            if name in known and known[name] != identity_of(told):
+                raise ScenarioError(f"{folder} holds measurements of another machine called {name}; name a new folder")
+        alive = [host for host in hosts if host.name in about]
+        measured: dict[str, MeasuredHost] = {}
+
+        def guarded(what: Callable[[Host], None], stage: str) -> Callable[[Host], None]:
+            return lambda host: _guarded(host, what, stage, lost, on_progress)
+
+        _all_at_once(
+            alive, guarded(lambda host: _speeds(host, about[host.name], plan, folder, kept, measured), "speeds")
+        )
+        alive = [host for host in alive if host.name in measured]
+        seconds = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s)
+        _all_at_once(alive, guarded(lambda host: _together(host, seconds, kept, measured), "all PEs at once"))
+        alive = [host for host in alive if not host.fault]
+        _links(alive, about, plan, kept, lost, on_progress)
+        alive = [host for host in alive if not host.fault]
+    if not alive:
+        raise CalibrationError([f"{name}: {reason}" for name, reason in lost.items()])
+    names = {host.name for host in alive}
+    pairs = tuple(MeasuredPair(pair, row) for pair, row in sorted(kept.pairs.items()) if names.issuperset(pair))
+    held = tuple(measured[host.name] for host in alive)
+    return MeasuredCluster(held, pairs, lost, kept.reused, time.monotonic() - begin_s)
+
+
+def _all_at_once(items: Sequence[Any], do: Callable[[Any], None]) -> None:
+    if items:
+        with ThreadPoolExecutor(len(items)) as pool:
+            list(pool.map(do, items))
+
+
+def _guarded(host: Host, what: Callable[[Host], None], stage: str, lost: dict[str, str], on_progress: Progress) -> None:
+    """Do something with a host; whatever fails there, only this host is left out."""
+    on_progress(host.name, stage, 0.0)
+    try:
+        what(host)
+    except (ApportionError, *MALFORMED, OSError) as error:
+        lines = getattr(error, "lines", None)
+        said = host.fault or (lines[0] if lines else f"what it answered is no answer ({type(error).__name__})")
+        lost[host.name] = said.removeprefix(f"{host.name}: ")
+        on_progress(host.name, f"left out: {lost[host.name]}", 0.0)
+        host.close()
+
+
+@contextlib.contextmanager
+def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
+    hosts: dict[str, dict[str, Any]] = {}
+    pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]] = {}
+
+    def take(entry: dict[str, Any]) -> None:
+        if "pair" in entry:
+            one, other = entry["pair"]
+            pairs[str(one), str(other)] = {
+                int(size): tuple(map(float, row)) for size, row in entry["samples_s"].items()
+            }
+        else:
+            kept = hosts.setdefault(str(entry["host"]), {"identity": entry["identity"]})
+            kept[str(entry["stage"])] = entry["made"]
+
+    belongs = {"subject": plan.subject}
+    journal = Journal(
+        folder / "cluster.jsonl", kind=KIND, version=FORMAT, what="measurements of hosts", take=take, belongs=belongs
+    )
+    with journal:
+        yield _Kept(journal, hosts, pairs, reused=len(pairs))
+
+
+def _speeds(
+    host: Host,
+    about: About,
+    plan: ClusterPlan,
+    folder: Path,
+    kept: _Kept,
+    measured: dict[str, MeasuredHost],
+) -> None:
+    """The speed of one PE alone, and what PEs of the host lose to each other."""
+    cpus = [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
+    rest_s = (1 - LINKS - TOGETHER) * plan.budget_s
+    several = len(cpus) > 1
+    apart = several and bool(about.numba)  # the probes that stand for neighbours are compiled
+    notes: list[str] = []
+    if several and not apart:
+        notes.append(f"{host.name}: Numba is not there, so that {_WITHOUT[plan.kernel is None]}")
+    with measuring_at(host), measuring_elsewhere(about.machine, about.topology):
+        store = folder / f"points-{_file_name(host.name)}.jsonl"
+        budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several)
+        speed = kept.stage(host, about, "speed", lambda: _speed(plan, cpus[0], budget_s, store, together=not apart))
+        neighbours, within_s = None, dict[str, list[float]]()
+        if several:
+            within_s = kept.stage(host, about, "within", lambda: _within(host, cpus, WITHIN * rest_s, plan.seed))
+        if apart:
+            try:
+                neighbours = kept.stage(host, about, "neighbours", lambda: _neighbours(plan, cpus, NEIGHBOURS * rest_s))
+            except ScenarioError as error:
+                notes.append(f"{host.name}: what its PEs lose to each other is not known: {error.lines[0]}")
+    times = {int(size): tuple(map(float, row)) for size, row in within_s.items()}
+    measured[host.name] = MeasuredHost(host.name, about, speed, neighbours, times, notes=tuple(notes))
+
+
+_WITHOUT = (
+    "its speeds are those of all PEs at once",
+    "what runs of the command on its PEs lose to each other is not known",
+)
+"""Of a kernel, of a command."""
+
+
+def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, together: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {"cpu": cpu, "time_cap_s": max(0.5, budget_s / 10), "max_size": plan.max_size}
+    if plan.kernel is not None:
+        source = RealSource.of_kernel(plan.kernel, columns=plan.columns, store=store, together=together, **options)
+    else:
+        source = RealSource.of_command(str(plan.command), size="n", volume="n", store=store, **options)
+    built = fit_speed(source, budget_s=budget_s)
+    return built.to_dict() | {"kernel": plan.name, "model": built.band.to_dict()}
+
+
+def _neighbours(plan: ClusterPlan, cpus: Sequence[int], budget_s: float) -> dict[str, Any]:
+    commands = [] if plan.command is None else [(plan.command, "n", "n")]
+    kernels = () if plan.kernel is None else (plan.kernel,)
+    wishes = neighbours_wishes(kernels=kernels, commands=commands, seed=plan.seed, cpus=cpus, small=True)
+    return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False).to_dict()
+
+
+def _together(host: Host, seconds: float, kept: _Kept, measured: dict[str, MeasuredHost]) -> None:
+    """What all PEs leave us while those of all hosts are at work."""
+    known = measured[host.name]
+    cpus = [core.cpu for core in known.about.machine.cores[: known.about.machine.pe_count]]
+
+    def measure() -> list[dict[str, Any]]:
+        with Group("kernel", [(cpu, PROBE) for cpu in cpus], places=[host] * len(cpus)) as group:
+            group.ask_all({"do": "prepare", "n": PROBE_N, "key": 0, "warm": True})
+            begun, rows = time.monotonic(), list[tuple[float, list[float]]]()
+            while not rows or time.monotonic() - begun < seconds:
+                since = time.monotonic() - begun
+                group.ask_all({"do": "begin", "key": 0})
+                time.sleep(SLICE_S)
+                used = [Usage(**answer) for answer in group.ask_all({"do": "stop"})]
+                rows.append((since, [min(1.0, one.cpu_s / one.wall_s) for one in used]))
+        times = [since for since, _ in rows]
+        return [
+            asdict(Available(cpu, tuple(times), tuple(row[place] for _, row in rows))) for place, cpu in enumerate(cpus)
+        ]
+
+    made = kept.stage(host, known.about, "together", measure)
+    found = tuple(Available(int(one["cpu"]), tuple(one["times_s"]), tuple(one["share"])) for one in made)
+    measured[host.name] = replace(known, available=found)
+
+
+def rounds_of(names: Sequence[str], *, seed: int) -> list[list[tuple[str, str]]]:
+    """Rounds of disjoint pairs: all pairs of up to 32 names, each once (the circle method); of more some of them.
+
+    Of more than 32, each name is in `MOST_ROUNDS` pairs or fewer, drawn at random without repeats.
+    """
+    if len(names) < 2:
+        return []
+    circle: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
+    if len(names) > MOST_ROUNDS + 1:
+        circle = [circle[place] for place in stream(seed, "cluster", "pairs").permutation(len(circle))]
+    count, found = len(circle), []
+    for _ in range(min(count - 1, MOST_ROUNDS)):
+        pairs = [(circle[place], circle[count - 1 - place]) for place in range(count // 2)]
+        found.append([(one, other) for one, other in pairs if one is not None and other is not None])
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+    return found
+
+
+def _links(
+    hosts: Sequence[Host],
+    about: Mapping[str, About],
+    plan: ClusterPlan,
+    kept: _Kept,
+    lost: dict[str, str],
+    on_progress: Progress,
+) -> None:
+    """Message times, round by round; hosts that can talk to none of those that they were paired with are lost."""
+    at = {host.name: host for host in hosts}
+    rounds = rounds_of([host.name for host in hosts], seed=plan.seed)
+    apart: dict[str, list[tuple[str, str]]] = {}
+    for number, pairs in enumerate(rounds):
+        share = LINKS * plan.budget_s / len(rounds)
+
+        def measure(pair: tuple[str, str], share: float = share) -> None:
+            one, other = (at[name] for name in pair)
+            if one.fault or other.fault or _in_order(pair) in kept.pairs:
+                return
+            try:
+                kept.keep_pair(_in_order(pair), _pair(one, other, about, share, plan.seed))
+            except (ApportionError, *MALFORMED, OSError) as error:
+                lines = getattr(error, "lines", (type(error).__name__,))
+                for mine, its in (pair, pair[::-1]):
+                    apart.setdefault(mine, []).append((its, lines[0]))
+
+        on_progress("", f"messages, round {number + 1} of {len(rounds)}", number / len(rounds))
+        _all_at_once(pairs, measure)
+    joined = {name for pair in kept.pairs for name in pair}
+    for host in hosts:
+        if host.fault and host.name not in lost:
+            lost[host.name] = host.fault
+        elif len(hosts) > 1 and host.name not in joined:
+            other, why = apart.get(host.name, [("any other host", "no pair")])[0]
+            lost[host.name] = f"it has no way to talk to {other} ({why}); let them reach each other by TCP"
+            host.close()
+
+
+def _pair(one: Host, other: Host, about: Mapping[str, About], budget_s: float, seed: int) -> dict[int, list[float]]:
+    """Ping-pong between one worker on each of two hosts."""
+    cpus = [about[host.name].machine.cores[0].cpu for host in (one, other)]
+    with connection(one, other, about[one.name]) as numbers:
+        return _ping_pong((one, other), cpus, numbers, budget_s, seed)
+
+
+def _within(host: Host, cpus: Sequence[int], budget_s: float, seed: int) -> dict[str, list[float]]:
+    """Ping-pong between two workers of a host."""
+    with channel_within(host) as numbers:
+        made = _ping_pong((host, host), cpus[:2], numbers, budget_s, seed)
+    return {str(size): row for size, row in made.items()}
+
+
+def _ping_pong(
+    hosts: tuple[Host, Host], cpus: Sequence[int], numbers: tuple[int, int], budget_s: float, seed: int
+) -> dict[int, list[float]]:
+    """Seconds one way by bytes, over a channel that has these numbers at its ends."""
+    rows = [(cpus[end], json.dumps({1 - end: (numbers[end], numbers[end])})) for end in (0, 1)]
+    with Group("ping-pong", rows, inherited=[[number] for number in numbers], places=hosts) as group:
+        pairs = Pairs(group, [[(0, 1, True), (1, 0, False)]])
+        campaign = Plan(SIZES, ("one_way",), budget_s, seed, None, firm=False)
+        store = open_store(None, campaign, subject={}, machine=None)
+        points = measure_sizes(campaign, pairs.sample_s, store, on_progress=no_progress)
+    return {point.size_bytes: list(point.samples_s["one_way"]) for point in points}
+
+
+@contextlib.contextmanager
+def channel_within(host: Host) -> Iterator[tuple[int, int]]:
+    """A channel between two workers of a host; see `connection`."""
+    told = host.call("pair").get("numbers")
+    numbers = [_number({"number": number}, "number") for number in told] if isinstance(told, list) else []
+    if len(numbers) != 2:
+        raise CalibrationError(f"{host.name}: no channel between two of its workers")
+    try:
+        yield numbers[0], numbers[1]
+    finally:
+        with contextlib.suppress(HostError):
+            host.send({"do": "release", "numbers": numbers})
+
+
+@contextlib.contextmanager
+def connection(one: Host, other: Host, about: About) -> Iterator[tuple[int, int]]:
+    """A TCP connection between two hosts, as the number that it has on each; workers may inherit it."""
+    token, addresses = new_token(), [*about.addresses, one.name.rpartition("@")[2]]
+    port = _number(one.call("listen"), "port")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(one.call, "accept", token=token)
+        try:
+            there = _number(other.call("connect", addresses=addresses, port=port, token=token), "number")
+        except CalibrationError:
+            waiting.exception()  # it gives up soon
+            raise
+        numbers = _number(waiting.result(), "number"), there
+    try:
+        yield numbers
+    finally:
+        for host, number in zip((one, other), numbers, strict=True):
+            with contextlib.suppress(HostError):
+                host.send({"do": "release", "numbers": [number]})
+
+
+def _in_order(pair: tuple[str, str]) -> tuple[str, str]:
+    return min(pair), max(pair)
+
+
+def _number(answer: Mapping[str, Any], name: str) -> int:
+    value = answer.get(name)
+    if not isinstance(value, int) or not 0 <= value < 2**20:
+        raise CalibrationError(f"{name}: a host answered what is no number")
+    return value
+
+
+def _file_name(host: str) -> str:
+    """A name of a file for a host, with nothing in it that leads elsewhere."""
+    return "".join(one if one.isalnum() or one in "-_" else f"%{ord(one):x}" for one in host)

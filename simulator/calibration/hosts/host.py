@@ -1,0 +1,425 @@
+"""A host that is measured: the line to its agent, the workers there, and what becomes of it when that line is cut.
+
+All that comes from there is bounded and checked: it is text until a form has taken it, and no part of it is a path, a
+command or code here.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotInTime
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from simulator.base.blocks import plain
+from simulator.base.errors import CalibrationError
+from simulator.base.machine import Machine, Topology
+from simulator.calibration.hosts import archive
+from simulator.calibration.hosts.agent import MAX_LINE_BYTES, PROTOCOL
+
+SILENCE_S = 20.0
+"""A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""
+START_S = 40.0
+"""How long a host may take until it answers first."""
+CALL_S = 60.0
+"""How long a host may take to answer a command of ours."""
+MOST_BYTES = 2**28
+"""What a host may send in all."""
+PREAMBLE_BYTES = 2**16
+"""What a login shell may say before the agent does."""
+CLOCK_TRIES = 12
+_SAID_CHARACTERS = 200
+_CHUNK_BYTES = 2**16
+_ERRORS_BYTES = 4096
+_CAUSES = (
+    ("REMOTE HOST IDENTIFICATION HAS CHANGED", "its host key has changed; find out why before you trust it"),
+    ("Host key verification failed", "its host key is not known here; log in once by hand and compare the key"),
+    ("Permission denied", "it asks for a password or refuses the key; set up a key with which ssh gets in"),
+)
+"""What ssh says -> what to do."""
+
+
+class HostError(CalibrationError):
+    """A host that cannot be reached, failed, or answered what is no answer."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(f"{host}: {reason}")
+        self.host, self.reason = host, reason
+
+
+Address = Annotated[str, Field(max_length=80, pattern=r"^[0-9A-Fa-f:.%\w]+$")]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore", allow_inf_nan=False))
+class About:
+    """What a host says of itself."""
+
+    machine: Machine
+    topology: Topology
+    python: Annotated[str, Field(max_length=40)]
+    numpy: Annotated[str, Field(max_length=40)]
+    numba: Annotated[str, Field(max_length=40)]
+    boot: Annotated[str, Field(max_length=80)]
+    addresses: Annotated[list[Address], Field(max_length=64)]
+    protocol: int = 0
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What no two machines share: host name, and the number drawn at the system's start."""
+        return self.machine.host, self.boot
+
+
+_ABOUT = TypeAdapter(About)
+
+
+def printable(text: str) -> str:
+    """What a far side said, as one line that no terminal obeys."""
+    said = " ".join(plain(text).split())
+    return said if len(said) <= _SAID_CHARACTERS else f"{said[: _SAID_CHARACTERS - 3]}..."
+
+
+class FarWorker:
+    """A worker on a host; see `bench.group.Worker`."""
+
+    def __init__(self, host: "Host", number: int) -> None:
+        self._host, self.number = host, number
+        self._over = threading.Event()
+        self._said = ""
+        self.pid = 0
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """How it ended, if it has."""
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        if not self._over.wait(timeout):
+            raise subprocess.TimeoutExpired(f"worker {self.number} of {self._host.name}", timeout or 0.0)
+        return self.returncode or 0
+
+    def last_words(self) -> str:
+        """What it said last as an error."""
+        return self._said
+
+    def signal(self, number: signal.Signals, *, session: bool) -> None:
+        """Have the agent send it a signal."""
+        if not self._over.is_set():
+            self._host.send({"do": "signal", "worker": self.number, "number": int(number), "session": session})
+
+    def forget(self) -> None:
+        """Nothing is kept of it here."""
+
+    def ended(self, status: object, said: object) -> None:
+        """Take its end in."""
+        self.returncode = status if isinstance(status, int) else 1
+        self._said = printable(str(said))
+        self._over.set()
+
+
+class Host:
+    """A host behind a transport, a context manager that ends what was started there; workers run on it as on this one.
+
+    A thread of its own carries lines to and fro.
+
+    Parameters
+    ----------
+    name
+        As the user calls it.
+    words
+        What starts a command line there: `ssh`'s words, or `srun`'s, with the command line at their end.
+    python
+        The interpreter there; looked for by default.
+    """
+
+    def __init__(self, name: str, words: Callable[[str, str], Sequence[str]], *, python: str | None = None) -> None:
+        self.name = name
+        self._words = tuple(words(name, archive.start_line(python)))
+        self._numbers, self._fault = itertools.count(1), ""
+        self._calls: dict[int, Future[dict[str, Any]]] = {}
+        self._workers: dict[int, tuple[FarWorker, socket.socket]] = {}
+        self._outgoing: deque[bytes] = deque()
+        self._joining: deque[tuple[socket.socket, int]] = deque()
+        self._begun: dict[object, bytes] = {}
+        self._heard_bytes, self._heard_s, self._speaks = 0, time.monotonic(), False
+        self._errors, self._lock = b"", threading.Lock()
+        self._selector = selectors.DefaultSelector()
+        self._wake, self._woken = socket.socketpair()
+        self._offset_s: float | None = None
+        self._closing = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def fault(self) -> str:
+        """Why it is lost; empty as long as it is not."""
+        return self._fault
+
+    def open(self) -> About:
+        """Start the agent there, and say what the host is.
+
+        Raises
+        ------
+        HostError
+            If it cannot be reached, lacks what is needed, or says what is no answer.
+        """
+        try:
+            self._process = subprocess.Popen(
+                self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            )
+        except OSError as error:
+            raise HostError(self.name, f"{self._words[0]}: {(error.strerror or str(error)).lower()}") from error
+        self._outgoing.append(archive.opening())
+        self._heard_s = time.monotonic() + START_S - SILENCE_S
+        self._thread = threading.Thread(target=self._carry, name=f"host {self.name}", daemon=True)
+        self._thread.start()
+        told = self.call("describe", limit_s=START_S)
+        try:
+            about: About = _ABOUT.validate_python(told)
+        except ValidationError as error:
+            field = ".".join(str(part) for part in error.errors()[0]["loc"])
+            raise HostError(self.name, f"what it says of itself is no answer: {printable(field)}") from None
+        if about.protocol != PROTOCOL or not about.machine.cores or not about.machine.host:
+            raise HostError(self.name, "what it says of itself is no answer; use the same version of apportion there")
+        return about
+
+    def close(self) -> None:
+        """End what runs there, and the line."""
+        if not hasattr(self, "_process"):
+            return
+        self._closing = True
+        self._poke()
+        self._thread.join(SILENCE_S)
+        self._lose("it is closed")
+
+    def call(self, do: str, *, limit_s: float = CALL_S, **fields: Any) -> dict[str, Any]:
+        """Have the agent do something and wait for its answer.
+
+        Raises
+        ------
+        HostError
+            If it fails, or does not answer in time.
+        """
+        number, answer = next(self._numbers), Future[dict[str, Any]]()
+        with self._lock:
+            self._calls[number] = answer
+        self.send({"do": do, "id": number, **fields})
+        try:
+            told = answer.result(limit_s)
+        except NotInTime:
+            raise HostError(self.name, f"no answer within {limit_s:g} s") from None
+        if "fault" in told:
+            raise HostError(self.name, printable(str(told["fault"])))
+        return told
+
+    def send(self, command: dict[str, Any]) -> None:
+        """Hand a command to the agent.
+
+        Raises
+        ------
+        HostError
+            If the host is lost.
+        """
+        if self._fault:
+            raise HostError(self.name, self._fault)
+        self._outgoing.append(json.dumps(command).encode() + b"\n")
+        self._poke()
+
+    def start(self, words: Sequence[str], inherited: Sequence[int], *, apart: bool) -> tuple[socket.socket, FarWorker]:
+        """Start a worker there, which keeps channels of the agent; see `bench.group.Place`."""
+        worker = FarWorker(self, next(self._numbers))
+        own, theirs = socket.socketpair()
+        with self._lock:
+            self._workers[worker.number] = worker, theirs
+        told = self.call("start", worker=worker.number, words=list(words), inherited=list(inherited), apart=apart)
+        worker.pid = int(told["pid"]) if isinstance(told.get("pid"), int) else 0
+        self._joining.append((theirs, worker.number))
+        self._poke()
+        return own, worker
+
+    def offset_s(self) -> float:
+        """What its clock shows more than ours, by the quickest of some questions."""
+        if self._offset_s is None:
+            best = float("inf")
+            for _ in range(CLOCK_TRIES):
+                before = time.perf_counter()
+                clock_s = self.call("clock").get("clock_s")
+                after = time.perf_counter()
+                if not isinstance(clock_s, float):
+                    raise HostError(self.name, "its clock shows no number")
+                if after - before < best:
+                    best, self._offset_s = after - before, clock_s - (before + after) / 2
+        return self._offset_s or 0.0
+
+    def _poke(self) -> None:
+        with contextlib.suppress(OSError):
+            self._wake.send(b".")
+
+    def _carry(self) -> None:
+        """What the thread does: lines from and to the agent, until one side ends."""
+        out, errors = (self._stream(name) for name in ("stdout", "stderr"))
+        for stream in (out, errors, self._stream("stdin")):
+            os.set_blocking(stream, False)
+        self._selector.register(out, selectors.EVENT_READ, "out")
+        self._selector.register(errors, selectors.EVENT_READ, "errors")
+        self._selector.register(self._woken, selectors.EVENT_READ, "woken")
+        try:
+            while not (self._closing and not self._outgoing):
+                writing = self._write()
+                for key, _ in self._selector.select(0.05 if writing else 1.0):
+                    self._take(key)
+                self._check_alive()
+        except HostError as error:
+            self._lose(error.reason)
+        except Exception as error:  # noqa: BLE001 - whatever it sent, only this host is lost
+            self._lose(f"what it sent is no answer ({type(error).__name__})")
+        finally:
+            self._lose("it is closed")
+
+    def _check_alive(self) -> None:
+        if time.monotonic() - self._heard_s > SILENCE_S:
+            raise HostError(self.name, f"nothing was heard of it for {SILENCE_S:g} s")
+
+    def _stream(self, name: str) -> int:
+        number: int = getattr(self._process, name).fileno()
+        return number
+
+    def _write(self) -> bool:
+        """Write what there is to write as far as it goes; whether something is left."""
+        while self._outgoing:
+            data = self._outgoing[0]
+            try:
+                count = os.write(self._stream("stdin"), data)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False  # its end is read soon
+            self._outgoing.popleft()
+            if count < len(data):
+                self._outgoing.appendleft(data[count:])
+        return False
+
+    def _take(self, key: selectors.SelectorKey) -> None:
+        if key.data == "woken":
+            self._woken.recv(_CHUNK_BYTES)
+            while self._joining:
+                control, number = self._joining.popleft()
+                self._selector.register(control, selectors.EVENT_READ, number)
+        elif key.data == "errors":
+            came = os.read(key.fd, _CHUNK_BYTES)
+            self._errors = (self._errors + came)[-_ERRORS_BYTES:]
+            if not came:
+                self._selector.unregister(key.fd)
+        elif key.data == "out":
+            self._hear(os.read(key.fd, _CHUNK_BYTES))
+        else:
+            self._pass_on(key.data)
+
+    def _pass_on(self, number: int) -> None:
+        """Lines of a group to its worker."""
+        _, control = self._workers[number]
+        try:
+            came = control.recv(_CHUNK_BYTES)
+        except OSError:
+            came = b""
+        for line in self._lines(number, came):
+            self._outgoing.append(json.dumps({"do": "tell", "worker": number, "line": line.decode()}).encode() + b"\n")
+        if not came:
+            self._selector.unregister(control)
+            control.close()
+            self._outgoing.append(json.dumps({"do": "close", "worker": number}).encode() + b"\n")
+
+    def _hear(self, came: bytes) -> None:
+        """What the agent says."""
+        if not came:
+            raise HostError(self.name, self._why())
+        self._heard_bytes += len(came)
+        if self._heard_bytes > MOST_BYTES:
+            raise HostError(self.name, f"it sent more than {MOST_BYTES // 2**20} MiB")
+        for line in self._lines("out", came):
+            try:
+                told = json.loads(line)
+            except ValueError:
+                told = None
+            if isinstance(told, dict):
+                self._speaks, self._heard_s = True, time.monotonic()
+                self._answered(told)
+            elif self._speaks or self._heard_bytes > PREAMBLE_BYTES:
+                said = printable(line[:80].decode(errors="replace"))
+                raise HostError(self.name, f"what it sent is no answer: {said}")
+
+    def _answered(self, told: dict[str, Any]) -> None:
+        """Hand an answer to who waits for it."""
+        if "worker" in told:
+            worker, control = self._workers[told["worker"]]
+            if "ended" in told:
+                worker.ended(told["ended"], told.get("said", ""))
+                with contextlib.suppress(OSError):
+                    control.shutdown(socket.SHUT_WR)
+            else:
+                with contextlib.suppress(OSError):  # the group may have ended
+                    control.settimeout(CALL_S)
+                    control.sendall(str(told["line"]).replace("\n", " ").encode() + b"\n")
+        elif "id" in told:
+            with self._lock:
+                waiting = self._calls.pop(told["id"], None)
+            if waiting is not None:
+                waiting.set_result(told)
+        elif "fault" in told:
+            raise HostError(self.name, printable(str(told["fault"])))
+
+    def _lines(self, stream: object, came: bytes) -> list[bytes]:
+        *whole, rest = (self._begun.pop(stream, b"") + came).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES + 1024:
+            raise HostError(self.name, f"it sent a line of more than {MAX_LINE_BYTES // 2**20} MiB")
+        self._begun[stream] = rest
+        return whole
+
+    def _why(self) -> str:
+        """Why the line ended, by what was said last."""
+        with contextlib.suppress(OSError):
+            self._errors = (self._errors + (os.read(self._stream("stderr"), _CHUNK_BYTES) or b""))[-_ERRORS_BYTES:]
+        said = self._errors.decode(errors="replace")
+        for sign, cause in _CAUSES:
+            if sign in said:
+                return cause
+        lines = [printable(line) for line in said.splitlines() if line.strip()]
+        return lines[-1] if lines else "the connection ended"
+
+    def _lose(self, reason: str) -> None:
+        """Give the host up: everything that waits for it ends now."""
+        with self._lock:
+            if self._fault:
+                return
+            self._fault = reason
+            calls, self._calls = self._calls, {}
+        for waiting in calls.values():
+            waiting.set_exception(HostError(self.name, reason))
+        for worker, control in self._workers.values():
+            if worker.returncode is None:
+                worker.ended(1, reason)
+            control.close()
+        for name in ("stdin", "stdout", "stderr"):
+            with contextlib.suppress(OSError):
+                getattr(self._process, name).close()
+        try:
+            self._process.wait(2.0 if self._closing else 0.2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
