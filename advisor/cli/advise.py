@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
 from advisor.cli.outputs import WIDTH, check_room, finish
 from advisor.cli.progress import search_lines
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
+from simulator import Interrupted, ScenarioError, blocks, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.advise.recommendation import Recommendation
-    from simulator import Scenario, blocks
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
 """About what an advice writes in all, and for each PE in all its files."""
@@ -67,11 +68,6 @@ MeasureNext = Annotated[
         help="First measure again, on this machine and for so long, what the advice doubts most, such as 60s.",
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("advise")(advise)
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -136,11 +132,10 @@ def _write_all(
     output: Path | None,
     hostfile: Path | None,
     document: dict[str, Any],
-    scenario: "Scenario",
+    scenario: "simulator.Scenario",
     recommendation: "Recommendation",
 ) -> None:
     from advisor.advise.export import export_files
-    from simulator import files
 
     if output is not None:
         _write(output, document, scenario, recommendation)
@@ -148,7 +143,7 @@ def _write_all(
         files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
 
 
-def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
+def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
     """Whether costs are known, and what is to be written can be: names of hosts for launchers, and room."""
     from advisor.advise.export.layout import check_hosts_of
     from advisor.advise.pareto import check_rates
@@ -164,11 +159,10 @@ def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None,
 
 
 def _measured_first(
-    path: Path, load: "partial[Scenario]", asked: dict[str, Any], budget: str, output: Path | None
-) -> tuple["Scenario", dict[str, Any]]:
+    path: Path, load: "partial[simulator.Scenario]", asked: dict[str, Any], budget: str, output: Path | None
+) -> tuple["simulator.Scenario", dict[str, Any]]:
     """The scenario with what is doubted most measured again, and what is said of that."""
     from advisor.advise.measured_again import measured_first
-    from simulator import units
 
     budget_s = units.parse_duration(budget, field="--measure-next")
     folder = None if output is None or output.suffix == ".json" else output
@@ -179,16 +173,15 @@ def _measured_first(
 
 
 @contextmanager
-def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
+def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, Any]) -> Iterator[None]:
     """Keep the runs of the search in or next to what is written, until it is."""
     from advisor.advise.recommendation import recommend
-    from simulator import Interrupted, ScenarioError, dump_scenario, files
     from simulator.experiments.sweep import keeping, version_of
 
     text = None
     if output is not None:
         with suppress(ScenarioError):  # what no file can hold cannot be known again
-            text = dump_scenario(scenario, model=None if scenario.application.model is None else "a model")
+            text = simulator.dump_scenario(scenario, model=None if scenario.application.model is None else "a model")
     if output is None or text is None:
         yield
         return
@@ -207,20 +200,21 @@ def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> I
     files.remove(path)
 
 
-def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
+def _write(
+    output: Path, document: dict[str, Any], scenario: "simulator.Scenario", recommendation: "Recommendation"
+) -> None:
     """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
     from advisor.advise.export import save_exports
     from advisor.report.advice import Advice, advice_page
     from advisor.report.html import render_page
     from advisor.report.illustrated import illustration
-    from simulator import documents, dump_scenario, files
 
     if output.suffix == ".json":
         files.write_json(output, document)
         return
     document["exports"] = save_exports(scenario, recommendation.configuration, output)
     compared = scenario.with_configurations(recommendation.candidates)
-    files.write_text(output / "scenario.yaml", dump_scenario(compared))
+    files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
     files.write_json(output / "advice.json", document)
     shown = (recommendation.configuration.name, *_rivals(recommendation))
     drawn = illustration(compared, recommendation.runs, shown)
@@ -241,7 +235,6 @@ def _text(document: dict[str, Any], top: int | None) -> "Iterator[blocks.Block]"
     from advisor.report.advice import Advice, advice_text
     from advisor.report.explanation import explanation_text
     from advisor.report.strategies import TOP
-    from simulator import documents
 
     advice = documents.from_dict(Advice, document)
     yield from advice_text(advice, top=TOP if top is None else top)
@@ -255,10 +248,9 @@ def _tell_written(document: dict[str, Any], output: Path) -> None:
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
 
 
-def _varied(vary: str | None, scenario: "Scenario", *, oversubscribe: bool) -> tuple[str, ...]:
+def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: bool) -> tuple[str, ...]:
     """What varies, by the option or as is usual for the scenario; more processes are for allocations."""
     from advisor.advise.strategies import usual_vary
-    from simulator import ScenarioError
 
     named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
     if vary is not None and vary not in named:
@@ -274,8 +266,6 @@ def _varied(vary: str | None, scenario: "Scenario", *, oversubscribe: bool) -> t
 
 def _budget_s(budget: str | None, begun_s: float) -> float | None:
     """What is left of the time that all of it may take."""
-    from simulator import ScenarioError, units
-
     if budget is None:
         return None
     given_s = units.parse_duration(budget, field="--budget")

@@ -1,20 +1,24 @@
-"""`apportion calibrate speed`: a speed band from real runs, or from a recorded table in their place."""
+"""`apportion calibrate speed | load-check | resource`: speed bands, their test under load, what operations cost."""
 
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_memory, calibrate_neighbours, calibrate_network, calibrate_resource, load_check
-from advisor.cli.options import Json, offered, print_answers, print_warnings, read_number, read_share
-from advisor.cli.outputs import finish
+import simulator
+from advisor.cli.options import Json, Seed, offered, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.outputs import finish, nothing_lost
+from advisor.cli.progress import timed_work
 from advisor.cli.scenarios import INPUT
+from simulator import ScenarioError, calibration, characterisation, files, models, units
 
 if TYPE_CHECKING:
-    from simulator.calibration import Drift
+    from advisor.verification.load_band import LoadBandCheck
     from simulator.calibration.bands import BuiltBand, CutRule, Source
+
 
 TIME_CAP_S = 10.0
 """Longest predicted single run at b where neither cap nor budget is stated."""
@@ -79,29 +83,6 @@ Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
-    )
-    group.command("speed")(speed)
-    group.command("memory")(calibrate_memory.memory)
-    group.command("network")(calibrate_network.network)
-    group.command("neighbours")(calibrate_neighbours.neighbours)
-    group.command("resource")(calibrate_resource.resource)
-    group.command("load-check")(load_check.load_check)
-    group.callback()(_group)
-    app.add_typer(group, name="calibrate")
-
-
-def _group() -> None:
-    """Real runs become models.
-
-    Example: apportion calibrate speed --kernel dgemm -o dgemm.json
-    """
-
-
 def speed(  # noqa: PLR0913, PLR0917 - one per option
     kernel: Kernel = None,
     command: Command = None,
@@ -134,9 +115,6 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
-    from simulator import files, units
-    from simulator.calibration import kept, save_speed_model
-
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
         "max_size": None if max_size is None else read_number(max_size, "--max-size"),
@@ -151,11 +129,11 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "inputs": [path for path in (replay, load) if path is not None],
     }
     shape = {"columns": columns, "together": together}
-    with kept(options["store"]):
+    with calibration.kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
         built, drift = _built(source, asked, None if replay is not None else _learnt(kernel, output))
-    write = None if output is None else partial(save_speed_model, built, output)
+    write = None if output is None else partial(calibration.save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": drift.to_dict()}
     tell = partial(_tell, built, options["store"], drift)
@@ -164,30 +142,26 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         files.remove(options["store"])
 
 
-def _built(source: "Source", asked: dict[str, Any], learnt: float | None) -> "tuple[BuiltBand, Drift | None]":
+def _built(
+    source: "Source", asked: dict[str, Any], learnt: float | None
+) -> "tuple[BuiltBand, calibration.Drift | None]":
     """The band; of real runs, which have a learnt factor, with the drift of earlier ones, and kept for later ones."""
-    from simulator.calibration import drift_of, fit_speed, keep_speeds
-
     if learnt is None:
-        return fit_speed(source, **asked), None
-    drift = drift_of(source)
-    built = fit_speed(source, drift=drift.sd, learnt=learnt, **asked)
-    keep_speeds(built)
+        return calibration.fit_speed(source, **asked), None
+    drift = calibration.drift_of(source)
+    built = calibration.fit_speed(source, drift=drift.sd, learnt=learnt, **asked)
+    calibration.keep_speeds(built)
     return built, drift
 
 
 def _learnt(kernel: str | None, output: Path | None) -> float:
     """The factor that verifications taught: of a kernel, or of a command by the name of its model's file."""
-    from simulator.calibration import widening
-
-    return widening(kernel, model="" if kernel is not None or output is None else output.name)
+    return calibration.widening(kernel, model="" if kernel is not None or output is None else output.name)
 
 
 def _ran_once(replay: Path | None) -> bool:
     """Whether a recorded table shows nothing of how runs scatter."""
-    from simulator.calibration import read_replay
-
-    return replay is not None and not read_replay(replay).repeats
+    return replay is not None and not calibration.read_replay(replay).repeats
 
 
 def _accuracy(text: str, method: str) -> float:
@@ -201,8 +175,6 @@ def _accuracy(text: str, method: str) -> float:
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:
     """The cap asked for, or one that leaves a budget room for about ten of the dearest points."""
-    from simulator import units
-
     if text is not None:
         return units.parse_duration(text, field="--time-cap")
     return TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
@@ -210,8 +182,6 @@ def _time_cap_s(text: str | None, budget_s: float | None) -> float:
 
 def _points_file(store: Path | None, output: Path | None, real: str | None) -> Path | None:
     """Where finished points are kept: as asked, beside the model, or for real runs in this folder."""
-    from simulator import files
-
     if store is not None:
         return store
     if output is not None:
@@ -230,8 +200,6 @@ def _source(
     shape: dict[str, Any],
 ) -> "Source":
     """The one source that was asked for."""
-    from simulator.calibration import read_replay
-
     given = [
         name
         for name, value in (("--kernel", kernel), ("--command", command), ("--replay", replay))
@@ -242,20 +210,17 @@ def _source(
             f"the subject is {', '.join(given) or 'missing'}; give one of --kernel, --command, --replay"
         )
     if replay is not None:
-        table = read_replay(replay)
+        table = calibration.read_replay(replay)
         table = table if options["max_size"] is None else table.up_to(options["max_size"])
         return table.kept_in(store=options["store"])
     if options["cpu"] is None:
-        from simulator import this_machine
-
-        options["cpu"] = this_machine().cores[-1].cpu
-    from simulator.calibration import RealSource
+        options["cpu"] = simulator.this_machine().cores[-1].cpu
 
     if kernel is not None:
-        return RealSource.of_kernel(kernel, **options, **shape)
+        return calibration.RealSource.of_kernel(kernel, **options, **shape)
     if command is None or size is None or volume is None:
         raise typer.BadParameter("--command needs --size and --volume; give both")
-    return RealSource.of_command(command, size=size, volume=volume, **options)
+    return calibration.RealSource.of_command(command, size=size, volume=volume, **options)
 
 
 def _rule(
@@ -274,15 +239,13 @@ def _rule(
         return CutRule(band=half)
     if window is None:
         raise typer.BadParameter("--load needs --window; give it")
-    from simulator import read_trace
     from simulator.load_traces import in_samples, read_table
-    from simulator.models import regular_step
 
-    trace = read_trace(load, column=column)
+    trace = simulator.read_trace(load, column=column)
     if real and column is None and (own := [name for name in read_table(load).columns if name.startswith("busy_cpu")]):
         about = f"{load}: load counts the whole machine, --column {own[-1]} that processor alone"
         print(f"warning: {about}", file=sys.stderr)
-    step_s = regular_step(trace)
+    step_s = models.regular_step(trace)
     width = in_samples(window, step_s, field="--window")
     length = None if history is None else in_samples(history, step_s, field="--history")
     return CutRule.under_load(
@@ -290,11 +253,7 @@ def _rule(
     )
 
 
-def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None:
-    from simulator import units
-    from simulator.calibration import learnt_in
-    from simulator.models import noise_and_doubt
-
+def _tell(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | None") -> None:
     ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
     print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
     if reused := built.provenance["points_reused"]:
@@ -307,10 +266,10 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None
         )
     if built.table_error is not None:
         print(f"against the table: {built.table_error}")
-    print(noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
+    print(models.noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
     if drift is not None and drift.pairs:
         print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
-    if (learnt := learnt_in(built.band.doubt)) > 1:
+    if (learnt := calibration.learnt_in(built.band.doubt)) > 1:
         print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion history coverage`")
     for line in built.incomplete:
         print(f"incomplete: {line}")
@@ -318,3 +277,177 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None
         print(f"assumed: {line}")
     print_answers((check.assumption, check.holds) for check in built.shape)
     print_warnings([line for line in built.warnings if line not in built.incomplete])
+
+
+# `apportion calibrate load-check`: whether a band predicted from recorded load holds what really happens under it.
+
+
+def load_check(  # noqa: PLR0913, PLR0917 - one per option
+    kernel: Annotated[str, typer.Option(help="A kernel of ours that is really run.")] = "dgemm",
+    load: Annotated[str, typer.Option(help="Share of the time for which a competitor is there.")] = "40%",
+    period: Annotated[str, typer.Option(help="One time on and off of the competitor.")] = "1s",
+    interval: Annotated[str, typer.Option(help="Of the recording of its load.")] = "100ms",
+    history: Annotated[str, typer.Option(help="How long its load is recorded; all of it counts.")] = "60s",
+    durations: Annotated[
+        str, typer.Option(help="Times that runs take on an idle PE; the sizes follow.")
+    ] = "100ms,500ms,2s",
+    runs: Annotated[int, typer.Option(min=1, help="Fresh runs of each size.")] = 30,
+    cpu: Annotated[int | None, typer.Option(min=0, help="Processor to share; by default the last core.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep recording, band and check there.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Put load bands to the test: a known competitor on one core, its load recorded, and fresh runs beside it.
+
+    The band must hold 90 % of the wall-clock speeds at every size; if they show otherwise, the exit code is 1.
+
+    Example: apportion calibrate load-check --kernel dgemm --load 40% -o check
+    """
+    from advisor.verification.load_band import LoadBandPlan, check_load_band
+
+    plan = LoadBandPlan(
+        kernel=kernel,
+        cpu=simulator.this_machine().cores[-1].cpu if cpu is None else cpu,
+        load=read_share(load, "--load"),
+        period_s=units.parse_duration(period, field="--period"),
+        interval_s=units.parse_duration(interval, field="--interval"),
+        history_s=units.parse_duration(history, field="--history"),
+        durations_s=tuple(units.parse_duration(text, field="--durations") for text in durations.split(",")),
+        runs=runs,
+        seed=seed,
+    )
+    if output is not None:
+        files.make_folder(output)
+    with tempfile.TemporaryDirectory() as scratch, files.alone(output or Path(scratch)):
+        done = check_load_band(plan, output or Path(scratch), lambda text: print(text, file=sys.stderr))
+    document = done.to_dict() | {"command": "calibrate load-check"}
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            _tell_check(done)
+
+    with nothing_lost(document, tell):
+        if output is not None:
+            files.write_json(output / "check.json", done.to_dict())
+    tell()
+    if not done.held:
+        raise typer.Exit(1)
+
+
+def _tell_check(done: "LoadBandCheck") -> None:
+    plan = done.plan
+    print(
+        f"{plan.kernel} on processor {plan.cpu} beside a competitor of {plan.load:.0%} on and off every "
+        f"{plan.period_s:g} s; recorded: {done.recorded_load:.1%}"
+    )
+    print(f"{'elements':>12}{'idle run':>12}{'low':>12}{'mean':>12}{'high':>12}{'width':>8}{'inside':>9}")
+    for size in done.sizes:
+        print(
+            f"{size.size_elements:>12.6g}{size.ideal_s:>10.3g} s{size.low:>12.4g}{size.mid:>12.4g}{size.high:>12.4g}"
+            f"{size.relative_width:>8.0%}{size.inside:>5} / {len(size.speeds)}"
+        )
+    low, high = done.share_interval
+    print(
+        f"{done.share_inside:.0%} of the fresh speeds lie in the band (90 % interval {low:.0%} to {high:.0%}); its "
+        f"mean relative width is {done.mean_relative_width:.0%}"
+    )
+    print_warnings(done.warnings)
+
+
+# `apportion calibrate resource`: what operations cost on a PE of this machine, by every method.
+
+
+RESOURCE_BUDGET = "60s"
+LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 24 * 3600.0
+ResourceBudget = Annotated[
+    str, typer.Option(help="About how long it may take; what it did not come to is done by the next call.")
+]
+Memory = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL.json", help="Model of `calibrate memory` for the memory term, in place of a sweep."),
+]
+ResourceOutput = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="HARDWARE.json", help="Where to write it; by default this user's cache."),
+]
+
+
+def resource(
+    output: ResourceOutput = None,
+    budget: ResourceBudget = RESOURCE_BUDGET,
+    memory: Memory = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Calibrate cost vectors: micro-benchmarks per source construct, fits for intermediate and machine code, flop rate.
+
+    About a hundred small programs are compiled, counted and timed in turns. Counts and times are kept beside the model,
+    so that the same command goes on where an earlier one ended.
+
+    Example: apportion calibrate resource -o hardware.json --budget 2min
+    """
+    model, path = calibrated(output, budget=budget, memory=memory, seed=seed)
+    if as_json:
+        document = model.to_dict()
+        document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
+        print_json(document | {"command": "calibrate resource", "file": str(path)})
+        return
+    _tell_resource(model)
+    print(f"model written to {path}")
+
+
+def calibrated(
+    output: Path | None, *, budget: str, memory: Path | None, seed: int
+) -> tuple["models.HardwareModel", Path]:
+    """Calibrate with progress on standard error, and write the model; the model and where it is."""
+    budget_s = units.parse_duration(budget, field="--budget")
+    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
+        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
+    times = (
+        None
+        if memory is None
+        else characterisation.times_of_model(calibration.load_memory_model(memory)[0], str(memory))
+    )
+    path = output or characterisation.kept_here()
+    files.check_room(path, folder=False)
+    with timed_work(budget_s, "calibration") as on_progress:
+        model = characterisation.calibrate_resource(
+            budget_s=budget_s,
+            seed=seed,
+            store=characterisation.runs_beside(output),
+            memory=times,
+            on_progress=on_progress,
+        )
+    with nothing_lost(model.to_dict(), lambda: _tell_resource(model)):
+        calibration.save_resource_model(model, path)
+    return model, path
+
+
+def _tell_resource(model: "models.HardwareModel") -> None:
+    rests_on = model.provenance
+    print(model.name)
+    for method in model.methods:
+        vector = model.vector(method)
+        print(f"{method}: {'; '.join(vector.notes[:1])}")
+        fit = rests_on["fits"].get(method)
+        if fit:
+            held = fit["held_out_mean_error_percent"]
+            print(
+                f"  {fit['operations']} operations; mean error {fit['mean_error_percent']:.0f} % where it was fitted, "
+                f"{held:.0f} % on programs left out"
+            )
+        if method in {"dbc", "poc", "hllc"}:
+            costs = ", ".join(f"{name} {1e9 * cost.seconds:.3g}" for name, cost in vector.costs.items())
+            print(f"  ns: {costs}")
+    memory = rests_on["memory"]
+    print(f"memory ({memory['source']}), ns per word: {_by_size(memory['working_sets_bytes'], memory['word_s'])}")
+    print_warnings(model.warnings)
+
+
+def _by_size(sizes: list[float], times_s: list[float]) -> str:
+    pairs = zip(sizes, times_s, strict=True)
+    return ", ".join(f"{1e9 * time:.3g} at {units.show_size(round(size))}" for size, time in pairs)

@@ -2,16 +2,16 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, print_json, print_warnings, read_number
 from advisor.cli.outputs import finish
+from advisor.cli.progress import progress_bar
 from advisor.cli.scenarios import INPUT
-
-if TYPE_CHECKING:
-    from simulator.calibration import MeasuredMemory, MemoryFit
+from simulator import calibration, files, units
 
 # `apportion calibrate memory` without a table: Apex-MAP is measured here, fitted, and judged on cells held out.
 
@@ -41,27 +41,17 @@ VECTORS = 0.1
 """What vector loops may take on top, as a share of the budget."""
 
 
-def measure(options: dict[str, Any], *, table: Path | None, output: Path | None, seed: int) -> "MeasuredMemory":
+def measure(
+    options: dict[str, Any], *, table: Path | None, output: Path | None, seed: int
+) -> "calibration.MeasuredMemory":
     """Measure as the options say, fit, and write what was asked for; None stands for an option not given."""
-    from advisor.cli.progress import progress_bar
-    from simulator import files, this_machine, units
-    from simulator.calibration import (
-        fit_sweep,
-        kept,
-        make_sweep,
-        measure_sweep,
-        measure_vectors,
-        swept_by_kernel,
-        write_sweep_table,
-    )
-
-    known = None if options["swept"] is None else swept_by_kernel(options["swept"])
+    known = None if options["swept"] is None else calibration.swept_by_kernel(options["swept"])
     budget_s = units.parse_duration(options["budget"] or BUDGET, field="--budget")
     firm = (
         options["budget"] is not None
     )  # on a busy machine the default one may take longer, and is no reason to refuse
-    machine = this_machine()
-    plan = make_sweep(
+    machine = simulator.this_machine()
+    plan = calibration.make_sweep(
         machine,
         **{
             "max_memory": options["max_memory"],
@@ -73,22 +63,24 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
         | {name: _numbers(text, f"--{field}") for name, field, text in _lists(options) if text is not None},
     )
     store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with kept(store, "visits"), progress_bar(budget_s) as on_progress:
-        sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm)
+    with calibration.kept(store, "visits"), progress_bar(budget_s) as on_progress:
+        sweep = calibration.measure_sweep(
+            plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm
+        )
         if table is not None:
-            write_sweep_table(sweep.cells, table)
-        sweeps = known or measure_vectors(plan, machine, budget_s=VECTORS * budget_s, on_progress=on_progress)
-        measured = fit_sweep(sweep, machine, sweeps=sweeps)
+            calibration.write_sweep_table(sweep.cells, table)
+        sweeps = known or calibration.measure_vectors(
+            plan, machine, budget_s=VECTORS * budget_s, on_progress=on_progress
+        )
+        measured = calibration.fit_sweep(sweep, machine, sweeps=sweeps)
         if output is not None:
             files.write_json(output, measured.to_dict())
     files.remove(store)
     return measured
 
 
-def tell(measured: "MeasuredMemory") -> None:
+def tell(measured: "calibration.MeasuredMemory") -> None:
     """What was measured, and every model's errors on the cells held out."""
-    from simulator import units
-
     sweep, judged = measured.sweep, measured.judged
     spread = sorted(cell.spread for cell in sweep.cells)[len(sweep.cells) // 2]
     print(
@@ -157,22 +149,19 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """
-    from simulator import this_machine
-    from simulator.calibration import fit_memory_table, save_memory_model, swept_by_kernel
-
     options: dict[str, Any] = {"budget": budget, "max_memory": max_memory, "alpha": alpha, "length": length}
     options |= {"processes": processes, "over": over, "cpu": cpu, "swept": swept}
     if replay is None:
         _tell_measured(measure(options, table=table, output=output, seed=seed), output, as_json=as_json)
         return
-    sweeps = None if swept is None else swept_by_kernel(swept)
-    fitted = fit_memory_table(replay, machine=this_machine() if compare else None, sweeps=sweeps)
+    sweeps = None if swept is None else calibration.swept_by_kernel(swept)
+    fitted = calibration.fit_memory_table(replay, machine=simulator.this_machine() if compare else None, sweeps=sweeps)
     document = fitted.to_dict() | {"command": "calibrate memory"}
-    write = None if output is None else partial(save_memory_model, fitted, output)
+    write = None if output is None else partial(calibration.save_memory_model, fitted, output)
     finish(document, lambda: _tell(fitted), as_json=as_json, write=write, said=f"model written to {output}")
 
 
-def _tell_measured(measured: "MeasuredMemory", output: Path | None, *, as_json: bool) -> None:
+def _tell_measured(measured: "calibration.MeasuredMemory", output: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(measured.to_dict() | {"command": "calibrate memory"})
         return
@@ -182,7 +171,7 @@ def _tell_measured(measured: "MeasuredMemory", output: Path | None, *, as_json: 
         print(f"model written to {output}")
 
 
-def _tell(fitted: "MemoryFit") -> None:
+def _tell(fitted: "calibration.MemoryFit") -> None:
     document = fitted.to_dict()
     print(f"{len(fitted.selection.points)} times per word; relative errors of the fit, and of points held out from it")
     print(f"{'model':<36}{'mean':>8}{'max':>8}{'held out':>10}{'max':>8}{'SSE in s^2':>12}  physical")
@@ -222,8 +211,6 @@ def _compared(one: dict[str, Any]) -> str:
 
 
 def _size(size_bytes: float) -> str:
-    from simulator import units
-
     return units.show_size(round(size_bytes))
 
 

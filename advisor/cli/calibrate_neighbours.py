@@ -1,19 +1,16 @@
 """`apportion calibrate neighbours`: what computations on this machine lose to each other."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json, Seed, print_warnings
 from advisor.cli.outputs import finish
+from advisor.cli.progress import timed_work
 from advisor.cli.scenarios import INPUT
-
-if TYPE_CHECKING:
-    from simulator.calibration import NeighboursModel, NeighboursWishes
+from simulator import ScenarioError, calibration, files, units
 
 BUDGET = "3min"
 Replay = Annotated[
@@ -68,33 +65,27 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate neighbours --budget 3min -o neighbours.json
     """
     if replay is not None:
-        from simulator.calibration import replay_neighbours
-
-        model = replay_neighbours(replay, caches=_caches(cache or []), seed=seed)
+        model = calibration.replay_neighbours(replay, caches=_caches(cache or []), seed=seed)
         _finish(model, output, as_json=as_json)
         return
-    from simulator import files, units
 
     budget_s = units.parse_duration(budget or BUDGET, field="--budget")
     wishes = _wishes(kernel, (command or [], size or [], volume or []), seed)
     if against is not None:
         _judge(against, wishes, budget_s, as_json=as_json)
         return
-    from simulator.calibration import fit_neighbour_visits, kept, measure_neighbour_visits, visits_table
 
     store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with kept(store, "visits"), _progress(budget_s) as on_progress:
-        measured = measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)
+    with calibration.kept(store, "visits"), timed_work(budget_s, "runs") as on_progress:
+        measured = calibration.measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)
         if table is not None:
-            files.write_text(table, visits_table(measured.visits))
-        model = fit_neighbour_visits(measured)
+            files.write_text(table, calibration.visits_table(measured.visits))
+        model = calibration.fit_neighbour_visits(measured)
     _finish(model, output, as_json=as_json)
     files.remove(store)
 
 
 def _caches(texts: list[str]) -> list[tuple[str, float]]:
-    from simulator import ScenarioError, units
-
     found = []
     for text in texts:
         name, equals, size = text.partition("=")
@@ -106,36 +97,21 @@ def _caches(texts: list[str]) -> list[tuple[str, float]]:
 
 def _wishes(
     kernels: list[str] | None, commands: tuple[list[str], list[str], list[str]], seed: int
-) -> "NeighboursWishes":
+) -> "calibration.NeighboursWishes":
     """What to measure on this machine."""
-    from simulator import ScenarioError
-    from simulator.calibration import neighbours_wishes
-
     lines, sizes, volumes = commands
     if not len(lines) == len(sizes) == len(volumes):
         found = f"{len(lines)} --command, {len(sizes)} --size and {len(volumes)} --volume"
         raise ScenarioError(f"--command: {found} do not belong together; give one --size and one --volume for each")
-    return neighbours_wishes(kernels=kernels, commands=list(zip(lines, sizes, volumes, strict=True)), seed=seed)
+    return calibration.neighbours_wishes(
+        kernels=kernels, commands=list(zip(lines, sizes, volumes, strict=True)), seed=seed
+    )
 
 
-@contextmanager
-def _progress(budget_s: float) -> Iterator[Any]:
-    import sys
-
-    from advisor.cli.progress import progress_lines
-    from simulator import this_machine, units
-
-    print(f"{this_machine().summary()}; about {units.show_duration(budget_s)} of runs", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
-        yield on_progress
-
-
-def _judge(against: Path, wishes: "NeighboursWishes", budget_s: float, *, as_json: bool) -> None:
-    from simulator.calibration import judge_neighbours, read_neighbours
-
-    model = read_neighbours(against)
-    with _progress(budget_s) as on_progress:
-        document = judge_neighbours(model, wishes, budget_s=budget_s, on_progress=on_progress)
+def _judge(against: Path, wishes: "calibration.NeighboursWishes", budget_s: float, *, as_json: bool) -> None:
+    model = calibration.read_neighbours(against)
+    with timed_work(budget_s, "runs") as on_progress:
+        document = calibration.judge_neighbours(model, wishes, budget_s=budget_s, on_progress=on_progress)
     document |= {"command": "calibrate neighbours", "model": str(against)}
     finish(document, partial(_tell_judged, document), as_json=as_json, write=None, said=None)
 
@@ -164,11 +140,9 @@ def tell_errors(errors: Any) -> None:
             print(f"  {words:<46}{errors[f'{name}_mean']:>8.1%}{errors[f'{name}_worst']:>8.1%}")
 
 
-def _finish(model: "NeighboursModel", output: Path | None, *, as_json: bool) -> None:
-    from simulator.calibration import save_neighbours
-
+def _finish(model: "calibration.NeighboursModel", output: Path | None, *, as_json: bool) -> None:
     document = model.to_dict() | {"command": "calibrate neighbours"}
-    write = None if output is None else partial(save_neighbours, model, output)
+    write = None if output is None else partial(calibration.save_neighbours, model, output)
     finish(document, partial(tell, document), as_json=as_json, write=write, said=f"model written to {output}")
 
 

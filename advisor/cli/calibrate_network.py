@@ -1,20 +1,21 @@
 """`apportion calibrate network`: message-time models fitted to ping-pong times, and which of them the data support."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, print_json, print_warnings
 from advisor.cli.outputs import nothing_lost
+from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
-
-if TYPE_CHECKING:
-    from simulator.calibration import Address, CalibratedNetwork, LinkMeasurement, LinkPlan
+from simulator import calibration, files, units
 
 # The part of `apportion calibrate network` that really measures: options, listening for another host, ping-pong.
 
@@ -87,15 +88,11 @@ class RealOptions:
     output: Path | None
 
 
-def measure(options: RealOptions) -> "LinkMeasurement":
+def measure(options: RealOptions) -> "calibration.LinkMeasurement":
     """Measure for real, with progress on standard error; every sample is kept at once beside the output."""
-    from advisor.cli.progress import progress_lines
-    from simulator import files
-    from simulator.calibration import kept, measure_link_times
-
     store = partial_file(options)
-    with _far_end(options) as plan, kept(store), progress_lines(plan.budget_s) as show:
-        measured = measure_link_times(plan, store=store, on_progress=show)
+    with _far_end(options) as plan, calibration.kept(store), progress_lines(plan.budget_s) as show:
+        measured = calibration.measure_link_times(plan, store=store, on_progress=show)
     if measured.reused:
         print(f"{measured.reused} samples were taken before and not again ({store})", file=sys.stderr)
     if options.output is None:
@@ -105,8 +102,6 @@ def measure(options: RealOptions) -> "LinkMeasurement":
 
 def forget(output: Path) -> None:
     """Remove the samples kept beside a model that is written."""
-    from simulator import files
-
     files.remove(_beside(output))
 
 
@@ -121,26 +116,21 @@ def partial_file(options: RealOptions) -> Path:
     return Path(f"calibrate-network-{options.medium or options.between}.partial")
 
 
-def write_table(measured: "LinkMeasurement", path: Path) -> None:
+def write_table(measured: "calibration.LinkMeasurement", path: Path) -> None:
     """The rows that `--replay` reads."""
-    from simulator import files
-
     rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
     files.write_text(path, f"bytes,hops,one_way_s\n{rows}")
 
 
 def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
     """Be the far end of one session; what to run on the other host is printed first."""
-    from simulator import require_linux, this_machine
-    from simulator.calibration import listen, parse_address
-
     if between != "tcp":
         raise typer.BadParameter("--listen goes with --between tcp only")
-    require_linux()
-    machine = this_machine()
+    simulator.require_linux()
+    machine = simulator.this_machine()
     cpus = [core.cpu for core in machine.cores[: machine.pe_count]][::-1]  # connecting hosts begin with their first
 
-    def ready(where: "Address", token: str) -> None:
+    def ready(where: "calibration.Address", token: str) -> None:
         if as_json:
             print_json_line({"port": where.port, "token": token})
             return
@@ -151,8 +141,10 @@ def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
         print(f"  APPORTION_TOKEN={token} {command}", flush=True)
 
     here = address if ":" in address else f"127.0.0.1:{address}"
-    served = listen(
-        parse_address(here, field="--listen", least_port=0), cpus=(cpus * 2)[: max(2, len(cpus))], on_ready=ready
+    served = calibration.listen(
+        calibration.parse_address(here, field="--listen", least_port=0),
+        cpus=(cpus * 2)[: max(2, len(cpus))],
+        on_ready=ready,
     )
     if not as_json:
         failed = f" ({served['failed']} ended by a fault)" if served["failed"] else ""
@@ -161,17 +153,12 @@ def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
 
 def print_json_line(message: dict[str, object]) -> None:
     """A JSON document in one line, at once."""
-    import json
-
     print(json.dumps(message), flush=True)
 
 
 @contextmanager
-def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
+def _far_end(options: RealOptions) -> "Iterator[calibration.LinkPlan]":
     """The plan, with the other host's end listening while it is carried out."""
-    from simulator import units
-    from simulator.calibration import Address, LinkPlan, is_this_host, listener_over_ssh, parse_address
-
     given = {"--hosts": options.hosts, "--connect": options.connect}
     if options.between != "tcp" and (found := [name for name, value in given.items() if value is not None]):
         raise typer.BadParameter(f"{found[0]} goes with --between tcp only, not with {options.between}")
@@ -179,8 +166,8 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
         raise typer.BadParameter("--hosts and --connect exclude each other; give one of them")
     secret = options.token or (_asked_token() if options.connect is not None else "")
 
-    def plan(address: Address | None = None, token: str = "") -> LinkPlan:
-        return LinkPlan(
+    def plan(address: calibration.Address | None = None, token: str = "") -> calibration.LinkPlan:
+        return calibration.LinkPlan(
             between=options.between,
             medium=options.medium,
             max_bytes=round(units.parse(options.max_bytes, units.SIZE, field="--max-bytes")),
@@ -193,13 +180,13 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
 
     plan()  # faults are told before another host is asked
     if options.connect is not None:
-        yield plan(parse_address(options.connect, field="--connect"), secret)
+        yield plan(calibration.parse_address(options.connect, field="--connect"), secret)
     elif options.hosts is not None:
         here, other = _two_hosts(options.hosts)
-        if not is_this_host(here):
+        if not calibration.is_this_host(here):
             raise typer.BadParameter(f"--hosts: the first is {here!r}; give a name of this host first, then the other")
-        with listener_over_ssh(other, ["apportion"]) as (port, token):
-            yield plan(Address(other.rpartition("@")[2], port), token)
+        with calibration.listener_over_ssh(other, ["apportion"]) as (port, token):
+            yield plan(calibration.Address(other.rpartition("@")[2], port), token)
     else:
         yield plan()
 
@@ -254,8 +241,6 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate network --between processes -o link.json
     """
-    from simulator.calibration import fit_measured_link, fit_network_table, link_lines
-
     if (replay is None) == (between is None):
         found = "--between or --replay is missing" if replay is None else "--between and --replay exclude each other"
         raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
@@ -263,31 +248,29 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
         listen_once(listen, between=between, as_json=as_json)
         return
     if replay is not None:
-        calibrated = fit_network_table(replay)
+        calibrated = calibration.fit_network_table(replay)
         _save(calibrated, output, as_json=as_json)
     else:
         options = RealOptions(between or "", medium, hosts, connect, token, max_bytes, budget, seed, output)
         measured = measure(options)
         if table is not None:
             write_table(measured, table)
-        calibrated = fit_measured_link(measured, seed=seed)
+        calibrated = calibration.fit_measured_link(measured, seed=seed)
         _save(calibrated, output, as_json=as_json)
         if output is not None:
             forget(output)
         if not as_json:
-            print("\n".join(link_lines(measured)))
+            print("\n".join(calibration.link_lines(measured)))
     tell(calibrated, output, as_json=as_json)
 
 
-def _save(calibrated: "CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
-    from simulator.calibration import save_network_model
-
+def _save(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
     with nothing_lost(calibrated.to_dict(), lambda: tell(calibrated, None, as_json=as_json)):
         if output is not None:
-            save_network_model(calibrated, output)
+            calibration.save_network_model(calibrated, output)
 
 
-def tell(calibrated: "CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
+def tell(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
     """Print all forms with their errors, or the document as JSON."""
     document = calibrated.to_dict()
     if as_json:

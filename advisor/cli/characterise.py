@@ -4,16 +4,15 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_resource
+from advisor.cli import calibrate
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
-
-if TYPE_CHECKING:
-    from simulator.models import HardwareModel
+from simulator import ScenarioError, calibration, characterisation, models, units
 
 # `apportion characterise KERNEL --parallel`: a kernel under its template, simulated and really run.
 
@@ -31,16 +30,14 @@ class Asked:
 def run(
     name: str,
     asked: Asked,
-    hardware: "Callable[[], HardwareModel]",
+    hardware: "Callable[[], models.HardwareModel]",
     *,
     budget_s: float,
     seed: int,
     as_json: bool,
 ) -> None:
     """Check what was asked before anything is measured; then predict, run and print."""
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import parallel_study
-    from simulator import ScenarioError
 
     if len(asked.sizes) > 1:
         raise ScenarioError(f"--sizes is {','.join(map(str, asked.sizes))}; give one size with --parallel")
@@ -57,8 +54,6 @@ def run(
 
 
 def _counts(text: str | None) -> list[int] | None:
-    from simulator import ScenarioError, units
-
     if text is None:
         return None
     found = [units.to_whole(part.strip()) for part in text.split(",")]
@@ -90,11 +85,6 @@ Design = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("characterise")(characterise)
-
-
 def characterise(  # noqa: PLR0913, PLR0917 - one per option
     subject: Annotated[str, typer.Argument(metavar="KERNEL|FILE.py:FUNCTION", help="A kernel of ours, or a function.")],
     method: Annotated[
@@ -123,11 +113,6 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
     to be timed. Example: apportion characterise matmul --method all --json
     """
-    from advisor.cli.progress import progress_lines
-    from simulator import ScenarioError, units
-    from simulator.characterisation import characterise as study
-    from simulator.characterisation import make_subject
-
     chosen = _methods(method)
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
@@ -142,12 +127,14 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
             as_json=as_json,
         )
         return
-    wanted = make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
+    wanted = characterisation.make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)
     model = hardware_here(seed=seed) if hardware is None else _read(hardware)
     with progress_lines(budget_s + 10) as on_progress:
-        found = study(wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress)
+        found = characterisation.characterise(
+            wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
+        )
     if as_json:
         print_json({"command": "characterise"} | found)
         return
@@ -155,19 +142,14 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _methods(text: str) -> list[Any]:
-    from simulator import ScenarioError
-    from simulator.characterisation import METHODS
-
     names = [name.strip() for name in text.split(",")]
-    unknown = [name for name in names if name not in METHODS and text != "all"]
+    unknown = [name for name in names if name not in characterisation.METHODS and text != "all"]
     if unknown:
-        raise ScenarioError(f"--method has {unknown[0]!r}; give all or some of {','.join(METHODS)}")
-    return [known for known in METHODS if known in names or text == "all"]
+        raise ScenarioError(f"--method has {unknown[0]!r}; give all or some of {','.join(characterisation.METHODS)}")
+    return [known for known in characterisation.METHODS if known in names or text == "all"]
 
 
 def _numbers(text: str | None) -> list[int]:
-    from simulator import ScenarioError, units
-
     parts = [] if text is None else text.split(",")
     found = [units.to_whole(part.strip()) for part in parts]
     if None in found:
@@ -175,28 +157,22 @@ def _numbers(text: str | None) -> list[int]:
     return [number for number in found if number is not None]
 
 
-def _read(path: Path) -> "HardwareModel":
-    from simulator.calibration import load_resource_model
-
-    return load_resource_model(path)
+def _read(path: Path) -> "models.HardwareModel":
+    return calibration.load_resource_model(path)
 
 
-def hardware_here(*, seed: int) -> "HardwareModel":
+def hardware_here(*, seed: int) -> "models.HardwareModel":
     """The resource model of this machine; calibrated first, and kept, if there is none."""
-    from simulator.characterisation import known_here
-
-    model = known_here()
+    model = characterisation.known_here()
     if model is not None:
         return model
     print("no resource model of this machine yet: it is calibrated first, once", file=sys.stderr)
-    model, kept = calibrate_resource.calibrated(None, budget=calibrate_resource.BUDGET, memory=None, seed=seed)
+    model, kept = calibrate.calibrated(None, budget=calibrate.RESOURCE_BUDGET, memory=None, seed=seed)
     print(f"kept in {kept}; `apportion calibrate resource` makes it better", file=sys.stderr)
     return model
 
 
 def _tell(found: dict[str, Any]) -> None:
-    from simulator import units
-
     print(f"{found['subject']['name']}: {found['subject']['meaning']}")
     print("\n".join(found["timing_formula"]))
     print(f"costs of {found['hardware']['name']}")

@@ -1,22 +1,17 @@
-"""`apportion check`: read a scenario, show its explicit form, or print the JSON Schema of scenario files."""
+"""`apportion check | export`: read a scenario, show its explicit form or the files' JSON Schema, and export it."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Changes, Json, print_json, print_warnings
+import simulator
+from advisor.cli.options import Changes, Json, load_changed, print_json, print_warnings
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
-
-if TYPE_CHECKING:
-    from simulator import Platform, Scenario
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check")(check)
+from simulator import ScenarioError, files
 
 
 def check(
@@ -40,10 +35,8 @@ def check(
 
     Example: apportion check scenarios/tutorial/cluster.yaml --resolved
     """
-    from simulator import resolved_text, scenario_schema
-
     if schema:
-        text = scenario_schema(str(scenario or "scenario"))
+        text = simulator.scenario_schema(str(scenario or "scenario"))
         print(text, end="") if not as_json else print_json(json.loads(text))
         return
     if scenario is None:
@@ -52,12 +45,12 @@ def check(
         _graph_summary(scenario, as_json=as_json)
         return
     if resolved:
-        print(resolved_text(scenario, changes=changes or ()), end="")
+        print(simulator.resolved_text(scenario, changes=changes or ()), end="")
         return
     _summary(scenario, changes or (), as_json=as_json)
 
 
-def _platform_summary(path: Path, platform: "Platform", *, as_json: bool) -> None:
+def _platform_summary(path: Path, platform: "simulator.Platform", *, as_json: bool) -> None:
     """Say what is in a platform that can be used."""
     pes, nodes = len(platform.pes), len(platform.node_names)
     if as_json:
@@ -69,9 +62,7 @@ def _platform_summary(path: Path, platform: "Platform", *, as_json: bool) -> Non
 
 def _graph_summary(path: Path, *, as_json: bool) -> None:
     """Say what a software execution graph costs, in symbols, and what its RUVs are by."""
-    from simulator import describe_seg
-
-    found = describe_seg(path)
+    found = simulator.describe_seg(path)
     if as_json:
         print_json({"format": 1, "command": "check", "seg": str(path), **found})
         return
@@ -84,10 +75,8 @@ def _graph_summary(path: Path, *, as_json: bool) -> None:
 
 def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     """Say what is in a scenario that can be used."""
-    from simulator import Platform, load_either
-
-    loaded = load_either(scenario, changes=changes)
-    if isinstance(loaded, Platform):
+    loaded = simulator.load_either(scenario, changes=changes)
+    if isinstance(loaded, simulator.Platform):
         _platform_summary(scenario, loaded, as_json=as_json)
         return
     platform, ready = loaded.platform, _ready(loaded)
@@ -129,9 +118,67 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     print_warnings(loaded.warnings)
 
 
-def _ready(scenario: "Scenario") -> dict[str, list[str]]:
+def _ready(scenario: "simulator.Scenario") -> dict[str, list[str]]:
     """By command, what the scenario lacks for it; what it lacks for all of them was refused when it was read."""
     from advisor.advise.ready import lacks
     from advisor.verification.check import lacks_here
 
     return {"simulate": [], "whatif": [], "advise": lacks(scenario), "verify": lacks_here(scenario)}
+
+
+# `apportion export`: a scenario's platform as another program's files.
+
+
+def export(  # noqa: PLR0913, PLR0917 - one per option
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")],
+    simgrid: Annotated[
+        bool, typer.Option("--simgrid", help="As a SimGrid platform: platform.xml and a profile for each load.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write the files.")
+    ] = None,
+    replication: Annotated[
+        int, typer.Option(min=0, help="The one whose draws are written: where loads start, speeds in their bands.")
+    ] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    size: Annotated[
+        float | None, typer.Option(help="Problem size at which speeds are taken that depend on it.")
+    ] = None,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Leave out what SimGrid does not have, and say so.")
+    ] = False,
+    changes: Changes = None,
+    as_json: Json = False,
+) -> None:
+    """Write a scenario's platform for another simulator; what that cannot express is refused by name.
+
+    Example: apportion export scenarios/tutorial/cluster.yaml --simgrid -o out/simgrid --size 1e6 --approximate
+    """
+    from dataclasses import replace
+
+    if not simgrid:
+        raise typer.BadParameter("--simgrid needed, which says for which program")
+    if output is None:
+        raise typer.BadParameter("--output is missing; name a folder")
+    loaded = load_changed(scenario, changes=changes, resource_model=None)
+    if seed is not None:
+        loaded = replace(loaded, seed=seed)
+    try:
+        found = simulator.export_simgrid(loaded, replication=replication, size=size, approximate=approximate)
+    except ScenarioError as error:
+        options = [
+            line.replace("; approximate:", "; --approximate:").replace("; size:", "; --size:") for line in error.lines
+        ]
+        raise ScenarioError([f"{scenario}: {line}" for line in options]) from error
+    files.make_folder(output)
+    for name, text in found.files.items():
+        files.write_text(output / name, text)
+    if as_json:
+        notes = list(found.notes)
+        document = {"files": list(found.files), "seed": loaded.seed, "replication": replication, "notes": notes}
+        print_json({"format": 1, "command": "export", **document, "read_back": found.read_back})
+        return
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"{output / 'platform.xml'} with profiles of {len(found.files) - 1} PEs, as in replication {replication}")
+    print(f"read it back with {found.read_back}")

@@ -9,10 +9,10 @@ import typer
 from advisor.cli.options import LEVEL, Json, Level
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
+from simulator import Interrupted, ScenarioError, calibration, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.cluster import ClusterWish
-    from simulator.calibration import Words
 
 Parameter = Annotated[
     list[str] | None,
@@ -47,11 +47,6 @@ Output = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("cluster", context_settings={"allow_interspersed_args": False})(cluster)
-
-
 def cluster(  # noqa: PLR0913, PLR0917 - one per option
     command: Command = None,
     hosts: Hosts = None,
@@ -79,7 +74,6 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.cluster.answer import Asked, answer_cluster
     from advisor.report.cluster import cluster_page, cluster_text
     from advisor.report.html import render_page
-    from simulator import Interrupted, documents, files, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     wish = _wish(command, kernel, parameter, budget_s=budget_s, seed=seed, level=level, verify=verify)
@@ -119,7 +113,6 @@ def _wish(
 ) -> "ClusterWish":
     from advisor.cluster import ClusterWish
     from advisor.verification.applications import check_command
-    from simulator import ScenarioError
 
     found: dict[str, int] = {}
     for text in parameter or ():
@@ -137,25 +130,26 @@ def _wish(
     return wish
 
 
-def _reached(hosts: str | None, hosts_file: Path | None, ssh: str, *, slurm: bool) -> "tuple[list[str], Words]":
+def _reached(
+    hosts: str | None, hosts_file: Path | None, ssh: str, *, slurm: bool
+) -> "tuple[list[str], calibration.Words]":
     import shlex
-
-    from simulator import ScenarioError
-    from simulator.calibration import allocated_hosts, hosts_of_file, listed_hosts, over_srun, over_ssh
 
     given = [hosts is not None, hosts_file is not None, slurm]
     if sum(given) != 1:
         raise ScenarioError("give one of --hosts, --hosts-file and --slurm")
     if slurm:
-        cores = allocated_hosts()
-        return list(cores), over_srun(cores)
+        cores = calibration.allocated_hosts()
+        return list(cores), calibration.over_srun(cores)
     try:
         words = shlex.split(ssh)
     except ValueError as error:
         raise ScenarioError(f"--ssh is {ssh!r}: {str(error).lower()}") from error
     if not words:
         raise ScenarioError("--ssh is empty; give a command such as ssh")
-    return hosts_of_file(hosts_file) if hosts_file is not None else listed_hosts(hosts or ""), over_ssh(words)
+    if hosts_file is not None:
+        return calibration.hosts_of_file(hosts_file), calibration.over_ssh(words)
+    return calibration.listed_hosts(hosts or ""), calibration.over_ssh(words)
 
 
 class _Lines:

@@ -1,5 +1,6 @@
 """All commands as one application of typer."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any
 
@@ -9,20 +10,20 @@ from advisor.cli import (
     advise,
     allocate,
     calibrate,
+    calibrate_memory,
+    calibrate_neighbours,
+    calibrate_network,
     characterise,
     check,
     cluster,
     ending,
-    export,
     fit,
     history,
     jobs,
     jobs_compare,
-    machine,
     modes,
     partition,
     platform,
-    predict,
     quickstart,
     record,
     reproduce,
@@ -43,33 +44,99 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (
-    quickstart,
-    record,
-    trace,
-    calibrate,
-    characterise,
-    show,
-    history,
-    fit,
-    predict,
-    machine,
-    platform,
-    scenarios,
-    check,
-    cluster,
-    export,
-    simulate,
-    advise,
-    whatif,
-    verify,
-    partition,
-    allocate,
-    jobs,
-    jobs_compare,
-    reproduce,
-):
-    command.register(app)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "quickstart": quickstart.quickstart,
+    "record": record.record,
+    "characterise": characterise.characterise,
+    "show": show.show,
+    "fit": fit.fit,
+    "predict": fit.predict,
+    "machine": platform.machine,
+    "platform": platform.platform,
+    "scenarios": scenarios.scenarios,
+    "check": check.check,
+    "cluster": cluster.cluster,
+    "export": check.export,
+    "simulate": simulate.simulate,
+    "advise": advise.advise,
+    "whatif": whatif.whatif,
+    "verify": verify.verify,
+    "partition": partition.partition,
+    "reproduce": reproduce.reproduce,
+}
+SETTINGS = {"cluster": {"allow_interspersed_args": False}}
+"""What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
+GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "trace": (
+        "Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
+        {
+            "import": trace.import_file,
+            "generate": trace.generate,
+            "show": trace.show,
+            "functions": trace.functions,
+            "study": trace.study,
+        },
+    ),
+    "calibrate": (
+        "Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
+        {
+            "speed": calibrate.speed,
+            "memory": calibrate_memory.memory,
+            "network": calibrate_network.network,
+            "neighbours": calibrate_neighbours.neighbours,
+            "resource": calibrate.resource,
+            "load-check": calibrate.load_check,
+        },
+    ),
+    "history": (
+        (
+            "Keep, show, import, export and record the runs of applications, and how well predictions held. "
+            "Example: apportion history list --app hpl"
+        ),
+        {
+            "add": history.add,
+            "list": history.list_,
+            "import": history.import_,
+            "export": history.export,
+            "record": history.record,
+            "coverage": history.coverage,
+        },
+    ),
+    "allocate": (
+        (
+            "Choose PEs and processes on each for a program that gives every process the same work, by its real runs. "
+            "Example: apportion allocate fit runs.csv -o model.json"
+        ),
+        {
+            "plan": allocate.plan,
+            "run": allocate.run,
+            "fit": allocate.fit,
+            "advise": allocate.advise,
+        },
+    ),
+    "jobs": (
+        (
+            "Streams of jobs on one cluster: run, compare and forecast them, and say what pays most.\n\n"
+            "Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy"
+        ),
+        {
+            "run": jobs.run,
+            "generate": jobs.generate,
+            "compare": jobs_compare.compare,
+            "advise": jobs_compare.advise,
+            "forecast": jobs_compare.forecast,
+        },
+    ),
+}
+"""Group -> its help and its commands."""
+
+for name, command in COMMANDS.items():
+    app.command(name, context_settings=SETTINGS.get(name))(command)
+for name, (text, commands) in GROUPS.items():
+    group = typer.Typer(no_args_is_help=True, help=text)
+    for inner, command in commands.items():
+        group.command(inner)(command)
+    app.add_typer(group, name=name)
 check_first(app)
 modes.enforce(app)
 

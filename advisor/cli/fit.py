@@ -1,18 +1,16 @@
-"""`apportion fit`: a run-time model from runs and a cost formula."""
+"""`apportion fit | predict`: a run-time model from runs and a cost formula, and what any fitted model predicts."""
 
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import print_json
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fit")(fit)
+from simulator import ScenarioError, calibration, files, models
 
 
 def fit(  # noqa: PLR0913, PLR0917 - one per option
@@ -44,9 +42,9 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion fit runs.csv --formula 'N**3/P + N**2*log(P)' -o model.json
     """
-    from simulator.calibration import fit_table, save_runtime_fit
-
-    fitted = fit_table(runs, formula, responses=response or (), method=method, application=application, version=version)
+    fitted = calibration.fit_table(
+        runs, formula, responses=response or (), method=method, application=application, version=version
+    )
     document = fitted.to_dict()
 
     def tell() -> None:
@@ -57,11 +55,9 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
 
     with nothing_lost(document, tell):
         if output is not None:
-            save_runtime_fit(fitted, output)
+            calibration.save_runtime_fit(fitted, output)
         if plot is not None:
-            from simulator import plots
-
-            plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
+            simulator.plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
     tell()
     if output is not None and not json_output:
         print(f"model written to {output}")
@@ -88,3 +84,174 @@ def _tell(fitted: Any) -> None:
             print(f"  outlier {outlier['run']}: {outlier['time_s']:.4g} s, {factor}")
     for line in fitted.model.warnings:
         print(f"warning: {line}")
+
+
+# `apportion predict`: what nobody measured yet, from a fitted model of any kind.
+
+
+Predicted = tuple[dict[str, Any], Iterable[str]]
+"""What `--json` prints, and the lines for people."""
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.", **INPUT)],
+    at: Annotated[
+        Path,
+        typer.Option(
+            help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory, "
+            "bytes and perhaps hops for network; subject,size_elements,beside for neighbours.",
+            **INPUT,
+        ),
+    ],
+    level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.9,
+    next_run: Annotated[
+        bool, typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost.")
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the predictions as JSON.")] = False,
+) -> None:
+    """Predict times with confidence and prediction intervals, in the order of the targets.
+
+    Example: apportion predict model.json --at targets.csv --level 0.95
+    """
+    kind = calibration.model_kind(model)
+    if kind not in _PREDICTORS:
+        hint = "; ask `apportion allocate advise`" if kind == "process_count" else ""
+        raise ScenarioError(f"{model}: kind is {kind!r}; give one of {', '.join(map(repr, _PREDICTORS))}{hint}")
+    with files.understood(model, "apportion fit` or `apportion calibrate"):
+        document, lines = _PREDICTORS[kind](model, at, level, next_run)
+        if json_output:
+            print_json({"model": str(model)} | document)
+            return
+        text = "\n".join(lines)
+    print(text)
+
+
+def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predicted:
+    fitted = calibration.load_runtime_model(model)
+    values, predictions = calibration.predict_table(fitted, at, level=level)
+    entries = predictions.to_list()
+    for i, entry in enumerate(entries):
+        entry["at"] = {name: float(column[i]) for name, column in values.items()}
+        if next_run:
+            entry["next_runs"] = _next_runs(fitted, entry["at"])
+    document = {
+        "method": fitted.method,
+        "level": level,
+        "warnings": list(fitted.warnings),
+        "predictions": entries,
+    }
+    return document, (line for entry in entries for line in _time_lines(entry, level))
+
+
+def _predict_speeds(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+    entries = calibration.predict_speeds(model, at, level=level)
+    band, whole = calibration.load_speed_model(model)
+    known = {"level": level} if band.stated else {}
+    document = {"kind": "speed", **known, "warnings": whole.get("warnings", []), "predictions": entries}
+    return document, (_speed_line(entry, level) for entry in entries)
+
+
+def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+    entries = calibration.predict_memory(model, at, level=level)
+    warnings = calibration.load_memory_model(model)[1].get("warnings", [])
+    document = {"kind": "memory", "level": level, "warnings": warnings, "predictions": entries}
+    return document, (_memory_line(entry, level) for entry in entries)
+
+
+def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+    entries, whole = calibration.predict_messages(model, at, level=level), calibration.load_network_model(model)[1]
+    document = {
+        "kind": "network",
+        "chosen": whole["chosen"],
+        "level": level,
+        "warnings": whole.get("warnings", []),
+        "predictions": entries,
+    }
+    return document, (_message_line(entry, level) for entry in entries)
+
+
+def _predict_neighbours(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
+    entries = calibration.predict_neighbours(model, at)
+    document = {
+        "kind": "neighbours",
+        "warnings": list(calibration.read_neighbours(model).warnings),
+        "predictions": entries,
+    }
+    return document, map(_neighbours_line, entries)
+
+
+_PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
+    "runtime": _predict_times,
+    "speed": _predict_speeds,
+    "memory": _predict_memory,
+    "network": _predict_messages,
+    "neighbours": _predict_neighbours,
+}
+"""Kind of model -> what makes its document and its lines from model, targets, level and whether to advise runs."""
+
+
+def _speed_line(entry: dict[str, Any], level: float) -> str:
+    where = ", outside the band" if entry["outside_band"] else ""
+    where = where or (", above the largest point measured" if entry["beyond_points"] else "")
+    truth = ""
+    if "truth_low" in entry:
+        truth = f" in one run, {entry['truth_low']:.4g} to {entry['truth_high']:.4g} in the mean ({100 * level:g} %)"
+    return (
+        f"{entry['size_elements']:.6g} elements: {entry['mean']:.4g} per second, "
+        f"{entry['low']:.4g} to {entry['high']:.4g}{truth}{where}"
+    )
+
+
+def _memory_line(entry: dict[str, Any], level: float) -> str:
+    where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
+    outside = ", outside the training range" if entry["outside_training_range"] else ""
+    interval = f"{entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %)"
+    return f"{where}: {entry['mean']:.4g} s per word, {interval}{outside}"
+
+
+def _message_line(entry: dict[str, Any], level: float) -> str:
+    where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
+    outside = ", outside what was measured" if entry["extrapolation"] else ""
+    return f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %){outside}"
+
+
+def _neighbours_line(entry: dict[str, Any]) -> str:
+    outside = ", outside the sizes measured" if entry["outside_sizes"] else ""
+    beside = " ".join(entry["beside"]) or "nobody"
+    name = f"{entry['subject']}:{entry['size_elements']:.6g}"
+    return f"{name} beside {beside}: {entry['ratio']:.4g} times as long as alone{outside}"
+
+
+def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
+    return [
+        {
+            "at": run.point,
+            "cost_s": run.cost_s,
+            "relative_error_now": run.half_width_before,
+            "relative_error_after": run.half_width_after,
+        }
+        for run in models.advise_next_run(fitted, target)
+    ]
+
+
+def _time_lines(entry: dict[str, Any], level: float) -> Iterator[str]:
+    where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
+    low, high, least, most = (entry[name] for name in ("low", "high", "run_low", "run_high"))
+    outside = ", outside the training range" if entry["outside_training_range"] else ""
+    yield (
+        f"{where}: {entry['mean']:.4g} s, mean {low:.4g} to {high:.4g} s, one run {least:.4g} to {most:.4g} s "
+        f"({100 * level:g} %){outside}"
+    )
+    if entry["observed"]:
+        seen = entry["observed"]
+        yield (
+            f"  observed there: {seen['mean']:.4g} s, {seen['low']:.4g} to {seen['high']:.4g} s in {seen['runs']} runs"
+        )
+    for line in entry["warnings"]:
+        yield (f"  warning: {line}")
+    for run in entry.get("next_runs", ()):
+        at = ", ".join(f"{name} = {value:g}" for name, value in run["at"].items())
+        yield (
+            f"  measuring {at} (about {run['cost_s']:.3g} s) would bring the standard error of the mean from "
+            f"{100 * run['relative_error_now']:.1f} to {100 * run['relative_error_after']:.1f} %"
+        )

@@ -1,11 +1,14 @@
 """`apportion history`: the runs that predictions rest on, in one SQLite file."""
 
+import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from advisor.cli.options import LEVEL, Level
+from simulator import calibration, documents, units
 
 DEFAULT = Path("apportion-history.sqlite")
 
@@ -23,22 +26,6 @@ When = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    text = (
-        "Keep, show, import, export and record the runs of applications, and how well predictions held. "
-        "Example: apportion history list --app hpl"
-    )
-    group = typer.Typer(help=text, no_args_is_help=True)
-    group.command("add")(add)
-    group.command("list")(list_)
-    group.command("import")(import_)
-    group.command("export")(export)
-    group.command("record")(record)
-    group.command("coverage")(coverage)
-    app.add_typer(group, name="history")
-
-
 def add(
     application: Annotated[str, typer.Option("--app", help="Application.")],
     time: Annotated[list[str], typer.Option(help="NAME=SECONDS, `total` for the whole run; may be repeated.")],
@@ -53,11 +40,8 @@ def add(
 
     Example: apportion history add --app hpl --param N=8000 --param P=4 --time total=174.1 --time communication=12.5
     """
-    from simulator import units
-    from simulator.calibration import RunRecord, add_runs
-
     when = {} if made is None else {"made": units.parse_instant(made, field="--when").isoformat()}
-    record_ = RunRecord(
+    record_ = calibration.RunRecord(
         application,
         _pairs(param or [], "--param"),
         _pairs(time, "--time"),
@@ -65,7 +49,7 @@ def add(
         machine=machine,
         **when,
     )
-    _told({"added": 1, "runs": add_runs(history, [record_])}, history, json_output=json_output)
+    _told({"added": 1, "runs": calibration.add_runs(history, [record_])}, history, json_output=json_output)
 
 
 def list_(
@@ -75,9 +59,7 @@ def list_(
 
     Example: apportion history list --app hpl
     """
-    from simulator.calibration import list_runs
-
-    records = list_runs(history, application=application, version=version)
+    records = calibration.list_runs(history, application=application, version=version)
     if json_output:
         _print_json({"history": str(history), "runs": [_plain(record) for record in records]})
         return
@@ -105,10 +87,8 @@ def import_(
 
     Example: apportion history import jobs.txt --format sacct
     """
-    from simulator.calibration import add_runs, import_runs
-
-    records, left_out = import_runs(file, kind=kind, application=application, times=time or ())
-    told = {"added": len(records), "runs": add_runs(history, records), "left_out": left_out}
+    records, left_out = calibration.import_runs(file, kind=kind, application=application, times=time or ())
+    told = {"added": len(records), "runs": calibration.add_runs(history, records), "left_out": left_out}
     _told(told, history, json_output=json_output)
 
 
@@ -123,10 +103,8 @@ def export(
 
     Example: apportion history export --app hpl --format extrap -o hpl.txt
     """
-    from simulator.calibration import list_runs, save_export
-
-    records = list_runs(history, application=application, version=version)
-    text = save_export(records, kind, output)
+    records = calibration.list_runs(history, application=application, version=version)
+    text = calibration.save_export(records, kind, output)
     if output is None:
         print(text, end="")
     else:
@@ -160,28 +138,27 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion history record --command './stencil {N} {P}' --grid N=1000:2000,P=1:2 --budget 2min
     """
-    import sys
-
-    from simulator.calibration import add_runs, make_application_plan, make_plan, parse_grid, record_runs
-
     if (application is None) == (command is None):
         raise typer.BadParameter("--app and --command exclude each other; give one of them")
-    points = parse_grid(",".join(grid))
+    points = calibration.parse_grid(",".join(grid))
     common: dict[str, Any] = {"budget": budget, "name": name, "repetitions": repetitions}
     plan: Any
     if application is not None:
-        plan, version = make_application_plan(application, points, kernel=kernel, **common), version or kernel
+        plan, version = (
+            calibration.make_application_plan(application, points, kernel=kernel, **common),
+            version or kernel,
+        )
     else:
-        plan = make_plan(command or "", points, **common)
+        plan = calibration.make_plan(command or "", points, **common)
     kept = []
 
     def keep(run: Any) -> None:
         kept.append(run)
         where = " ".join(f"{name}={value:g}" for name, value in run.parameters.items())
         print(f"{plan.application} {where}: {run.times_s['total']:.4g} s", file=sys.stderr)
-        add_runs(history, [run])
+        calibration.add_runs(history, [run])
 
-    left_out = record_runs(plan, keep, version=version or "")
+    left_out = calibration.record_runs(plan, keep, version=version or "")
     _told({"added": len(kept), "left_out": left_out}, history, json_output=json_output)
 
 
@@ -193,11 +170,12 @@ def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
 
     apportion history coverage --level 0.9
     """
-    from simulator.calibration import coverage as found
-    from simulator.calibration import kept_comparisons, state_file
-
-    document = {"format": 1, "command": "history coverage", **found(kept_comparisons(), level=level)}
-    place = state_file()
+    document = {
+        "format": 1,
+        "command": "history coverage",
+        **calibration.coverage(calibration.kept_comparisons(), level=level),
+    }
+    place = calibration.state_file()
     if json_output:
         _print_json(document | {"kept_in": None if place is None else str(place)})
         return
@@ -211,7 +189,6 @@ def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
 def _tell_coverage(document: dict[str, Any]) -> None:
     from advisor import wording
     from advisor.results import Coverage
-    from simulator import documents
 
     level = document["level"]
     for group in document["groups"]:
@@ -235,8 +212,6 @@ def _tell_coverage(document: dict[str, Any]) -> None:
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, float]:
-    from simulator import units
-
     found = {}
     for text in texts:
         name, _, value = text.partition("=")
@@ -268,6 +243,4 @@ def _told(document: dict[str, Any], history: Path, *, json_output: bool) -> None
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    import json
-
     print(json.dumps(document, indent=1, allow_nan=False))

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, print_warnings
 from advisor.cli.outputs import check_room, finish
+from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT, SCENARIO
+from advisor.cli.simulate import check_endings, say_compiling
+from simulator import ScenarioError, calibration, documents, files, provenance, units
 
 if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
-    from simulator import Estimates, JobRuns, Policy, Stream
 
 Log = Annotated[
     Path,
@@ -99,18 +102,6 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Of the jobs, for the quantiles that are printed."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Streams of jobs on one cluster: run, compare and forecast them, and say what pays most.\n\n"
-        "Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy",
-    )
-    group.command("run")(run)
-    group.command("generate")(generate)
-    app.add_typer(group, name="jobs")
-
-
 def run(  # noqa: PLR0913, PLR0917 - one per option
     log: Log,
     order: Order = "fcfs",
@@ -144,12 +135,10 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
     """
-    from advisor.cli.simulate import check_endings
     from advisor.report.jobs import RanJobs, jobs_document, jobs_text, needed_bytes, save_jobs
-    from simulator import JOB_FILES, JOB_TIMELINES, documents, job_metrics
 
-    check_endings({"timeline": (timeline, JOB_TIMELINES), "jobs": (jobs, JOB_FILES)})
-    job_metrics.check_warm_up(warm_up)
+    check_endings({"timeline": (timeline, simulator.JOB_TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
+    simulator.job_metrics.check_warm_up(warm_up)
     words: dict[str, Any] = {"order": order, "backfill": backfill, "candidates": candidates, "processors": processors}
     words |= {"placement": placement, "same_second": same_second, "sizes": sizes}
     policy = read_policy_options(own, words)
@@ -174,8 +163,15 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _runs(
-    stream: "Stream", setting: "Setting", policy: "Policy", plan: dict[str, Any], *, sizes: str, draw: int, engine: Any
-) -> "JobRuns":
+    stream: "simulator.Stream",
+    setting: "Setting",
+    policy: "simulator.Policy",
+    plan: dict[str, Any],
+    *,
+    sizes: str,
+    draw: int,
+    engine: Any,
+) -> "simulator.JobRuns":
     """The stream under the policy, with advised sizes if these are asked for.
 
     Raises
@@ -183,8 +179,6 @@ def _runs(
     ScenarioError
         For a draw that is not there, and what policy and estimates refuse.
     """
-    from simulator import ScenarioError
-
     if draw >= setting.draws:
         known = "no loads that are drawn" if setting.draws == 1 else f"draws 0 to {setting.draws - 1}"
         raise ScenarioError(f"--draw {draw}: the platform has {known}; take a lower one, or set its replications")
@@ -196,41 +190,35 @@ def _runs(
 
 def read_stream_options(
     log: Path, clean: str, first: int | None, procs: int | None, platform: Path | None, times: Any
-) -> "tuple[Stream, Setting]":
+) -> "tuple[simulator.Stream, Setting]":
     """The stream, and what it runs on; from here on kernels may be compiled."""
-    from advisor.cli.simulate import say_compiling
-    from simulator import on_compile
-
-    on_compile.append(say_compiling)
+    simulator.on_compile.append(say_compiling)
     stream = read_jobs(log, clean, first, procs)
     return stream, read_setting(stream, platform, procs, times)
 
 
-def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) -> "Stream":
+def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) -> "simulator.Stream":
     """The stream, cleaned and then cut."""
-    from simulator import read_stream
-
-    stream = read_stream(log, cleaning=cleaning, machine_processors=procs)
+    stream = simulator.read_stream(log, cleaning=cleaning, machine_processors=procs)
     if first is not None and first < len(stream):
         note = f"the first {first} of {len(stream)} jobs taken"
         stream = replace(stream.first(first), notes=(*stream.notes, note))
     return stream
 
 
-def read_policy_options(own: str | None, words: dict[str, Any]) -> "Policy":
+def read_policy_options(own: str | None, words: dict[str, Any]) -> "simulator.Policy":
     """The policy of the options, or one of the user's own."""
     from advisor.jobs.own_policy import own_policy
-    from simulator import Policy, ScenarioError
 
     if own is not None and words["sizes"] == "fit":
         raise ScenarioError("--sizes has no effect with --policy: leave it out, or have the policy see fixed sizes")
     if own is not None:
         return own_policy(own, processors=words["processors"], same_second=words["same_second"])
-    return Policy(**words | {"sizes": "fit" if words["sizes"] == "fit" else "fixed"})
+    return simulator.Policy(**words | {"sizes": "fit" if words["sizes"] == "fit" else "fixed"})
 
 
 def read_setting(
-    stream: "Stream",
+    stream: "simulator.Stream",
     platform: Path | None,
     procs: int | None,
     times: Any,
@@ -239,13 +227,11 @@ def read_setting(
     draws: int | None = None,
 ) -> "Setting":
     """What the stream runs on; a changed platform is called by its change."""
-    from advisor.cli.progress import counting_bar
     from advisor.jobs.setting import setting_of
-    from simulator import load_scenario
 
     changes = [] if change is None or "=" not in change else [change]
     file = platform if change is None or changes else Path(change)
-    scenario = None if file is None else load_scenario(file, changes=changes)
+    scenario = None if file is None else simulator.load_scenario(file, changes=changes)
     count = None if scenario is None or draws is None else max(draws, scenario.replications)
     asked: Any = {"times": times, "replications": count, "label": change or ""}
     with counting_bar("predicting applications") as said:
@@ -253,15 +239,15 @@ def read_setting(
 
 
 def read_estimates(
-    stream: "Stream",
+    stream: "simulator.Stream",
     setting: "Setting",
-    policy: "Policy",
+    policy: "simulator.Policy",
     *,
     source: Any,
     correction: Any,
     quantile: float,
     model: Path | None,
-) -> "Estimates":
+) -> "simulator.Estimates":
     """What is planned with.
 
     Raises
@@ -270,21 +256,21 @@ def read_estimates(
         For a regression that is not named or does not fit the stream.
     """
     from advisor.jobs.setting import fitted_estimates
-    from simulator import Estimates, ScenarioError
-    from simulator.calibration import load_runtime_model
 
     if source == "predicted":
         return setting.planned(stream, quantile, policy)
     if source != "fit":
-        return Estimates(source, correction)
+        return simulator.Estimates(source, correction)
     if model is None:
         raise ScenarioError(
             "--estimates fit: no regression is named; add --model MODEL.json, which apportion fit writes"
         )
-    return fitted_estimates(stream, load_runtime_model(model), quantile)
+    return fitted_estimates(stream, calibration.load_runtime_model(model), quantile)
 
 
-def advised(stream: "Stream", setting: "Setting", policy: "Policy", estimates: str, quantile: float) -> "Stream":
+def advised(
+    stream: "simulator.Stream", setting: "Setting", policy: "simulator.Policy", estimates: str, quantile: float
+) -> "simulator.Stream":
     """The stream with sizes that were tried out for its moldable jobs, which its notes say."""
     from advisor.jobs.setting import advised_sizes
 
@@ -324,13 +310,11 @@ def generate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion jobs generate --jobs 5000 --load 0.8 --estimates tsafrir -o stream.swf.gz
     """
-    from simulator import ScenarioError, lublin
-
     if not output.name.endswith(ENDINGS):
         raise ScenarioError(f"--output: {output} is no name of a log; let it end in {' or '.join(ENDINGS)}")
     check_room(output, folder=False, needed_bytes=count * LINE_BYTES)
     try:
-        stream = lublin(
+        stream = simulator.lublin(
             count, processors=processors, seed=seed, kind=kind, load=load, start_hour=start_hour, users=users
         )
         stream = _with_limits(stream, estimates, most, seed)
@@ -341,14 +325,12 @@ def generate(  # noqa: PLR0913, PLR0917 - one per option
     finish(document, lambda: _print(document), as_json=as_json, write=lambda: _write(stream, output), said=said)
 
 
-def _with_limits(stream: "Stream", estimates: str, most: str | None, seed: int) -> "Stream":
-    from simulator import units, with_estimates
-
+def _with_limits(stream: "simulator.Stream", estimates: str, most: str | None, seed: int) -> "simulator.Stream":
     if estimates == "exact":
         return replace(stream, limit_s=stream.run_s, notes=(*stream.notes, "limits are the run times"))
     if estimates == "tsafrir":
         most_s = None if most is None else units.parse_duration(most, field="--most")
-        return with_estimates(stream, seed=seed, most_s=most_s)
+        return simulator.with_estimates(stream, seed=seed, most_s=most_s)
     return stream
 
 
@@ -359,23 +341,19 @@ def _as_given(line: str) -> str:
     return named.replace("--most-s", "--most").replace("most_s", "--most")
 
 
-def _write(stream: "Stream", output: Path) -> None:
+def _write(stream: "simulator.Stream", output: Path) -> None:
     """Without the time that gzip would note, so that the same stream is the same file."""
     import gzip
 
-    from simulator import files, stream_lines
-
-    lines = stream_lines(stream, ".swf")
+    lines = simulator.stream_lines(stream, ".swf")
     if output.suffix == ".gz":
         files.write_bytes(output, gzip.compress("".join(lines).encode(), mtime=0))
     else:
         files.write_pieces(output, lines)
 
 
-def _document(stream: "Stream", model: str, kind: str, seed: int, load: float | None) -> dict[str, Any]:
+def _document(stream: "simulator.Stream", model: str, kind: str, seed: int, load: float | None) -> dict[str, Any]:
     import numpy as np
-
-    from simulator import provenance
 
     processors = stream.machine_processors or 1
     offered = stream.offered_load(processors)

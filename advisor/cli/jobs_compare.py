@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
+import simulator
 from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
 from advisor.cli.options import Json, Level, Seed
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT
+from simulator import ScenarioError, blocks, documents, files, provenance, units
 
 if TYPE_CHECKING:
     from advisor.jobs.compare import Generator
     from advisor.jobs.setting import Setting, Sizes
-    from simulator import Estimates, Stream, blocks
 
 MaybeLog = Annotated[
     Path | None,
@@ -79,15 +80,6 @@ STREAMS_APART = 1_000_000
 ROW_BYTES, PAGE_BYTES = 80, 2**20
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the group of `jobs`."""
-    for group in (one.typer_instance for one in app.registered_groups if one.name == "jobs"):
-        if group is not None:
-            group.command("compare")(compare)
-            group.command("advise")(advise)
-            group.command("forecast")(forecast)
-
-
 def compare(  # noqa: PLR0913, PLR0917 - one per option
     log: MaybeLog = None,
     policies: Policies = "easy,fcfs",
@@ -119,7 +111,6 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.jobs.compare import alternatives
     from advisor.jobs.compare import compare as compared
     from advisor.report.job_choices import Comparison, comparison_text, save_comparison
-    from simulator import documents
 
     cut, on = (clean, first), (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), cut, _whole(procs, "--procs"), on)
@@ -179,13 +170,12 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.jobs.advise import candidates
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
     from advisor.report.job_choices import Changes, changes_text, save_advice
-    from simulator import Estimates, documents
 
     asked, on = None if procs is None else [procs], (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), (clean, first), asked, on)
     words = read_policy(policy, named=platform is not None)
     stream = None if callable(source) else source
-    base = Alternative(f"{words.name}, {estimates}", words, Estimates(), settings[0])
+    base = Alternative(f"{words.name}, {estimates}", words, simulator.Estimates(), settings[0])
     base = with_sizes(base, _estimates(estimates), "fixed", stream)
     more, prices = _whole(add, "--add"), _prices(price)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
@@ -224,14 +214,13 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.compare import read_policy
     from advisor.jobs.forecast import forecast as forecasted
-    from simulator import ScenarioError, run_jobs
 
     stream = read_jobs(log, clean, None, procs)
     rows = [row for row, name in enumerate(stream.ids.tolist()) if str(name) == job]
     if not rows:
         raise ScenarioError(f"--job: stream {stream.name} has no job {job} after cleaning {clean}; name another one")
     setting = read_setting(stream, None, procs, "predicted")
-    runs = run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
+    runs = simulator.run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
     found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
     text = found.to_dict() | {"job": job, "row": rows[0]}
     document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
@@ -249,10 +238,9 @@ def _source(
     cut: tuple[str, int | None],
     procs: Sequence[int] | None,
     on: tuple[Path | None, str, list[str] | None, int],
-) -> "tuple[Stream | Generator, list[Setting]]":
+) -> "tuple[simulator.Stream | Generator, list[Setting]]":
     """A log or a generator, and what each alternative runs on: a platform, first as it is, then with each change."""
     from advisor.jobs.setting import Setting
-    from simulator import ScenarioError, lublin, with_estimates
 
     if (log is None) == (model is None):
         raise ScenarioError("jobs: name a log, or a generator by --model lublin; one of the two")
@@ -264,16 +252,14 @@ def _source(
     jobs, load, seed = drawn
     sizes = procs or (128,)
 
-    def streams(number: int) -> "Stream":
+    def streams(number: int) -> "simulator.Stream":
         own = seed * STREAMS_APART + number
-        return with_estimates(lublin(jobs, processors=min(sizes), seed=own, load=load), seed=own)
+        return simulator.with_estimates(simulator.lublin(jobs, processors=min(sizes), seed=own, load=load), seed=own)
 
     return streams, [Setting(pes) for pes in sizes]
 
 
 def _provenance(log: Path | None, seed: int) -> dict[str, Any]:
-    from simulator import files, provenance
-
     return provenance.provenance(seed=seed, inputs={} if log is None else {str(log): files.digest_of(log)})
 
 
@@ -289,7 +275,6 @@ def _policies(text: str, *, named: bool) -> list[Any]:
 
 def _sizes(text: str) -> "list[Sizes]":
     from advisor.jobs.setting import Sizes
-    from simulator import ScenarioError
 
     known, found = get_args(Sizes), _words(text)
     for word in found:
@@ -298,9 +283,7 @@ def _sizes(text: str) -> "list[Sizes]":
     return found  # type: ignore[return-value]
 
 
-def _estimates(text: str) -> "Estimates | float":
-    from simulator import Estimates, ScenarioError, units
-
+def _estimates(text: str) -> "simulator.Estimates | float":
     source, _, correction = text.partition(" ")
     if source == "predicted":
         percent = units.to_number(correction.removeprefix("p") or "75")
@@ -309,12 +292,10 @@ def _estimates(text: str) -> "Estimates | float":
         return percent / 100
     known: Any = {"": "steps", "to-limit": "limit"}.get(correction, correction)
     kind: Any = source
-    return Estimates(kind, known)
+    return simulator.Estimates(kind, known)
 
 
 def _whole(text: str | None, option: str) -> list[int] | None:
-    from simulator import units
-
     found = None if text is None else [units.to_whole(word) for word in _words(text)]
     if found is not None and (not found or any(one is None or one < 1 for one in found)):
         raise typer.BadParameter(f"{option}: {text!r} is no list of whole numbers above 0, such as 100,110")
@@ -322,8 +303,6 @@ def _whole(text: str | None, option: str) -> list[int] | None:
 
 
 def _prices(text: str | None) -> Mapping[str, float]:
-    from simulator import units
-
     found = {}
     for word in _words(text or ""):
         kind, _, price = word.partition("=")
@@ -335,8 +314,6 @@ def _prices(text: str | None) -> Mapping[str, float]:
 
 
 def _forecast_text(document: Mapping[str, Any]) -> "Iterator[blocks.Block]":
-    from simulator import blocks
-
     submit = document["submit_s"]
     lines = [
         f"{document['stream']}: job {document['job']}, submitted at {submit:.0f} s, policy {document['policy']}",

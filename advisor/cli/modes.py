@@ -14,6 +14,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from simulator import ScenarioError, calibration
+
 Given = Mapping[str, Any]
 """Values by the names of options (the first long one, without dashes) and of arguments."""
 
@@ -146,18 +148,14 @@ def _shown(given: Given) -> str:
 
 
 def _fitted(given: Given) -> str | None:
-    from simulator.calibration import runs_kind
-
     if not given["runs"].is_file():
         return None
-    return "with a run history" if runs_kind(given["runs"]) == "history" else "with a CSV file"
+    return "with a run history" if calibration.runs_kind(given["runs"]) == "history" else "with a CSV file"
 
 
 def _predicted(given: Given) -> str | None:
-    from simulator.calibration import model_kind
-
     kinds = {"runtime": _RUNTIME, "speed": _SPEED, "memory": _MEMORY, "network": _NETWORK, "neighbours": _NEIGHBOURS}
-    return kinds.get(model_kind(given["model"]))
+    return kinds.get(calibration.model_kind(given["model"]))
 
 
 def _checked(given: Given) -> str:
@@ -246,9 +244,7 @@ _RUNS = ("csv", "extrap", "extrap-json", "sacct")
 
 
 def _history_read(given: Given) -> str | None:
-    from simulator.calibration import runs_kind
-
-    kind = given["format"] or (runs_kind(given["file"]) if given["file"].is_file() else None)
+    kind = given["format"] or (calibration.runs_kind(given["file"]) if given["file"].is_file() else None)
     return f"with --format {kind}" if kind in _RUNS else None
 
 
@@ -583,8 +579,6 @@ class ModalCommand(TyperCommand):
         given = {name: ctx.params.get(key) for key, name in names.items()}
         stated = [name for key, name in names.items() if _on_command_line(ctx, key)]
         if refused := rules_of(ctx).refusals(stated, given):
-            from simulator import ScenarioError
-
             raise ScenarioError(refused)
         return super().invoke(ctx)
 

@@ -5,12 +5,12 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from simulator import Scenario
+import simulator
+from simulator import ScenarioError, units
 
 
 def offered(*words: str) -> Callable[[], list[str]]:
@@ -62,7 +62,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random dra
 
 def load_changed(
     path: Path, *, changes: Sequence[str] | None = None, resource_model: str | None, oversized: bool = False
-) -> "Scenario":
+) -> "simulator.Scenario":
     """The scenario with what `--set` and `--resource-model` change in it; faults name the option that was given.
 
     Raises
@@ -70,11 +70,9 @@ def load_changed(
     ScenarioError
         As `load_scenario`.
     """
-    from simulator import ScenarioError, load_scenario
-
     chosen = [] if resource_model is None else [f"{RESOURCE_MODEL}={resource_model}"]
     try:
-        return load_scenario(path, changes=[*(changes or ()), *chosen], oversized=oversized)
+        return simulator.load_scenario(path, changes=[*(changes or ()), *chosen], oversized=oversized)
     except ScenarioError as error:
         raise ScenarioError([_as_given(line) if chosen else line for line in error.lines]) from error
 
@@ -121,8 +119,6 @@ def read_number(text: str, field: str) -> float:
     BadParameter
         If it is none, with the option's name.
     """
-    from simulator import units
-
     value = units.to_number(text)
     if value is None or not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{field} is {text!r}; give a number above 0")

@@ -7,14 +7,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import simulator
 from advisor.cli.options import print_json
-
-if TYPE_CHECKING:
-    from simulator import blocks
+from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
 """Names of the parameters, of whatever command, that say where something is written."""
@@ -52,14 +51,10 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _check(paths: dict[str, Path], name: str) -> None:
-    from simulator import ScenarioError, files
-
     faults, seen = [], dict[Path, str]()
     for parameter, path in paths.items():
         if parameter == "plot":
-            from simulator import plots
-
-            plots.figure_kind(path)
+            simulator.plots.figure_kind(path)
         folder = parameter == "output" and name in FOLDERS and not (name == "advise" and path.suffix == ".json")
         try:
             files.check_room(path, folder=folder)
@@ -73,8 +68,6 @@ def _check(paths: dict[str, Path], name: str) -> None:
 
 def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
     """The same with what is to be written, once that is known."""
-    from simulator import ScenarioError, files
-
     if path is not None:
         try:
             files.check_room(path, folder=folder, needed_bytes=needed_bytes)
@@ -102,8 +95,6 @@ def finish(
     width
         Columns of the terminal, for a text that is to be broken.
     """
-    from simulator import documents
-
     document = result if isinstance(result, dict) else documents.to_dict(result)  # writing may add to a dictionary
     shown = text if callable(text) else tuple(text)
 
@@ -143,8 +134,6 @@ def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
     show
         Prints the result as the command does when all went well.
     """
-    from simulator import ApportionError, WriteError
-
     try:
         yield
     except ApportionError as error:

@@ -9,16 +9,12 @@ import typer
 from advisor.cli.options import Json, Seed, offered, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
+from simulator import files, units
 
 if TYPE_CHECKING:
     from advisor.advise.partition import Partition
 
 MOST_ROWS = 20
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("partition")(partition)
 
 
 def partition(  # noqa: PLR0913, PLR0917 - one per option
@@ -79,7 +75,6 @@ def _write(output: Path, document: dict[str, Any]) -> None:
     """In the form that the name's end says."""
     from advisor.advise.export import fupermod_dist
     from advisor.advise.partition import partition_csv
-    from simulator import files
 
     if output.suffix == ".json":
         files.write_json(output, document)
@@ -91,8 +86,6 @@ def _write(output: Path, document: dict[str, Any]) -> None:
 
 
 def _print(found: "Partition", document: dict[str, Any]) -> None:
-    from simulator import units
-
     show = units.show_duration
 
     rows = list(zip(document["names"], document["units"], document["times_s"], strict=True))

@@ -1,8 +1,13 @@
 """A progress bar on standard error, with the time left; silent where nobody watches."""
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import simulator
+from simulator import units
 
 if TYPE_CHECKING:
     from advisor.advise.spending import Progress
@@ -14,8 +19,6 @@ def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
 
     It is drawn only when told of progress: a bar that redraws itself would compete with what is measured.
     """
-    import time
-
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -37,9 +40,6 @@ def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
 @contextmanager
 def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
     """The bar on a terminal; a line on standard error at every tenth of the way where it goes into a file."""
-    import sys
-    import time
-
     if sys.stderr.isatty():
         with progress_bar(expected_s) as show:
             yield show
@@ -56,10 +56,16 @@ def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
 
 
 @contextmanager
+def timed_work(expected_s: float, what: str) -> Iterator[Callable[[str, float], None]]:
+    """Say on standard error where the work is done and about how long it takes, then how far it is."""
+    print(f"{simulator.this_machine().summary()}; about {units.show_duration(expected_s)} of {what}", file=sys.stderr)
+    with progress_lines(expected_s) as show:
+        yield show
+
+
+@contextmanager
 def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show how many are done and the time left; silent where nobody watches and in the first second."""
-    import time
-
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -89,9 +95,6 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
 
     Told -1, it says that there is no worker, at most every ten seconds, and every minute with the hint what to look at.
     """
-    import sys
-    import time
-
     begun, told, said, waits = time.monotonic(), 0, -10.0, 0
     watched = sys.stderr.isatty()
 
@@ -125,9 +128,7 @@ def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], 
 
     Yields whom to tell, and what ends it. In a file nothing stands before what was asked for was found to be sound.
     """
-    import sys
     import threading
-    import time
 
     watched, last, due, begun = sys.stderr.isatty(), "reading the scenario", 0.0, time.monotonic()
     timers: list[threading.Timer] = []
@@ -164,7 +165,5 @@ def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], 
 
 
 def _told(progress: "Progress") -> str:
-    from simulator import units
-
     best = "" if progress.value is None else f", best so far {progress.value:.4g} by {progress.best}"
     return f"{progress.stage}: {progress.runs} runs in {units.show_duration(progress.elapsed_s)}{best}"

@@ -6,15 +6,13 @@ from typing import Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed
 from advisor.cli.outputs import WIDTH, show
+from advisor.cli.progress import progress_bar
+from simulator import ScenarioError, documents, files, units
 
 LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 3600.0
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("quickstart")(quickstart)
 
 
 def quickstart(
@@ -29,16 +27,14 @@ def quickstart(
 
     Example: apportion quickstart --budget 60s -o out/quickstart
     """
-    from advisor.cli.progress import progress_bar
     from advisor.quickstart import quickstart as whole_loop
     from advisor.report.quickstart import QuickstartResult, quickstart_text
-    from simulator import ScenarioError, documents, files, this_machine, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s")
     files.make_folder(output)
-    print(this_machine().summary(), file=sys.stderr)
+    print(simulator.this_machine().summary(), file=sys.stderr)
     with progress_bar(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
     text = quickstart_text(documents.from_dict(QuickstartResult, document))

@@ -7,11 +7,7 @@ from typing import Annotated
 import typer
 
 from advisor.cli.options import Json, print_json
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("record")(record)
+from simulator import calibration, units
 
 
 def record(
@@ -27,14 +23,11 @@ def record(
 
     Example: apportion record -o load.csv --interval 1s --duration 2h --per-core
     """
-    from simulator import units
-    from simulator.calibration import record_load
-
     interval_s = units.parse_duration(interval, field="--interval")
     duration_s = units.parse_duration(duration, field="--duration")
     if not as_json:
         print(f"recording to {output} for {duration}, a row every {interval}; Ctrl-C ends it", file=sys.stderr)
-    done = record_load(
+    done = calibration.record_load(
         output,
         interval_s=interval_s,
         duration_s=duration_s,

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import allocation_live
-from advisor.cli.allocate_run import Before, Read
+import simulator
+from advisor.cli.allocate import Before, Read
 from advisor.cli.options import Json, Seed, offered, print_json
+from advisor.cli.progress import progress_lines, timed_work
+from advisor.cli.simulate import say_compiling
+from simulator import Interrupted, ScenarioError, calibration, files, units
 
 if TYPE_CHECKING:
     from advisor.reproduce.jobs import Given
-    from simulator.calibration import MeasuredMemory
+
 
 PAPERS = {
     "allocation": "advisor.reproduce.allocation",
@@ -75,11 +79,6 @@ Schedules = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(reproduce)
-
-
 def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     paper: Paper = "all",
     recorded: Annotated[bool, typer.Option("--recorded", help="On shipped recordings; nothing is run.")] = False,
@@ -120,7 +119,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper is {paper!r}; give one of {', '.join(PAPERS)} or all")
     if live:
-        allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
+        _live(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
         return
     asked = Asked(recorded, budget, cpu, seeds, seed, list(map(str, log)) if log else None, schedule or None)
     if paper == "all":
@@ -175,7 +174,6 @@ def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str,
         return jobs.reproduce(_given(asked), folder if drawn else None)
     if name not in BUDGETS or (asked.recorded and not drawn):
         return _computed(name, asked, folder, drawn=drawn)
-    from simulator import files
 
     files.make_folder(folder)
     with files.alone(folder):
@@ -204,17 +202,14 @@ def _computed(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str
 
 def _given(asked: Asked) -> "Given":
     """The logs that were named, and what compiles the engine for them says so."""
-    from advisor.cli.simulate import say_compiling
     from advisor.reproduce import jobs
-    from simulator import on_compile
 
-    if say_compiling not in on_compile:
-        on_compile.append(say_compiling)
+    if say_compiling not in simulator.on_compile:
+        simulator.on_compile.append(say_compiling)
     return jobs.read(asked.logs or (), asked.schedules or ())
 
 
 def _budget_s(text: str) -> float:
-    from simulator import ScenarioError, units
 
     seconds = units.parse_duration(text, field="--budget")
     if not LEAST_BUDGET_S <= seconds <= MOST_BUDGET_S:
@@ -225,9 +220,7 @@ def _budget_s(text: str) -> float:
 def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[Any]:
     """The study of the methods, message times, then parallel kernels by real processes; progress on standard error."""
     from advisor.cli.characterise import hardware_here
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import characterisation_study, parallel_study
-    from simulator import files, this_machine, units
 
     files.make_folder(output)
     model = hardware_here(seed=seed)
@@ -238,9 +231,7 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     parallel_s = PARALLEL_SHARE * budget_s
     budget_s *= 1 - STUDY_SHARE
 
-    about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
-    print(f"{this_machine().summary()}; {about}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
+    with timed_work(budget_s, f"messages, tables and figures in {output}") as on_progress:
         tables, warnings = characterisation_study.measure_messages(
             output, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
@@ -250,15 +241,12 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     return [tables, warnings, output, study, parallel]
 
 
-def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "MeasuredMemory":
+def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "calibration.MeasuredMemory":
     """Times per word on one PE, with progress on standard error."""
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import apexmap
-    from simulator import this_machine, units
 
-    machine = this_machine()
-    print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, kept in {output}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
+    machine = simulator.this_machine()
+    with timed_work(budget_s, f"runs, kept in {output}") as on_progress:
         return apexmap.measure(
             output,
             budget_s=budget_s,
@@ -270,15 +258,12 @@ def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -
 
 def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> dict[str, Any]:
     """Table 1 by real runs, with progress on standard error."""
-    from advisor.cli.progress import progress_lines
     from advisor.reproduce import gbbp_live
-    from simulator import this_machine, units
 
-    machine = this_machine()
-    print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, points in {output}", file=sys.stderr)
+    machine = simulator.this_machine()
     for line in gbbp_live.load_warnings(machine):
         print(f"warning: {line}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
+    with timed_work(budget_s, f"runs, points in {output}") as on_progress:
         return gbbp_live.table(
             output,
             budget_s=budget_s,
@@ -286,3 +271,49 @@ def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> d
             seed=seed,
             on_progress=on_progress,
         )
+
+
+# `apportion reproduce allocation --live`: the allocation paper's experiment in small, on this machine.
+
+
+LIVE_BUDGET = "20min"
+LEAST_LIVE_S = 30.0
+
+
+def _live(
+    paper: str,
+    program: tuple[str | None, Sequence[Path] | None, str | None],
+    how: tuple[str | None, Path | None],
+    *,
+    seed: int,
+    json_output: bool,
+) -> None:
+    """Run the experiment and show it; every run is kept in the folder, and it goes on there.
+
+    Parameters
+    ----------
+    program
+        Command template, the files written before each run, and the file that times are read from.
+    how
+        Budget and folder.
+    """
+    from advisor.reproduce import allocation_live
+
+    if paper != "allocation":
+        raise ScenarioError(f"--live goes with allocation, not with {paper}")
+    simulator.require_linux()
+    budget_s = units.parse_duration(how[0] or LIVE_BUDGET, field="--budget")
+    if budget_s < LEAST_LIVE_S:
+        raise ScenarioError(f"--budget: {how[0]!r} is too little for the experiment; allow {LEAST_LIVE_S:g}s or more")
+    folder = how[1] or Path("out") / "allocation"
+    command, before, read = program
+    chosen = allocation_live.LiveProgram(command, tuple(before or ()), read)
+    try:
+        with timed_work(budget_s, f"runs, kept in {folder}") as on_progress:
+            found = allocation_live.live(folder, budget_s=budget_s, seed=seed, program=chosen, on_progress=on_progress)
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {folder} keeps every run made, the same command goes on from there") from error
+    if json_output:
+        print_json(found)
+    else:
+        print(allocation_live.text(found))

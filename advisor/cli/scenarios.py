@@ -8,16 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli.options import Json, print_json
+from simulator import shipped
 
 MOST_OFFERED = 200
 _PLAIN = re.compile(r"[\w.,@%+=:-]+")
 """Names that a shell takes as they are; others are left to its own completion."""
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("scenarios")(scenarios)
 
 
 def scenarios(
@@ -30,8 +26,6 @@ def scenarios(
 
     Example: apportion scenarios
     """
-    from simulator import shipped
-
     listed = shipped.scenarios()
     copied = [] if output is None else shipped.copy_all(output)
     if as_json:
@@ -56,8 +50,6 @@ def _all_found(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | Non
 
 
 def _located(path: Path) -> Path:
-    from simulator import shipped
-
     found = shipped.locate(path)
     if found != path:
         print(f"{path}: no such file here, taken from what ships with apportion: {found}", file=sys.stderr)
@@ -66,16 +58,12 @@ def _located(path: Path) -> Path:
 
 def _scenario_names(incomplete: str) -> list[str]:
     """What a scenario argument may go on as: files and folders here, shipped scenarios by name."""
-    from simulator import shipped
-
     known = [scenario.file if "/" in incomplete else scenario.name for scenario in shipped.scenarios()]
     return _offered(incomplete, known, _SCENARIO_SUFFIXES)
 
 
 def _file_names(incomplete: str) -> list[str]:
     """The same for any input file; shipped ones once there is a letter to go by."""
-    from simulator import shipped
-
     known = [name if "/" in incomplete else name.rpartition("/")[2] for name in shipped.names()]
     return _offered(incomplete, known if incomplete else [], ())
 

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
+from simulator import ApportionError, calibration, files, models, units
 
 WRITER = "apportion calibrate"
 MANIFEST = "manifest.json"
@@ -18,11 +20,6 @@ MOST_BYTES = 2**24
 """Of a document of job streams."""
 MOST_ROWS = 40
 """Rows of results that are shown."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("show")(show)
 
 
 def show(
@@ -65,8 +62,6 @@ def show(
 
     Example: apportion show out/whatif
     """
-    from simulator import files
-
     if model.is_dir() or document_of_jobs(model) is not None:
         _show_results(model, as_json=as_json)
         return
@@ -86,19 +81,14 @@ def show(
 
 def is_model_of(path: Path, kind: str) -> bool:
     """Whether a file says that it is a model of a kind; what cannot be read is refused by what reads it."""
-    from simulator import ApportionError
-    from simulator.calibration import model_kind
-
     try:
-        return path.is_file() and model_kind(path) == kind
+        return path.is_file() and calibration.model_kind(path) == kind
     except ApportionError:
         return False
 
 
 def document_of_jobs(path: Path) -> dict[str, Any] | None:
     """What a command on job streams wrote, as a file or in a folder; None for anything else."""
-    from simulator import ApportionError, files
-
     if not (path.is_dir() or path.is_file()):
         return None
     folder = path if path.is_dir() else path.parent if path.name == MANIFEST else None
@@ -115,7 +105,6 @@ def document_of_jobs(path: Path) -> dict[str, Any] | None:
 def _show_jobs(document: dict[str, Any], path: Path, *, as_json: bool) -> None:
     """What the page of the document says first."""
     from advisor.report.pages import page_of
-    from simulator import files
 
     if as_json:
         print_json(document | {"command": "show", "shown": document["command"]})
@@ -130,12 +119,8 @@ def _show_jobs(document: dict[str, Any], path: Path, *, as_json: bool) -> None:
 
 def _show_network(path: Path, *, as_json: bool) -> None:
     """Message times at a few sizes, and what messages cost."""
-    from simulator import units
-    from simulator.calibration import load_network_model, message_cost
-    from simulator.models import noise_and_doubt
-
-    model, document = load_network_model(path)
-    cost = message_cost(document, path)
+    model, document = calibration.load_network_model(path)
+    cost = calibration.message_cost(document, path)
     if as_json:
         print_json(document | {"command": "show"})
         return
@@ -144,7 +129,7 @@ def _show_network(path: Path, *, as_json: bool) -> None:
     for size, mean_s in zip(SIZES_BYTES, predicted.mean_s.tolist(), strict=True):
         print(f"{units.show_size(size):>10}{units.show_duration(mean_s):>12}")
     if model.form.doubt is not None:
-        print(noise_and_doubt(model.form.doubt, sizes=SIZES_BYTES))
+        print(models.noise_and_doubt(model.form.doubt, sizes=SIZES_BYTES))
     for line in ("CPU of messages: not measured",) if cost is None else cost.lines():
         print(line)
     print_warnings(document.get("warnings", ()))
@@ -152,12 +137,9 @@ def _show_network(path: Path, *, as_json: bool) -> None:
 
 def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
     """Points, assumptions, warnings; a picture and held-out points if asked for."""
-    from simulator import units
-    from simulator.calibration import load_speed_model
     from simulator.calibration.bands import read_recorded_sizes
-    from simulator.models import noise_and_doubt
 
-    band, document = load_speed_model(model)
+    band, document = calibration.load_speed_model(model)
     points = sorted(document.get("points", ()), key=lambda point: float(point["size_elements"]))
     spent = units.show_duration(float(document.get("experimental_s", 0)))
     print(f"{model}: speed by {document.get('method', '?')}, {len(points)} points in {spent} of runs")
@@ -167,7 +149,7 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
         print(f"{point['size_elements']:>14.6g}{speed['low']:>12.4g}{speed['mid']:>12.4g}{speed['high']:>12.4g}")
     if document.get("largest_reason"):
         print(document["largest_reason"])
-    print(noise_and_doubt(band.doubt, band.noise, sizes=band.sizes))
+    print(models.noise_and_doubt(band.doubt, band.noise, sizes=band.sizes))
     for line in document.get("assumptions", ()):
         print(f"assumed: {line}")
     print_answers((check["assumption"], check["holds"]) for check in document.get("shape", ()))
@@ -187,9 +169,8 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
 def _show_neighbours(model: Path, *, as_json: bool) -> None:
     """Domains, what was measured, and what to know."""
     from advisor.cli.calibrate_neighbours import tell
-    from simulator.calibration import read_neighbours
 
-    document = read_neighbours(model).to_dict()
+    document = calibration.read_neighbours(model).to_dict()
     if as_json:
         print_json(document | {"command": "show"})
         return
@@ -199,8 +180,6 @@ def _show_neighbours(model: Path, *, as_json: bool) -> None:
 
 def _show_results(path: Path, *, as_json: bool) -> None:
     """What a folder holds, or a document of job streams says."""
-    from simulator import files
-
     document = document_of_jobs(path)
     if document is not None:
         _show_jobs(document, path, as_json=as_json)
@@ -211,9 +190,7 @@ def _show_results(path: Path, *, as_json: bool) -> None:
 
 def _show_runs(folder: Path, *, as_json: bool) -> None:
     """The table of a folder, of a what-if each parameter, the mean makespan and the difference to the base."""
-    from simulator import load_results
-
-    results = load_results(folder)
+    results = simulator.load_results(folder)
     frame = results.to_dataframe()
     if as_json:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
@@ -237,10 +214,9 @@ def _show_runs(folder: Path, *, as_json: bool) -> None:
 
 def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
     """Measured speeds beside predicted ones, with their mean errors."""
-    from simulator.calibration import predict_speed
     from simulator.results.plots import plot_predicted_speed
 
-    found = predict_speed(model, memory, kernel=kernel)
+    found = calibration.predict_speed(model, memory, kernel=kernel)
     if plot is not None:
         plot_predicted_speed(found, plot)
     if as_json:

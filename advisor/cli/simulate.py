@@ -6,21 +6,18 @@ from typing import Annotated, Literal
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Changes, Json, Level, ResourceModel, TableForm, load_changed
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
+from simulator import ScenarioError, files
 
 Form = Literal["csv", "parquet"]
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("simulate")(simulate)
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - one per option
@@ -56,17 +53,16 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
     from advisor.report import simulation
-    from simulator import JOB_FILES, check_form, files, job_lines, on_compile, run
 
-    check_form(table_form)
-    check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
-    on_compile.append(say_compiling)
+    simulator.check_form(table_form)
+    check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
+    simulator.on_compile.append(say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
     with counting_bar("simulating") as text:
-        runs = run(
+        runs = simulator.run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=text
         )
     found = simulation.simulation_of(loaded, runs, level=level)
@@ -75,7 +71,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         if output is not None:
             simulation.save_simulation(loaded, runs, output, found, table_form)
         if jobs is not None:
-            files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
+            files.write_pieces(jobs, simulator.job_lines(loaded, runs, jobs.suffix))
         if timeline is not None and shown is not None:
             simulation.save_timeline(loaded, runs, timeline, simulation=found, replication=replication, shown=shown)
 
@@ -90,8 +86,6 @@ def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None
     named
         Option -> what was given, and the endings that it knows.
     """
-    from simulator import ScenarioError
-
     for option, (path, endings) in named.items():
         if path is not None and not path.name.endswith(endings):
             allowed = f"give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}"
@@ -100,7 +94,8 @@ def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None
 
 def say_compiling(kernel: str) -> None:
     """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
-    from simulator import cache_folder
-
     nowhere = "for this command alone: no folder that only you can write was found; set XDG_CACHE_HOME to one"
-    print(f"compiling the simulator's kernel {kernel!r}, {'once' if cache_folder() else nowhere} ...", file=sys.stderr)
+    print(
+        f"compiling the simulator's kernel {kernel!r}, {'once' if simulator.cache_folder() else nowhere} ...",
+        file=sys.stderr,
+    )

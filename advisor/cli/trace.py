@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
+from simulator import files, models, units
 
 if TYPE_CHECKING:
-    from simulator import LoadTrace
     from simulator.load_traces import FitReport
-    from simulator.models import LoadFunctions
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).", **INPUT)]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="TRACE.csv", help="The trace file to write.")]
@@ -23,18 +23,6 @@ Resample = Annotated[str | None, typer.Option(help="Make equal steps of this len
 Length = Annotated[str, typer.Option(help="Samples, or a duration such as 60s.")]
 FEW_WINDOWS = 5
 """Futures that do not overlap, below which a study says that they are few."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
-    )
-    group.command("import")(import_file)
-    for command in (generate, show, functions, study):
-        group.command(command.__name__)(command)
-    app.add_typer(group, name="trace")
 
 
 def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source may leave open
@@ -70,7 +58,6 @@ def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source 
 
     Example: apportion trace import --from sadf sar.txt -o load.csv --cpu 0
     """
-    from simulator import files, units
     from simulator.load_traces import ImportOptions, import_trace, trace_text
 
     options = ImportOptions(
@@ -113,13 +100,12 @@ def generate(
 
     Example: apportion trace generate on-off --set load=1 --set mean_on=10s --set mean_off=30s --duration 1h -o load.csv
     """
-    from simulator import files, randomness, units
     from simulator.load_traces import chosen_generator, fit_document, trace_text
 
     model, report = chosen_generator(kind, dict(text.partition("=")[::2] for text in settings or ()), recording, seed)
     step_s = units.parse_duration(interval, field="--interval")
     drawn = model.draw(
-        units.parse_duration(duration, field="--duration"), step_s, randomness.stream(seed, "generate", kind)
+        units.parse_duration(duration, field="--duration"), step_s, simulator.randomness.stream(seed, "generate", kind)
     )
     described = _parameters(model)
     comment = f"generated: {kind}, seed {seed}, " + ", ".join(f"{name} {value}" for name, value in described.items())
@@ -141,10 +127,9 @@ def show(trace: TraceFile, output: Picture = None, column: Column = None, as_jso
 
     Example: apportion trace show load.csv -o load.png
     """
-    from simulator import files, read_trace
     from simulator.load_traces import draw_trace, text_chart, trace_column
 
-    found = read_trace(trace, column=column)
+    found = simulator.read_trace(trace, column=column)
     name = column or trace_column(trace)
     if output is not None:
         files.write_bytes(output, draw_trace(found, label=name, kind=output.suffix.removeprefix(".")))
@@ -174,14 +159,12 @@ def functions(
 
     Example: apportion trace functions load.csv --window 60 --history 240 --ideal 10s
     """
-    from simulator import files, units
     from simulator.load_traces import draw_functions, in_samples, predicted_runs, regular_load
-    from simulator.models import build_load_functions
 
     found, step_s = regular_load(trace, column, resample)
     width = in_samples(window, step_s, field="--window")
     length = found.values.size if history is None else in_samples(history, step_s, field="--history")
-    curves = build_load_functions(found, window=width, history=length)
+    curves = models.build_load_functions(found, window=width, history=length)
     ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
     runs = predicted_runs(curves, ideals)
     if output is not None:
@@ -196,7 +179,7 @@ def functions(
     _print_functions(curves, runs)
 
 
-def _print_functions(curves: "LoadFunctions", runs: list[dict[str, float | None]]) -> None:
+def _print_functions(curves: "models.LoadFunctions", runs: list[dict[str, float | None]]) -> None:
     print(f"{'window':>12}{'l_min':>12}{'l_max':>12}")
     for index in sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1}):
         print(f"{curves.t_s[index]:>10g} s{curves.l_min[index]:>12.4f}{curves.l_max[index]:>12.4f}")
@@ -220,7 +203,6 @@ def study(
 
     Example: apportion trace study load.csv --window 60s --history 2min,4min,16min -o study.png
     """
-    from simulator import files
     from simulator.load_traces import draw_study, in_samples, load_study, regular_load
 
     found, step_s = regular_load(trace, column, resample)
@@ -245,7 +227,7 @@ def study(
         print_warnings([f"the forecasts look at {counted} only: shares of so few say little; record for longer"])
 
 
-def _summary(command: str, path: Path, trace: "LoadTrace", column: str) -> dict[str, Any]:
+def _summary(command: str, path: Path, trace: "simulator.LoadTrace", column: str) -> dict[str, Any]:
     return {
         "format": 1,
         "command": command,

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Json, Level
 from advisor.cli.outputs import nothing_lost, show
+from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import SCENARIO
+from simulator import Interrupted, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.verification.check import Verified, VerifyPlan
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(verify)
 
 
 def verify(
@@ -55,11 +53,10 @@ def verify(
     from advisor.report.verification import verification_page, verification_text
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
-    from simulator import documents, files, require_linux, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     words = None if command is None else parse_command(command)
-    require_linux()
+    simulator.require_linux()
     check_document(what)
     if not what.is_dir():
         print("looking for the best configuration first ...", file=sys.stderr)
@@ -82,9 +79,7 @@ def verify(
 
 
 def _run(plan: "VerifyPlan", kept: Path) -> "Verified":
-    from advisor.cli.progress import progress_lines
     from advisor.verification.check import verify as check
-    from simulator import Interrupted
 
     try:
         with progress_lines(plan.budget_s) as said:

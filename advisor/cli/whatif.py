@@ -1,5 +1,6 @@
 """`apportion whatif`: a scenario with fields changed, point by point, and which change pays most."""
 
+import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Json, Level, TableForm, print_json
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
+from simulator import ScenarioError, files, units
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,11 +29,6 @@ PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
 MOST_ERRORS = 20
 """Points that failed, named one by one."""
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("whatif")(whatif)
 
 
 def whatif(  # noqa: PLR0913, PLR0917 - one per option
@@ -108,7 +106,6 @@ def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     from advisor.report.html import render_page
     from advisor.report.whatif import whatif_page, whatif_text
     from advisor.whatif import findings_of
-    from simulator import files
 
     found = findings_of(swept)
 
@@ -129,19 +126,16 @@ def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
 
 
 def _check_clusters(*clusters: int | str | None) -> None:
-    from simulator import ScenarioError
-
     if sum(cluster is not None for cluster in clusters) > 1:
         raise ScenarioError("--workers, --dask and --slurm exclude each other; give one of them")
 
 
 def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     from advisor.whatif import plan_whatif
-    from simulator import ScenarioError, whatif
 
     if not vary:
         raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,...")
-    varied = [whatif.read_varied(text) for text in vary]
+    varied = [simulator.whatif.read_varied(text) for text in vary]
     return plan_whatif(path, varied, **asked)
 
 
@@ -149,13 +143,11 @@ def _where(
     plan: "Plan", workers: int | None, dask: str | None, slurm: str | None
 ) -> Callable[[], AbstractContextManager["Client"]]:
     """The cluster that was asked for; never more workers here than points."""
-    from simulator import sweep
-
     if dask is not None:
-        return partial(sweep.existing, dask)
+        return partial(simulator.sweep.existing, dask)
     if slurm is not None:
-        return partial(sweep.slurm, slurm, tell=lambda script: print(script, file=sys.stderr))
-    return partial(sweep.local, min(len(plan.points), workers or sweep.cores_here()))
+        return partial(simulator.sweep.slurm, slurm, tell=lambda script: print(script, file=sys.stderr))
+    return partial(simulator.sweep.local, min(len(plan.points), workers or simulator.sweep.cores_here()))
 
 
 def _print_script(options: str) -> None:
@@ -167,12 +159,8 @@ def _print_script(options: str) -> None:
 
 def _again(plan: "Plan", prefix: str, output: Path | None, *, as_json: bool) -> None:
     """One point alone, and whether its bits are those that were kept."""
-    import json
-
-    from simulator import files, sweep, units
-
     point = plan.find(prefix)
-    text = sweep.answer_alone(plan, point)
+    text = simulator.sweep.answer_alone(plan, point)
     kept = None if output is None else output / "points" / f"{point.hash}.json"
     same = None if kept is None or not kept.exists() else files.read_text(kept) == text
     document: dict[str, Any] = json.loads(text)
@@ -180,7 +168,7 @@ def _again(plan: "Plan", prefix: str, output: Path | None, *, as_json: bool) -> 
         print_json(document | {"same_as_kept": same})
     else:
         print(f"point {point.hash[:12]}: {', '.join(point.changes) or 'the base'}")
-        for name, makespans_s in sweep.configurations_of(document).items():
+        for name, makespans_s in simulator.sweep.configurations_of(document).items():
             print(f"{name}: mean makespan {units.show_duration(float(makespans_s.mean()))}")
         print({None: "nothing kept to compare with", True: "the bits that were kept", False: "other bits"}[same])
     if same is False:

@@ -19,8 +19,7 @@ from advisor.advise.export.hosts import (
 )
 from advisor.advise.export.layout import check_hosts
 from advisor.advise.problem import Allocations, Floats, processes_of
-from advisor.advise.process_counts.kinds import Kinds, Limits
-from advisor.advise.process_counts.space import Space, SpaceAt, space_of
+from advisor.advise.process_counts.space import Kinds, Limits, Space, SpaceAt, space_of
 from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
 from simulator import ScenarioError, provenance, ties
 from simulator.calibration import AllocationFit

@@ -5,8 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.jobs.setting import Setting, advised_sizes, fitted_estimates, setting_of
-from advisor.jobs.times import MOST_SIZES, PredictedTimes, predict_times
+from advisor.jobs.setting import (
+    MOST_SIZES,
+    PredictedTimes,
+    Setting,
+    advised_sizes,
+    fitted_estimates,
+    predict_times,
+    setting_of,
+)
 from simulator import Estimates, Policy, ScenarioError, load_scenario, make_stream
 from simulator.models import fit, make_runs
 from simulator.programs.streams.stream import JobApplication
