@@ -188,7 +188,7 @@ class RealSource:
             return ()
         most = min(int(columns), self.ends.largest_n)
         rows = [most >> times for times in range(PANEL_HALVINGS + 1)]
-        return tuple(self._subject.size(n) for n in rows if n >= 1)
+        return tuple(self._subject.size(n) for n in rows if n >= max(1, self.ends.smallest_n))
 
     @property
     def largest_is_memory_limit(self) -> bool:
