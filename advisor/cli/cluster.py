@@ -1,6 +1,5 @@
 """`apportion cluster`: all hosts measured at once, advice for them, the files and the line to run it."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from advisor.cli.options import LEVEL, Json, Level
 from advisor.cli.outputs import finish
+from advisor.cli.progress import host_table
 from advisor.cli.scenarios import INPUT
 from simulator import Interrupted, ScenarioError, calibration, documents, files, units
 
@@ -82,7 +82,8 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     files.make_folder(output)
     try:
         with files.alone(output):
-            result = answer_cluster(asked, on_progress=_Lines().tell)
+            with host_table(budget_s) as note:
+                result = answer_cluster(asked, on_progress=note)
             files.write_text(output / "report.html", render_page(cluster_page(result)))
             finish(
                 result,
@@ -151,15 +152,3 @@ def _reached(
         return calibration.hosts_of_file(hosts_file), calibration.over_ssh(words)
     return calibration.listed_hosts(hosts or ""), calibration.over_ssh(words)
 
-
-class _Lines:
-    """A line on standard error for each new stage of each host."""
-
-    def __init__(self) -> None:
-        self._said: dict[str, str] = {}
-
-    def tell(self, host: str, stage: str, _share: float) -> None:
-        """Say it if it is new."""
-        if self._said.get(host) != stage:
-            self._said[host] = stage
-            print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)

@@ -168,3 +168,43 @@ def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], 
 def _line(progress: "Progress") -> str:
     best = "" if progress.value is None else f", best so far {progress.value:.4g} by {progress.best}"
     return f"{progress.stage}: {progress.runs} runs in {units.show_duration(progress.elapsed_s)}{best}"
+
+
+@contextmanager
+def host_table(expected_s: float) -> Iterator[Callable[[str, str, float], None]]:
+    """A table of what is done on each host, with the time left; a line for each new stage where it goes into a file."""
+    import sys
+    import time
+
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+
+    stages: dict[str, str] = {}
+    console, begun = Console(stderr=True), time.monotonic()
+
+    def shown() -> Table:
+        left = max(0.0, expected_s - (time.monotonic() - begun))
+        table = Table(title=f"{stages.get('', 'measuring')}, about {left:.0f} s left", box=None)
+        for name in ("host", "now"):
+            table.add_column(name, justify="left")
+        for host, stage in list(stages.items())[-MOST_HOSTS:]:
+            if host:
+                table.add_row(host, stage)
+        return table
+
+    def note(host: str, stage: str, _share: float) -> None:
+        if stages.get(host) != stage:
+            stages[host] = stage
+            if not console.is_terminal:
+                print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)
+
+    if not console.is_terminal:
+        yield note
+        return
+    with Live(get_renderable=shown, console=console, refresh_per_second=1, transient=True):
+        yield note
+
+
+MOST_HOSTS = 40
+"""Rows of the table of hosts."""

@@ -5,9 +5,11 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from advisor.advise.advice import advice_document
+from advisor.advise.explanation.next_measurement import next_measurement
 from advisor.advise.export import layout_of, save_exports
 from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
 from advisor.cluster.real_runs import configuration_now, verify_cluster
@@ -15,7 +17,7 @@ from advisor.report.cluster import ClusterResult, HostShare, Predicted
 from advisor.results import Provenance, application_of
 from advisor.verification.check import Verified
 from simulator import Configuration, files, this_machine
-from simulator.calibration import Host, measure_cluster
+from simulator.calibration import MESSAGES, Host, measure_cluster, reach_hosts
 
 MOST_WORDS = 64
 """Processes of a command line of the user's up to which the line names each."""
@@ -49,12 +51,25 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
     lost: dict[str, str] = {}
     with ExitStack() as stack:
         hosts = [stack.enter_context(Host(name, asked.words, python=asked.python)) for name in asked.names]
-        measured = measure_cluster(hosts, asked.wish.plan, folder=asked.folder, lost=lost, on_progress=on_progress)
+        about = reach_hosts(hosts, lost, on_progress)
+        measure = partial(
+            measure_cluster, hosts, about, asked.wish.plan, folder=asked.folder, lost=lost, on_progress=on_progress
+        )
+        answer = advise_cluster(asked.wish, measure(), asked.folder)
+        if asked.update and (again := most_doubted(answer)) is not None:
+            on_progress("", f"measuring again what the advice doubts most: {again}", 0.0)
+            answer = advise_cluster(asked.wish, measure(again=again), asked.folder)
         on_progress("", "advice", 0.0)
-        answer = advise_cluster(asked.wish, measured, asked.folder)
         exports = _written(answer, asked.folder)
         verified = None if asked.verify_s is None else _verified(answer, asked, hosts, on_progress)
     return _result(answer, asked, exports, verified)
+
+
+def most_doubted(answer: Answer) -> str | None:
+    """The host, or `MESSAGES`, whose measuring again is expected to save most; None where nothing is doubted."""
+    ranked = next_measurement(answer.scenario, answer.recommendation).ranked
+    hosts = {node_name(host.name): host.name for host in answer.measured.hosts}
+    return None if not ranked else hosts.get(ranked[0].source, MESSAGES)
 
 
 def _written(answer: Answer, folder: Path) -> list[str]:

@@ -61,7 +61,14 @@ if TYPE_CHECKING:
         record_runs,
     )
     from simulator.calibration.history.store import RunRecord, add_runs, fit_table, list_runs
-    from simulator.calibration.hosts.campaign import ClusterPlan, MeasuredCluster, MeasuredHost, measure_cluster
+    from simulator.calibration.hosts.campaign import (
+        MESSAGES,
+        ClusterPlan,
+        MeasuredCluster,
+        MeasuredHost,
+        measure_cluster,
+        reach_hosts,
+    )
     from simulator.calibration.hosts.far_ranks import FarRanks
     from simulator.calibration.hosts.host import About, Host, HostError, printable
     from simulator.calibration.hosts.links import ClusterNetwork, fit_cluster_network
@@ -273,6 +280,8 @@ _HOMES = {
     "measure_across": "simulator.calibration.speed.speeds",
     "measure_chain": "simulator.calibration.pingpong.pairs",
     "measure_cluster": "simulator.calibration.hosts.campaign",
+    "reach_hosts": "simulator.calibration.hosts.campaign",
+    "MESSAGES": "simulator.calibration.hosts.campaign",
     "measure_disk": "simulator.calibration.disk",
     "measure_link": "simulator.calibration.ranks.ranks",
     "measure_link_times": "simulator.calibration.pingpong.measured",
@@ -349,6 +358,7 @@ __all__ = [
     "KERNELS",
     "LEAST_SAMPLE_S",
     "MEMORY_SHARE",
+    "MESSAGES",
     "PILOT",
     "SIZED_KERNELS",
     "About",
@@ -489,6 +499,7 @@ __all__ = [
     "predict_table",
     "printable",
     "program_fault",
+    "reach_hosts",
     "read_allocation_runs",
     "read_memory_times",
     "read_neighbours",

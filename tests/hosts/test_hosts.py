@@ -11,7 +11,7 @@ from simulator import ScenarioError
 from simulator.calibration import Host, HostError, fit_cluster_network, hosts_of_file, listed_hosts, over_ssh
 from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.hosts import host as hosts_module
-from simulator.calibration.hosts.campaign import MeasuredPair, open_hosts, rounds_of
+from simulator.calibration.hosts.campaign import MeasuredPair, reach_hosts, rounds_of
 from simulator.calibration.hosts.transport import allocated_hosts
 
 STAND_IN = [sys.executable, "-S", "-E", str(Path(__file__).with_name("stand_in.py"))]
@@ -170,7 +170,7 @@ def test_one_machine_under_two_names_is_named_once():
     lost = {}
     hosts = [stand_in("a"), stand_in("other1"), stand_in("b")]
     try:
-        found = open_hosts(hosts, lost, lambda *_: None)
+        found = reach_hosts(hosts, lost, lambda *_: None)
     finally:
         for host in hosts:
             host.close()

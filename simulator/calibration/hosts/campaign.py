@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base import units
+from simulator.base import files, units
 from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
 from simulator.base.machine import measuring_elsewhere
 from simulator.base.randomness import stream
@@ -53,6 +53,9 @@ SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, 2**23, 2**25)
 """Bytes of messages, the largest ones as far as the budget goes."""
 SURE, PROBED_ROUNDS, SAMPLED = 2**19, 3, 12.0
 """Messages up to this size are always measured, and tell what larger ones cost; messages that a size takes at least."""
+
+MESSAGES = "messages between hosts"
+"""In the place of a host, where its times are to be measured again."""
 
 Progress = Callable[[str, str, float], None]
 """Called with a host, what is measured there, and the share of the whole that is done."""
@@ -175,11 +178,24 @@ class _Kept:
             self.reused += 1
         return kept[stage]
 
+    def forget(self, what: str) -> None:
+        """Forget what was measured of a host, or all messages."""
+        _forget(what, self.hosts, self.pairs)
+        self.journal.keep({"forget": what})
+
     def keep_pair(self, pair: tuple[str, str], samples_s: Mapping[int, Sequence[float]]) -> None:
         """Remember a pair."""
         with self.lock:
             self.pairs[pair] = {size: tuple(row) for size, row in samples_s.items()}
             self.journal.keep({"pair": pair, "samples_s": {str(size): row for size, row in samples_s.items()}})
+
+
+def _forget(
+    what: str, hosts: dict[str, dict[str, Any]], pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]]
+) -> None:
+    if what == MESSAGES:
+        pairs.clear()
+    hosts.pop(what, None)
 
 
 def identity_of(about: About) -> dict[str, Any]:
@@ -188,7 +204,7 @@ def identity_of(about: About) -> dict[str, Any]:
     return plain({part: machine[part] for part in IDENTITY})
 
 
-def open_hosts(hosts: Sequence[Host], lost: dict[str, str], on_progress: Progress) -> dict[str, About]:
+def reach_hosts(hosts: Sequence[Host], lost: dict[str, str], on_progress: Progress) -> dict[str, About]:
     """Reach all hosts at once; those that cannot be, and further names of one machine, are `lost`."""
     found: dict[str, About] = {}
 
@@ -214,16 +230,27 @@ def open_hosts(hosts: Sequence[Host], lost: dict[str, str], on_progress: Progres
 
 
 def measure_cluster(
-    hosts: Sequence[Host], plan: ClusterPlan, *, folder: Path, lost: dict[str, str], on_progress: Progress
+    hosts: Sequence[Host],
+    about: Mapping[str, About],
+    plan: ClusterPlan,
+    *,
+    folder: Path,
+    lost: dict[str, str],
+    on_progress: Progress,
+    again: str | None = None,
 ) -> MeasuredCluster:
     """Measure all hosts, or go on with what was broken off.
 
     Parameters
     ----------
+    hosts, about
+        What `reach_hosts` reached.
     folder
         Where the journal and the points of each host are.
     lost
         Host -> why it is left out; more are added.
+    again
+        A host, or `MESSAGES`, whose measurements are forgotten first.
 
     Raises
     ------
@@ -234,8 +261,10 @@ def measure_cluster(
     """
     plan.check()
     begin_s = time.monotonic()
-    about = open_hosts(hosts, lost, on_progress)
     with _journal(folder, plan) as kept:
+        if again is not None:
+            kept.forget(again)
+            files.remove(_points_file(folder, again))
         known = {name: entry["identity"] for name, entry in kept.hosts.items()}
         for name, told in about.items():
             if name in known and known[name] != identity_of(told):
@@ -288,7 +317,9 @@ def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
     pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]] = {}
 
     def take(entry: dict[str, Any]) -> None:
-        if "pair" in entry:
+        if "forget" in entry:
+            _forget(str(entry["forget"]), hosts, pairs)
+        elif "pair" in entry:
             one, other = entry["pair"]
             pairs[str(one), str(other)] = {
                 int(size): tuple(map(float, row)) for size, row in entry["samples_s"].items()
@@ -322,7 +353,7 @@ def _speeds(
     if several and not apart:
         notes.append(f"{host.name}: Numba is not there, so that {_WITHOUT[plan.kernel is None]}")
     with measuring_at(host), measuring_elsewhere(about.machine, about.topology):
-        store = folder / f"points-{_file_name(host.name)}.jsonl"
+        store = _points_file(folder, host.name)
         budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several)
         speed = kept.stage(host, about, "speed", lambda: _speed(plan, cpus[0], budget_s, store, together=not apart))
         neighbours, within_s = None, dict[str, list[float]]()
@@ -517,6 +548,7 @@ def _number(answer: Mapping[str, Any], name: str) -> int:
     return value
 
 
-def _file_name(host: str) -> str:
-    """A name of a file for a host, with nothing in it that leads elsewhere."""
-    return "".join(one if one.isalnum() or one in "-_" else f"%{ord(one):x}" for one in host)
+def _points_file(folder: Path, host: str) -> Path:
+    """Where a host's points are, under a name with nothing in it that leads elsewhere."""
+    name = "".join(one if one.isalnum() or one in "-_" else f"%{ord(one):x}" for one in host)
+    return folder / f"points-{name}.jsonl"
