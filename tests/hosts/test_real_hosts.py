@@ -66,7 +66,7 @@ def test_one_command_measures_advises_and_verifies(hosts, tmp_path):
 @pytest.mark.parametrize("fault", ["kill", "cut", "freeze"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_host_that_fails_is_named_and_the_rest_goes_on(hosts, tmp_path, fault, seed):
-    victim, delay = SPECS[seed].name, random.Random(f"{fault} {seed}").uniform(1, 25)
+    victim, delay = SPECS[seed].name, random.Random(f"{fault} {seed}").uniform(1, 25)  # noqa: S311
     timer = threading.Timer(delay, getattr(hosts, fault), [victim])
     timer.start()
     found = run(hosts, tmp_path / "out", "--budget", "40s", "--parameter", "n=1000")
@@ -94,16 +94,23 @@ def test_killed_in_the_middle_it_goes_on_and_measures_nothing_twice(hosts, tmp_p
     found = run(hosts, out, *words)
     assert found["reused"] >= 2 * len(SPECS)
     after = [json.loads(line) for line in (out / "cluster.jsonl").read_text().splitlines()]
-    assert [one for one in after if one.get("stage") == "speed"] == [one for one in entries if one.get("stage") == "speed"]
+    assert [one for one in after if one.get("stage") == "speed"] == [
+        one for one in entries if one.get("stage") == "speed"
+    ]
 
 
 @real
 def test_a_wrong_key_and_a_full_disk_are_named(hosts, tmp_path):
     known = hosts.folder / "known"
     lines = known.read_text().splitlines()
-    known.write_text("\n".join([lines[0], lines[1].replace(lines[1].split()[2], lines[0].split()[2]), *lines[2:]]) + "\n")
+    known.write_text(
+        "\n".join([lines[0], lines[1].replace(lines[1].split()[2], lines[0].split()[2]), *lines[2:]]) + "\n"
+    )
     hosts.on("gamma", "dd if=/dev/zero of=/tmp/full bs=1M 2>/dev/null; mount -t tmpfs -o size=4k tmpfs /tmp")
-    hosts.on("gamma", "dd if=/dev/zero of=/tmp/full bs=4k 2>/dev/null; for f in /var/tmp /usr/tmp; do mount -t tmpfs -o size=4k tmpfs $f; done")
+    hosts.on(
+        "gamma",
+        "dd if=/dev/zero of=/tmp/full bs=4k 2>/dev/null; for f in /var/tmp /usr/tmp; do mount -t tmpfs -o size=4k tmpfs $f; done",
+    )
     found = run(hosts, tmp_path / "out", "--budget", "40s", "--parameter", "n=1000")
     assert "host key" in found["lost"]["beta"]
     assert "no space left" in found["lost"]["gamma"].lower()
@@ -111,7 +118,7 @@ def test_a_wrong_key_and_a_full_disk_are_named(hosts, tmp_path):
 
 
 def test_two_hundred_hosts_keep_the_driver_small(tmp_path):
-    names = f"n[1-200]"
+    names = "n[1-200]"
     done = subprocess.run(
         [
             *(sys.executable, "-m", "advisor.cli", "cluster", "--hosts", names, "--ssh", STAND_IN),
@@ -121,7 +128,6 @@ def test_two_hundred_hosts_keep_the_driver_small(tmp_path):
         text=True,
         timeout=800,
         check=False,
-        preexec_fn=lambda: None,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "out" / "cluster.json").read_text())
@@ -129,4 +135,6 @@ def test_two_hundred_hosts_keep_the_driver_small(tmp_path):
     pairs = [json.loads(line) for line in (tmp_path / "out" / "cluster.jsonl").read_text().splitlines()]
     pairs = [tuple(one["pair"]) for one in pairs if "pair" in one]
     assert len(pairs) == len(set(pairs)) == 31 * 100
-    assert "peak memory" in done.stderr or resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 400 * 2**10
+    assert (
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 400 * 2**10
+    )  # of the driver: 300 MB on a quiet machine
