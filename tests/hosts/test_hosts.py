@@ -1,7 +1,10 @@
 """Hosts behind a stand-in for ssh that speaks the real protocol: honest, hostile and broken ones; lists of hosts."""
 
+import io
 import itertools
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,8 @@ import pytest
 from simulator import ScenarioError
 from simulator.calibration import Host, HostError, fit_cluster_network, hosts_of_file, listed_hosts, over_ssh
 from simulator.calibration.bench.group import EndedError, Group
+from simulator.calibration.bench.worker import SUBJECTS
+from simulator.calibration.hosts import archive
 from simulator.calibration.hosts import host as hosts_module
 from simulator.calibration.hosts.campaign import MeasuredPair, reach_hosts, rounds_of
 from simulator.calibration.hosts.transport import allocated_hosts
@@ -127,6 +132,33 @@ def test_workers_run_on_a_host_as_here_and_nothing_stays_behind(tmp_path):
             answers = group.ask_all({"do": "sample", "inner": 3})
     assert all(answer["wall_s"] > 0 for answer in answers)
     assert list(tmp_path.iterdir()) == []
+
+
+ALONE = """
+import importlib, sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in {"simulator", "numpy", *sys.stdlib_module_names}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nothing())
+sys.path.insert(0, sys.argv[1])
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+import simulator
+print(simulator.__file__)
+"""
+FAR = ("kernel", "command", "ping-pong", "rank", "load")
+
+
+def test_the_archive_is_all_that_workers_need_but_numpy(tmp_path):
+    """Optional packages that Python finds at run time (NumPy looks for some) are not there either."""
+    with zipfile.ZipFile(io.BytesIO(archive.archive())) as packed:
+        packed.extractall(tmp_path)
+    modules = [f"simulator.{SUBJECTS[subject]}" for subject in FAR]
+    words = [sys.executable, "-E", "-c", ALONE, str(tmp_path), "simulator.calibration.hosts.agent", *modules]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).is_relative_to(tmp_path)
 
 
 def test_a_worker_that_fails_says_why_and_the_host_goes_on():
