@@ -42,14 +42,13 @@ Parameters of `hpl` from the input file of the benchmark itself: HPL.dat, 31 lin
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import files, units
+from simulator.base import units
 from simulator.base.errors import ScenarioError
-from simulator.platform.named_files import NamedFiles
 from simulator.programs.applications.block_columns import BlockColumns
 from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Parameters, Positive, Whole
 from simulator.programs.applications.work import Shape, Team, Work, shapes
@@ -65,6 +64,9 @@ from simulator.programs.program import (
     Operation,
     Program,
 )
+
+if TYPE_CHECKING:
+    from simulator.platform.named_files import NamedFiles
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -306,7 +308,7 @@ _NEEDED = 25
 _LIMIT_BYTES = 2**20
 
 
-def with_hpl_dat(parameters: Parameters, named: NamedFiles) -> tuple[dict[str, float | str], tuple[str, ...]]:
+def with_hpl_dat(parameters: Parameters, named: "NamedFiles") -> tuple[dict[str, float | str], tuple[str, ...]]:
     """Parameters with those of the HPL.dat that they name in its place, and what is to be known of it.
 
     What is said next to it holds in place of the file's: so one of several values is chosen.
@@ -318,6 +320,8 @@ def with_hpl_dat(parameters: Parameters, named: NamedFiles) -> tuple[dict[str, f
     """
     if KEY not in parameters:
         return dict(parameters), ()
+    from simulator.base import files  # workers of kernels load this module and have no need of it
+
     path = str(parameters[KEY])
     lines = files.read_text(named.path(path), limit_bytes=_LIMIT_BYTES).splitlines()
     if len(lines) < _NEEDED:
