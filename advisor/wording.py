@@ -424,7 +424,7 @@ def asked(application: Application | None) -> str:
 def machine_line(machine: Machine | None) -> str:
     """The machine in one line."""
     if machine is None:
-        return "not told"
+        return "not known"
     parts = [
         f"{machine.host or 'this machine'}: {machine.cpu_model or 'unknown processor'}",
         counted(machine.pe_count, "PE"),
@@ -444,7 +444,7 @@ def took_text(spent: Mapping[str, float] | None) -> str:
     known = spent or {}
     parts = ", ".join(f"{stage} {duration(value)}" for stage, value in known.items() if stage != "total")
     if "total" not in known:
-        return parts or "not told"
+        return parts or "not known"
     return duration(known["total"]) + (f" ({parts})" if parts else "")
 
 

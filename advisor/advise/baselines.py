@@ -131,6 +131,6 @@ def _joined(configurations: list[Configuration]) -> list[Configuration]:
     names: dict[tuple[tuple[int, int] | None, tuple[tuple[int, int], ...]], list[Configuration]] = {}
     for configuration in configurations:
         work = zip(configuration.placement, configuration.partition, strict=True)
-        told = configuration.grid, tuple((pe, units) for pe, units in work if units)
-        names.setdefault(told, []).append(configuration)
+        key = configuration.grid, tuple((pe, units) for pe, units in work if units)
+        names.setdefault(key, []).append(configuration)
     return [replace(same[0], name=", ".join(one.name for one in same)) for same in names.values()]

@@ -86,7 +86,7 @@ def measure_again(
     folder
         Where new models go; None: to the folder of the old ones.
     tell
-        Told what is about to be measured, a line each.
+        Called with what is about to be measured, a line each.
 
     Raises
     ------
@@ -126,8 +126,8 @@ def check_budget(budget_s: float) -> None:
         If it is that.
     """
     if budget_s < LEAST_S:
-        told = f"{units.show_duration(budget_s)} is too little to measure anything"
-        raise ScenarioError(f"--measure-next: {told}; give at least {units.show_duration(LEAST_S)}")
+        short = f"{units.show_duration(budget_s)} is too little to measure anything"
+        raise ScenarioError(f"--measure-next: {short}; give at least {units.show_duration(LEAST_S)}")
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ def doubt_document(
     Parameters
     ----------
     again
-        What `measured_first` told; empty where nothing was measured.
+        What `measured_first` returned; empty where nothing was measured.
     """
     found = next_measurement(scenario, made) if explanation is None else explanation.measure_next
     fields = found.to_dict() if explanation is None else explanation.to_dict()

@@ -237,7 +237,7 @@ def recommend(  # noqa: PLR0913 - all by name
     oversubscribe
         Allow more processes than cores on a PE, where shares can be unequal; see `most_processes`.
     confirm, tell
-        Replications that the reference engine runs of the two best, 0 for none; told how far the search is.
+        Replications that the reference engine runs of the two best, 0 for none; a callback for how far the search is.
     level
         How often stated intervals hold.
 
@@ -431,8 +431,8 @@ def _compared(asked: _Asked, found: Sequence[Configuration], left_out: Sequence[
         table = run_or_recall(scenario.with_configurations(compared.candidates), replications=count)
     spending.runs += table.makespan_ticks.size
     if count < scenario.replications:
-        told = f"the budget allowed {count} of {scenario.replications} replications of each candidate"
-        left_out = (*left_out, told)
+        cut = f"the budget allowed {count} of {scenario.replications} replications of each candidate"
+        left_out = (*left_out, cut)
     stepped = _stepped(asked, table, compared.candidates) if asked.shared_unequally else None
     if spending.cut:
         left_out = (*left_out, f"the budget ended the {' and the '.join(spending.cut)}; a better answer may exist")

@@ -159,8 +159,8 @@ def search_allocation(
     candidates = tuple(_without_repeats(sought, plain))
     spent = planned - problem.budget + found.evaluations
     if budget - spent < len(candidates):
-        told = f"runs: {budget} are too few for a search and {len(candidates)} candidates"
-        raise ScenarioError(f"{told}; give at least {math.ceil(len(candidates) / (1 - SEARCHED))}")
+        few = f"runs: {budget} are too few for a search and {len(candidates)} candidates"
+        raise ScenarioError(f"{few}; give at least {math.ceil(len(candidates) / (1 - SEARCHED))}")
     how: dict[str, Any] = {"objective": objective, "run": run}
     ranking = rank(
         lambda places, numbers: simulate(scenario, tuple(candidates[place] for place in places), numbers, **how),

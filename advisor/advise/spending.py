@@ -1,4 +1,4 @@
-"""What a search may spend on simulation, what it has spent, and the best so far, told while it goes on."""
+"""What a search may spend on simulation, what it has spent, and the best so far, reported while it goes on."""
 
 import math
 import time
@@ -40,7 +40,7 @@ class Spending:
     runs, time_s
         Simulated runs that each stage may take, and seconds for all of it; as many as it wants by default.
     tell
-        Told after each call of the simulator.
+        Called after each call of the simulator.
     """
 
     def __init__(self, *, runs: int | None = None, time_s: float | None = None, tell: Tell | None = None) -> None:
@@ -59,7 +59,7 @@ class Spending:
     def stage(self, name: str, *, until: float = 1.0) -> Iterator[None]:
         """Name what is done; it ends where it has had the runs, or this share of the time is gone."""
         self._stage, self._until, self._before = name, until, self.runs
-        self._told()
+        self._report()
         try:
             yield
         except OutOfBudgetError:
@@ -90,14 +90,14 @@ class Spending:
             raise OutOfBudgetError(self._stage)
         found = run_or_recall(scenario, **how)
         self.runs += found.makespan_ticks.size
-        self._told()
+        self._report()
         return found
 
     def found(self, name: str, value: float) -> None:
-        """Keep what is the best so far, to be told."""
+        """Keep what is the best so far, for the next report."""
         self._best = name, value
 
-    def _told(self) -> None:
+    def _report(self) -> None:
         if self._tell is not None:
             name, value = self._best or (None, None)
             self._tell(Progress(self._stage, self.runs, time.monotonic() - self._begun, name, value))

@@ -70,12 +70,12 @@ def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: 
     if not kept:
         raise _no_memory(lacking)
     names = {one.name for one in kept.values()}
-    told = [
+    without_memory = [
         f"strategy {name}: left out, its processes need {units.show_size(missing)} more than memory and swap hold"
         for name, missing in lacking.items()
         if name not in names
     ]
-    return Strategies(tuple(kept.values()), also, (*left_out, *told))
+    return Strategies(tuple(kept.values()), also, (*left_out, *without_memory))
 
 
 def _no_memory(lacking: Mapping[str, float]) -> ScenarioError:
@@ -99,8 +99,8 @@ def without_uneven(
         return list(found), ()
     kept = [one for one in found if not uneven(scenario, one)]
     left = [one.name for one in found if one not in kept and one.name != "allocation"]  # the best of the others
-    told = f"left out: {scenario.application.name} gives each process as much as any other (--vary both shows them)"
-    return kept, (f"strategies {', '.join(left)}: {told}",) if left else ()
+    why = f"left out: {scenario.application.name} gives each process as much as any other (--vary both shows them)"
+    return kept, (f"strategies {', '.join(left)}: {why}",) if left else ()
 
 
 def within_memory(scenario: Scenario, times_s: Times) -> tuple[int, ...]:
@@ -194,7 +194,7 @@ def advisable(scenario: Scenario, configuration: Configuration, most: int | None
 def tied(values: Sequence[float], losses: Sequence[float | None]) -> list[int]:
     """Places of candidates that are a tie, the best among them: expected to lose at most `TIE`.
 
-    Where nothing is told of losses, what is nearly the least objective is a tie too.
+    Where no losses are known, what is nearly the least objective is a tie too.
 
     Parameters
     ----------

@@ -181,7 +181,7 @@ def _time_cap_s(text: str | None, budget_s: float | None) -> float:
 
 
 def _points_file(store: Path | None, output: Path | None, real: str | None) -> Path | None:
-    """Where finished points are kept: as asked, beside the model, or for real runs in this folder."""
+    """Where finished points are kept: as asked, next to the model, or for real runs in this folder."""
     if store is not None:
         return store
     if output is not None:
@@ -299,7 +299,7 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Put load bands to the test: a known competitor on one core, its load recorded, and fresh runs beside it.
+    """Put load bands to the test: a known competitor on one core, its load recorded, and fresh runs against it.
 
     The band must hold 90 % of the wall-clock speeds at every size; if they show otherwise, the exit code is 1.
 
@@ -341,7 +341,7 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
 def _tell_check(done: "LoadBandCheck") -> None:
     plan = done.plan
     print(
-        f"{plan.kernel} on processor {plan.cpu} beside a competitor of {plan.load:.0%} on and off every "
+        f"{plan.kernel} on processor {plan.cpu} against a competitor of {plan.load:.0%} on and off every "
         f"{plan.period_s:g} s; recorded: {done.recorded_load:.1%}"
     )
     print(f"{'elements':>12}{'idle run':>12}{'low':>12}{'mean':>12}{'high':>12}{'width':>8}{'inside':>9}")
@@ -385,8 +385,8 @@ def resource(
 ) -> None:
     """Calibrate cost vectors: micro-benchmarks per source construct, fits for intermediate and machine code, flop rate.
 
-    About a hundred small programs are compiled, counted and timed in turns. Counts and times are kept beside the model,
-    so that the same command goes on where an earlier one ended.
+    About a hundred small programs are compiled, counted and timed in turns. Counts and times are kept next to the
+    model, so that the same command goes on where an earlier one ended.
 
     Example: apportion calibrate resource -o hardware.json --budget 2min
     """

@@ -25,7 +25,7 @@ Against = Annotated[
 ]
 Kernel = Annotated[
     list[str] | None,
-    typer.Option(help="A kernel measured beside the probes; repeatable; by default six of ours."),
+    typer.Option(help="A kernel measured together with the probes; repeatable; by default six of ours."),
 ]
 Command = Annotated[
     list[str] | None, typer.Option(help="A command line measured too; {n} stands for its parameter. Repeatable.")
@@ -57,7 +57,7 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Measure computations alone and beside each other, and find what PEs share: cores, caches, memory, clocks.
+    """Measure computations alone and together, and find what PEs share: cores, caches, memory, clocks.
 
     Every visit is on disk at once: interrupted or killed, the same command goes on where it was. What the system tells
     of sharing is checked; where no interaction can be shown there is no domain, and the model says up to which effect.
@@ -117,12 +117,12 @@ def _judge(against: Path, wishes: "calibration.NeighboursWishes", budget_s: floa
 
 
 def _tell_judged(document: dict[str, Any]) -> None:
-    print(f"{'computation':<24} {'beside':<32}{'measured':>10}{'predicted':>10}{'twice':>8}")
+    print(f"{'computation':<24} {'together with':<32}{'measured':>10}{'predicted':>10}{'twice':>8}")
     for pair in document["pairs"]:
         name, twice = f"{pair['subject']}:{pair['size_elements']:.4g}", pair["measured_twice"]
-        beside = " ".join(pair["beside"])
+        others = " ".join(pair["beside"])
         again = "-" if twice is None else f"{twice:.1%}"
-        print(f"{name:<24} {beside:<32}{pair['ratio']:>10.3f}{pair['predicted']:>10.3f}{again:>8}")
+        print(f"{name:<24} {others:<32}{pair['ratio']:>10.3f}{pair['predicted']:>10.3f}{again:>8}")
     tell_errors(document["errors"])
     print_warnings(document["warnings"])
 
@@ -147,7 +147,7 @@ def _finish(model: "calibration.NeighboursModel", output: Path | None, *, as_jso
 
 
 def tell(document: dict[str, Any]) -> None:
-    """Domains, what each computation keeps beside copies of itself, and what to know."""
+    """Domains, what each computation keeps next to copies of itself, and what to know."""
     for domain in document["domains"]:
         more = ", ".join(f"{name} {value}" for name, value in domain.items() if name not in {"kind", "name"})
         print(f"{domain.get('name', domain.get('level', domain['kind']))} ({domain['kind']}): {more}")
@@ -155,16 +155,16 @@ def tell(document: dict[str, Any]) -> None:
         print("no domain: nothing on this machine was seen to slow anything else beyond what is said below")
     pairs = document["pairs"]
     if pairs:
-        print(f"{'computation':<24} {'beside':<40}{'time':>8}{'+-':>8}   together over alone")
+        print(f"{'computation':<24} {'together with':<40}{'time':>8}{'+-':>8}   together over alone")
     for pair in pairs:
-        name, beside = f"{pair['subject']}:{pair['size_elements']:.4g}", _shown(pair["beside"])
-        print(f"{name:<24} {beside:<40}{pair['ratio']:>8.3f}{2 * pair['error']:>8.1%}")
+        name, others = f"{pair['subject']}:{pair['size_elements']:.4g}", _shown(pair["beside"])
+        print(f"{name:<24} {others:<40}{pair['ratio']:>8.3f}{2 * pair['error']:>8.1%}")
     if document["held_out"]:
         print("left out of the fit, a fifth at a time:")
         tell_errors(document["held_out"])
     print_warnings(document["warnings"])
 
 
-def _shown(beside: list[str]) -> str:
-    alike = dict.fromkeys(beside)
-    return " ".join(f"{beside.count(one)} x {one}" if beside.count(one) > 1 else one for one in alike)
+def _shown(others: list[str]) -> str:
+    alike = dict.fromkeys(others)
+    return " ".join(f"{others.count(one)} x {one}" if others.count(one) > 1 else one for one in alike)

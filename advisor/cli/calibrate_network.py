@@ -89,7 +89,7 @@ class RealOptions:
 
 
 def measure(options: RealOptions) -> "calibration.LinkMeasurement":
-    """Measure for real, with progress on standard error; every sample is kept at once beside the output."""
+    """Measure for real, with progress on standard error; every sample is kept at once next to the output."""
     store = partial_file(options)
     with _far_end(options) as plan, calibration.kept(store), progress_lines(plan.budget_s) as show:
         measured = calibration.measure_link_times(plan, store=store, on_progress=show)
@@ -101,18 +101,18 @@ def measure(options: RealOptions) -> "calibration.LinkMeasurement":
 
 
 def forget(output: Path) -> None:
-    """Remove the samples kept beside a model that is written."""
-    files.remove(_beside(output))
+    """Remove the samples kept next to a model that is written."""
+    files.remove(_partial_of(output))
 
 
-def _beside(output: Path) -> Path:
+def _partial_of(output: Path) -> Path:
     return output.with_name(f"{output.name}.partial")
 
 
 def partial_file(options: RealOptions) -> Path:
     """Where samples are kept until the model is written."""
     if options.output is not None:
-        return _beside(options.output)
+        return _partial_of(options.output)
     return Path(f"calibrate-network-{options.medium or options.between}.partial")
 
 
@@ -178,7 +178,7 @@ def _far_end(options: RealOptions) -> "Iterator[calibration.LinkPlan]":
             token=token,
         )
 
-    plan()  # faults are told before another host is asked
+    plan()  # faults are found before another host is asked
     if options.connect is not None:
         yield plan(calibration.parse_address(options.connect, field="--connect"), secret)
     elif options.hosts is not None:

@@ -151,4 +151,3 @@ def _reached(
     if hosts_file is not None:
         return calibration.hosts_of_file(hosts_file), calibration.over_ssh(words)
     return calibration.listed_hosts(hosts or ""), calibration.over_ssh(words)
-

@@ -46,7 +46,7 @@ class _Ending:
         self.unwinding = threading.Event()
         self.over = False
         """Whether the command is done: a signal now ends the process at once."""
-        self.told = False
+        self.heard = False
         self.last = threading.Lock()
         self.leaving = 0
         """The thread that ends the process."""
@@ -101,7 +101,7 @@ def _last() -> None:
 
 def say(line: str) -> None:
     """Print a line on standard error; after a signal it is the one that the user hears."""
-    _state.told = _state.told or bool(_state.number)
+    _state.heard = _state.heard or bool(_state.number)
     print(line, file=sys.stderr, flush=True)
 
 
@@ -163,8 +163,8 @@ def _leave() -> NoReturn:
     if not _state.last.acquire(blocking=False):
         time.sleep(GRACE_S)  # another thread is at it
     _state.leaving = threading.get_ident()
-    if not _state.told:
-        _state.told = True
+    if not _state.heard:
+        _state.heard = True
         with contextlib.suppress(OSError, ValueError):
             os.write(_STANDARD_ERROR if _state.over else sys.stderr.fileno(), b"interrupted\n")
     sys.stderr = io.StringIO()  # for what other threads miss now, and processes that they start
@@ -237,7 +237,7 @@ class _Output(io.FileIO):
 
 
 class _Messages(io.FileIO):
-    """Standard error: where it cannot be written, nobody can be told so, and the work goes on."""
+    """Standard error: where it cannot be written, nobody can be warned, and the work goes on."""
 
     def write(self, data: Any) -> int:
         with contextlib.suppress(OSError):

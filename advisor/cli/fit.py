@@ -217,9 +217,9 @@ def _message_line(entry: dict[str, Any], level: float) -> str:
 
 def _neighbours_line(entry: dict[str, Any]) -> str:
     outside = ", outside the sizes measured" if entry["outside_sizes"] else ""
-    beside = " ".join(entry["beside"]) or "nobody"
+    others = " ".join(entry["beside"]) or "nobody"
     name = f"{entry['subject']}:{entry['size_elements']:.6g}"
-    return f"{name} beside {beside}: {entry['ratio']:.4g} times as long as alone{outside}"
+    return f"{name} together with {others}: {entry['ratio']:.4g} times as long as alone{outside}"
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:

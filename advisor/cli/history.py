@@ -49,7 +49,7 @@ def add(
         machine=machine,
         **when,
     )
-    _told({"added": 1, "runs": calibration.add_runs(history, [record_])}, history, json_output=json_output)
+    _print_added({"added": 1, "runs": calibration.add_runs(history, [record_])}, history, json_output=json_output)
 
 
 def list_(
@@ -88,8 +88,8 @@ def import_(
     Example: apportion history import jobs.txt --format sacct
     """
     records, left_out = calibration.import_runs(file, kind=kind, application=application, times=time or ())
-    told = {"added": len(records), "runs": calibration.add_runs(history, records), "left_out": left_out}
-    _told(told, history, json_output=json_output)
+    added = {"added": len(records), "runs": calibration.add_runs(history, records), "left_out": left_out}
+    _print_added(added, history, json_output=json_output)
 
 
 def export(
@@ -159,7 +159,7 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
         calibration.add_runs(history, [run])
 
     left_out = calibration.record_runs(plan, keep, version=version or "")
-    _told({"added": len(kept), "left_out": left_out}, history, json_output=json_output)
+    _print_added({"added": len(kept), "left_out": left_out}, history, json_output=json_output)
 
 
 def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
@@ -233,7 +233,7 @@ def _plain(record_: Any) -> dict[str, Any]:
     }
 
 
-def _told(document: dict[str, Any], history: Path, *, json_output: bool) -> None:
+def _print_added(document: dict[str, Any], history: Path, *, json_output: bool) -> None:
     if json_output:
         _print_json({"history": str(history)} | document)
         return

@@ -91,7 +91,7 @@ def _either(modes: list[str]) -> str:
 
 
 def _flag(option: str, names: str, *, why: str = "", without: str = "") -> Axis:
-    """Options that have effect beside another one only, and perhaps some without it only."""
+    """Options that have effect only together with another one, and perhaps some only without it."""
     yes, no = f"with --{option}", f"without --{option}"
     return Axis(
         lambda given: yes if given[option] not in {None, False} else no,
@@ -100,7 +100,7 @@ def _flag(option: str, names: str, *, why: str = "", without: str = "") -> Axis:
     )
 
 
-def _beside(option: str, values: Mapping[str, str], **more: Any) -> Axis:
+def _by_value(option: str, values: Mapping[str, str], **more: Any) -> Axis:
     """Options by the value of another one; a value that is none of these is the command's to refuse."""
     modes = {f"with --{option} {value}": names for value, names in values.items()}
     return Axis(lambda given: next((m for m in modes if m == f"with --{option} {given[option]}"), None), modes, **more)
@@ -260,7 +260,7 @@ TABLE: Mapping[str, Rules] = {
     "trace import": Rules(
         "output from json",
         (
-            _beside("from", _IMPORTS),
+            _by_value("from", _IMPORTS),
             Axis(_measured, {_BUSY: "cores", _NOT_BUSY: ""}, {_NOT_BUSY: "which does not hang on the number of cores"}),
         ),
     ),
@@ -297,7 +297,7 @@ TABLE: Mapping[str, Rules] = {
                     "with --command": "which has no rows and columns of ours",
                 },
             ),
-            _beside("method", {"adaptive": "accuracy verify-largest", "gbbp": "", "grid": ""}),
+            _by_value("method", {"adaptive": "accuracy verify-largest", "gbbp": "", "grid": ""}),
             _flag("load", "column window history availability"),
         ),
     ),
@@ -431,7 +431,7 @@ TABLE: Mapping[str, Rules] = {
     "advise": Rules(
         "replications seed vary objective top budget runs pareto output hostfile explain measure-next "
         "resource-model level json",
-        (_beside("vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe"}),),
+        (_by_value("vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe"}),),
     ),
     "whatif": Rules(
         "",
@@ -466,7 +466,7 @@ TABLE: Mapping[str, Rules] = {
     "partition": Rules(
         "speeds units method output json",
         (
-            _beside("method", _METHODS),
+            _by_value("method", _METHODS),
             Axis(
                 _banded,
                 {"with --objective mean, cvar or worst": "correlation seed", "with --objective regret": ""},
@@ -503,9 +503,9 @@ TABLE: Mapping[str, Rules] = {
         (
             _flag("policy", "", without="order backfill candidates placement"),
             _flag("platform", "times draw sizes", why="where no applications can be simulated"),
-            _beside("backfill", {"none": "", "easy": "candidates", "conservative": ""}),
-            _beside("processors", {"counted": "", "named": "placement"}),
-            _beside(
+            _by_value("backfill", {"none": "", "easy": "candidates", "conservative": ""}),
+            _by_value("processors", {"counted": "", "named": "placement"}),
+            _by_value(
                 "estimates",
                 {"limit": "", "exact": "", "last-two": "correction", "fit": "model quantile", "predicted": "quantile"},
             ),
@@ -514,7 +514,7 @@ TABLE: Mapping[str, Rules] = {
     ),
     "jobs generate": Rules(
         "model kind jobs processors load start-hour users estimates seed output json",
-        (_beside("estimates", {"none": "", "exact": "", "tsafrir": "most"}),),
+        (_by_value("estimates", {"none": "", "exact": "", "tsafrir": "most"}),),
     ),
     "jobs compare": Rules(
         "policies estimates procs model replications metric all-pairs level warm-up seed output json",

@@ -61,7 +61,7 @@ def platform(
     joined = simulator.join_platform(inputs, names=names, kernel=kernel, most_days=days, topology=topology, uplink=ends)
     if output is not None:
         files.write_text(output, joined.text)
-        simulator.load_scenario(output)  # what is wrong with it is told now
+        simulator.load_scenario(output)  # what is wrong with it is reported now
     if as_json:
         print_json(joined.to_dict() | {"command": "platform", "output": None if output is None else str(output)})
         return

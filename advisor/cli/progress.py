@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
     """Show a stage, the share done and the time left of the time expected.
 
-    It is drawn only when told of progress: a bar that redraws itself would compete with what is measured.
+    It is drawn only when progress is reported: a bar that redraws itself would compete with what is measured.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -44,13 +44,13 @@ def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
         with progress_bar(expected_s) as show:
             yield show
         return
-    begun, told = time.monotonic(), 0
+    begun, shown = time.monotonic(), 0
 
     def tell(stage: str, share: float) -> None:
-        nonlocal told
-        if share * 10 >= told + 1:
-            told = int(share * 10)
-            print(f"{10 * told} % after {time.monotonic() - begun:.0f} s, now {stage}", file=sys.stderr, flush=True)
+        nonlocal shown
+        if share * 10 >= shown + 1:
+            shown = int(share * 10)
+            print(f"{10 * shown} % after {time.monotonic() - begun:.0f} s, now {stage}", file=sys.stderr, flush=True)
 
     yield tell
 
@@ -93,15 +93,16 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int], None]]:
     """The counting bar on a terminal; a line with the time left at every tenth where it goes into a file.
 
-    Told -1, it says that there is no worker, at most every ten seconds, and every minute with the hint what to look at.
+    Called with -1, it says that there is no worker, at most every ten seconds, and every minute with the hint what to
+    look at.
     """
-    begun, told, said, waits = time.monotonic(), 0, -10.0, 0
+    begun, shown, said, waits = time.monotonic(), 0, -10.0, 0
     watched = sys.stderr.isatty()
 
     with counting_bar(what) as bar:
 
         def tell(done: int, total: int) -> None:
-            nonlocal told, said, waits
+            nonlocal shown, said, waits
             now = time.monotonic()
             if done < 0:
                 if now - said >= 10:
@@ -110,8 +111,8 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
                     print(f"waiting for a worker{more}", file=sys.stderr, flush=True)
             elif watched:
                 bar(done, total)
-            elif total and done * 10 // total > told and now - begun >= 1:
-                told = done * 10 // total
+            elif total and done * 10 // total > shown and now - begun >= 1:
+                shown = done * 10 // total
                 left = (now - begun) / done * (total - done)
                 print(f"{done} of {total} {what}, about {left:.0f} s left", file=sys.stderr, flush=True)
 
@@ -143,7 +144,7 @@ def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], 
 
     def tell(progress: "Progress") -> None:
         nonlocal last, due
-        last = _told(progress)
+        last = _line(progress)
         if not timers:
             later()  # the first call of the simulator may be long
         if watched or progress.elapsed_s >= max(due, FIRST_LINE_S):
@@ -164,7 +165,7 @@ def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], 
         end()
 
 
-def _told(progress: "Progress") -> str:
+def _line(progress: "Progress") -> str:
     best = "" if progress.value is None else f", best so far {progress.value:.4g} by {progress.best}"
     return f"{progress.stage}: {progress.runs} runs in {units.show_duration(progress.elapsed_s)}{best}"
 

@@ -110,7 +110,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     seed: Seed = 1,
     json_output: Json = False,
 ) -> None:
-    """Compute a paper's tables again and set them beside what it printed; some really run for minutes.
+    """Compute a paper's tables again and compare them with what it printed; some really run for minutes.
 
     All is every paper; jobs, which needs logs that do not ship, is among them if one is named by --log.
 
@@ -145,10 +145,10 @@ def _all(asked: Asked, output: Path | None, *, json_output: bool) -> None:
     if asked.logs is not None:
         settings["inputs"] = _given(asked).inputs  # the same
 
-    def told(name: str, state: str) -> None:
+    def report(name: str, state: str) -> None:
         print(f"{name}: {state}", file=sys.stderr, flush=True)
 
-    document = reproduce_all(papers, settings=settings, folder=output, on_paper=told)
+    document = reproduce_all(papers, settings=settings, folder=output, on_paper=report)
     if json_output:
         print_json(document)
     else:

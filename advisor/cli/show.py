@@ -40,7 +40,7 @@ def show(
     memory: Annotated[
         Path | None,
         typer.Option(
-            metavar="MEMORY.json", help="Set beside it what this memory model predicts (kernels triad, matmul)."
+            metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
         ),
     ] = None,
     kernel: Annotated[
@@ -48,7 +48,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model predicts.
+    """Show a speed model: its points, its band, and what was assumed; or compare it with what a memory model predicts.
 
     Of a network model: message times, and what messages cost in CPU and memory.
 
@@ -93,10 +93,10 @@ def document_of_jobs(path: Path) -> dict[str, Any] | None:
         return None
     folder = path if path.is_dir() else path.parent if path.name == MANIFEST else None
     try:
-        told = files.read_json(path if folder is None else folder / MANIFEST, limit_bytes=MOST_BYTES)
-        name = JOBS.get(str(told.get("command"))) if isinstance(told, dict) else None
+        document = files.read_json(path if folder is None else folder / MANIFEST, limit_bytes=MOST_BYTES)
+        name = JOBS.get(str(document.get("command"))) if isinstance(document, dict) else None
         if folder is None or name in {None, MANIFEST}:
-            return None if name is None else dict(told)
+            return None if name is None else dict(document)
         return dict(files.read_json(folder / str(name), limit_bytes=MOST_BYTES))
     except ApportionError:
         return None  # what reads models and results says what is wrong
@@ -213,7 +213,7 @@ def _show_runs(folder: Path, *, as_json: bool) -> None:
 
 
 def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
-    """Measured speeds beside predicted ones, with their mean errors."""
+    """Measured speeds and predicted ones, with their mean errors."""
     from simulator.results.plots import plot_predicted_speed
 
     found = calibration.predict_speed(model, memory, kernel=kernel)

@@ -35,6 +35,8 @@ COLUMNS = 2000
 """Order of the matrices where none is said."""
 ITERATIONS = 100
 REPLICATIONS = 200
+MANY_PES, ADVICE_S = 64, 20.0
+"""PEs from which on the search for the advice has a budget, and how many seconds."""
 FOLDER = "calibrations"
 PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
 """Kernel -> the application that is advised."""
@@ -106,7 +108,9 @@ def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path) -
         Keeps a node file of each host and the link's, as `apportion platform` reads them.
     """
     scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
-    return Answer(scenario, recommend(scenario, level=wish.level), measured, kinds, network, warnings)
+    budget_s = ADVICE_S if len(scenario.platform.pes) > MANY_PES else None
+    made = recommend(scenario, level=wish.level, budget_s=budget_s)
+    return Answer(scenario, made, measured, kinds, network, warnings)
 
 
 def cluster_scenario(

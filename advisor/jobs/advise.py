@@ -64,11 +64,11 @@ class JobAdvice:
     gains: Differences
     """How much better each candidate is than the base: above 0 is better; (candidate,)."""
     chances: Floats
-    """How likely each is the best one that can be had; NaN where nothing is told; (candidate,)."""
+    """How likely each is the best one that can be had; NaN where nothing is stated; (candidate,)."""
     best: int | None
     """The candidate that pays most, if one surely pays."""
     ties: tuple[int, ...]
-    """Others that cannot be told apart from it."""
+    """Others that cannot be distinguished from it."""
     best_per_price: int | None
     ties_per_price: tuple[int, ...]
 
@@ -76,7 +76,7 @@ class JobAdvice:
     def refused(self) -> str | None:
         """Why there is no advice, in one sentence."""
         over = self.compared.overloaded[0]
-        return self.compared.untold(self.metric) or (f"the base is overloaded: {over}" if over else None)
+        return self.compared.no_interval(self.metric) or (f"the base is overloaded: {over}" if over else None)
 
     @property
     def sentence(self) -> str:
@@ -86,14 +86,14 @@ class JobAdvice:
         if self.best is None:
             return f"no change surely lowers the {self.metric.said} of {self._name(None)}"
         said = f"{self._name(self.best)} pays most: it lowers the {self.metric.said} by {self._gain(self.best)}"
-        ties = f"; it cannot be told apart from {self._names(self.ties)}" if self.ties else ""
+        ties = f"; it cannot be distinguished from {self._names(self.ties)}" if self.ties else ""
         return said + ties + self._priced()
 
     def _priced(self) -> str:
         if self.best_per_price is None:
             return ""
         ties = self.ties_per_price
-        other = f", not told apart from {self._names(ties)}" if ties else ""
+        other = f", not distinguished from {self._names(ties)}" if ties else ""
         return f"; per price it is {self._name(self.best_per_price)}{other}"
 
     def _name(self, place: int | None) -> str:
@@ -233,8 +233,8 @@ def advise(  # noqa: PLR0913 - all by name
 ) -> JobAdvice:
     """Which change pays most for one metric; see `advisor.jobs.compare.compare` for what draws are.
 
-    A change pays if its difference to the base is one after Holm's correction for all changes. Another cannot be told
-    apart from the best if their own difference, corrected likewise, is none.
+    A change pays if its difference to the base is one after Holm's correction for all changes. Another cannot be
+    distinguished from the best if their own difference, corrected likewise, is none.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def _turned(found: Differences) -> Differences:
 def _first(
     found: Compared, worth: Floats, sure: NDArray[np.bool_], free: NDArray[np.bool_], prices: Floats
 ) -> tuple[int | None, tuple[int, ...]]:
-    """The candidate of most worth among the sure ones, and those that cannot be told apart from it."""
+    """The candidate of most worth among the sure ones, and those that cannot be distinguished from it."""
     if not sure.any():
         return None, ()
     best = int(np.argmax(np.where(sure, worth, -np.inf)))
@@ -295,7 +295,7 @@ def _chances(found: Compared, free: NDArray[np.bool_], seed: int) -> Floats:
     """
     usable = free & ~np.array([why is not None for why in found.overloaded[1:]])
     nothing = np.full(free.size, np.nan)
-    if found.untold(found.metrics[0]) is not None or found.overloaded[0] is not None or not usable.any():
+    if found.no_interval(found.metrics[0]) is not None or found.overloaded[0] is not None or not usable.any():
         return nothing
     values, sign = found.values[:, 1:, 0][:, usable], 1.0 if found.metrics[0].less_is_better else -1.0
     count = values.shape[0]

@@ -177,7 +177,7 @@ class Compared:
         """Whether the log's own values are stated, and draws tell how far off they are; else means of draws are."""
         return self.own is not None and self.draws in {"weeks", "users", NO_DRAWS}
 
-    def untold(self, metric: Metric) -> str | None:
+    def no_interval(self, metric: Metric) -> str | None:
         """Why no interval of a metric is stated, in one sentence."""
         if self.of_one_log and metric.of_the_end:
             return (
@@ -203,12 +203,12 @@ class Compared:
             "warm_up": self.warm_up,
             "seed": self.seed,
             "refused": self.refused,
-            "untold": {metric.name: self.untold(metric) for metric in self.metrics},
-            "alternatives": [self._told(place, centres) for place in range(len(self.alternatives))],
+            "untold": {metric.name: self.no_interval(metric) for metric in self.metrics},
+            "alternatives": [self._alternative(place, centres) for place in range(len(self.alternatives))],
             "differences": [self._difference(place, one) for one in self.metrics for place in range(len(self.pairs))],
         }
 
-    def _told(self, place: int, centres: Floats) -> dict[str, Any]:
+    def _alternative(self, place: int, centres: Floats) -> dict[str, Any]:
         one = self.alternatives[place]
         return {
             "name": one.name,
@@ -236,7 +236,7 @@ class Compared:
         }
 
     def verdict(self, place: int, metric: Metric) -> str:
-        """`less`, `more`, `alike` (equal in every draw), `open` (they cannot be told apart), or `refused`."""
+        """`less`, `more`, `alike` (equal in every draw), `open` (they cannot be distinguished), or `refused`."""
         found = self.by_metric[metric.name]
         holm, mean = float(found.holm[place]), float(found.mean[place])
         if np.isnan(holm):
@@ -520,6 +520,6 @@ def _differences(found: Compared) -> dict[str, Differences]:
             units=found.units,
             level=found.level,
             comparisons=len(found.metrics) * len(found.pairs),
-        ).without(silent | (found.untold(metric) is not None))
+        ).without(silent | (found.no_interval(metric) is not None))
         for number, metric in enumerate(found.metrics)
     }

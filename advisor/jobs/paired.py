@@ -54,7 +54,7 @@ class Differences:
         return {name: None if np.isnan(value) else value for name, value in values.items()}
 
     def without(self, silent: NDArray[np.bool_]) -> "Differences":
-        """The same, with nothing but means told of some; those that are told are corrected for all."""
+        """The same, with nothing but means stated of some; the others are corrected for all."""
         return replace(
             self, **{name: np.where(silent, np.nan, getattr(self, name)) for name in VALUES if name != "mean"}
         )

@@ -19,7 +19,7 @@ MOST_SAID = 3
 VERDICTS = {
     "less": "less",
     "more": "more",
-    "open": "cannot be told apart",
+    "open": "cannot be distinguished",
     "alike": "equal in every draw",
     "refused": "no interval",
 }
@@ -81,7 +81,7 @@ class Apart:
         """Whether a gain, or a loss, is one by this chance."""
         if chance is None or self.mean is None:
             return VERDICTS["refused"]
-        return "cannot be told from 0" if chance >= 1 - level else "gains" if self.mean > 0 else "loses"
+        return "cannot be distinguished from 0" if chance >= 1 - level else "gains" if self.mean > 0 else "loses"
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def changes_page(found: Changes) -> blocks.Page:
         f"{metric_of(objective).said} as it is": _value(found.base.value, objective),
         "with the change that pays most": _value(None if most is None else most.value, objective),
         "chance that it is the best one": wording.probability(None if most is None else most.chance_best),
-        "not told apart from it": str(len(found.ties) or wording.NOTHING),
+        "not distinguished from it": str(len(found.ties) or wording.NOTHING),
     }
     return blocks.Page(
         title=f"{compared.title}: which change pays most",
@@ -435,14 +435,14 @@ def _changes_table(found: Changes, changes: Sequence[Change], level: float, bett
 def _changes_note(found: Changes, level: float) -> str:
     bound = " A bound is what nobody can have; it shows what better estimates could give at most."
     said = _how_judged(level) + (bound if any(one.kind == BOUND for one in found.candidates) else "")
-    return said + (f" Not told apart from what pays most: {', '.join(found.ties)}." if found.ties else "")
+    return said + (f" Not distinguished from what pays most: {', '.join(found.ties)}." if found.ties else "")
 
 
 # Words of differences
 
 
 def sentences(found: Comparison) -> list[str]:
-    """One for each metric: what is surely less or more, what cannot be told apart, or why no interval is stated."""
+    """One for each metric: what is surely less or more, what cannot be distinguished, or why no interval is stated."""
     return [_sentence(found, metric_of(name), rows) for name, rows in found.by_metric().items()]
 
 
@@ -453,7 +453,7 @@ def _sentence(found: Comparison, metric: Metric, rows: Sequence[DifferenceFacts]
     parts = (
         _surely(metric, rows, "less"),
         _surely(metric, rows, "more"),
-        _counted(rows, "open", "cannot be told apart from"),
+        _counted(rows, "open", "cannot be distinguished from"),
         _counted(rows, "alike", "is in every draw equal to"),
         _not_judged(found, rows),
     )
@@ -486,8 +486,8 @@ def _not_judged(found: Comparison, rows: Iterable[DifferenceFacts]) -> str:
     both = [one for one in silent if {one.base, one.other} & crowded]
     touched = sorted(_quoted(name) for name in crowded & {name for one in both for name in (one.base, one.other)})
     rest = [f"{_quoted(one.other)} and {_quoted(one.base)}" for one in silent if one not in both]
-    over = f"nothing is told of {wording.listed(touched)}, overloaded" if touched else ""
-    few = f"nothing is told of {wording.listed(rest)}, which differ in too few draws" if rest else ""
+    over = f"nothing is stated of {wording.listed(touched)}, overloaded" if touched else ""
+    few = f"nothing is stated of {wording.listed(rest)}, which differ in too few draws" if rest else ""
     return "; ".join(filter(None, (over, few)))
 
 

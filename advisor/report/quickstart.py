@@ -408,7 +408,7 @@ def _neighbours(said: NeighbourFacts) -> list[str]:
         kept = wording.percent(said.share_together, 1)
         return [f"PEs slow each other down ({names}): {said.kernel} on all of them keeps {kept} of its speed alone."]
     seen = ", ".join(f"{level} {most:.1f} %" for level, most in said.beyond_percent.items() if most is not None)
-    return [f"No PE was seen to slow another down by more than what can be told here: {seen}."] if seen else []
+    return [f"No PE was seen to slow another down by more than can be measured here: {seen}."] if seen else []
 
 
 def _points(kernels: Sequence[KernelSpeeds]) -> blocks.Table:

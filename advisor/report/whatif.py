@@ -247,10 +247,10 @@ def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     note = "Fastest first; by mean makespans, noise not counted."
     note += f" {front.silent} points say no {of} of some PE." if front.silent else ""
     head = ["change", "makespan", "of a run", "per second" if of == "cost" else "W"]
-    told_table = blocks.table(f"Points that none beats in both, {of} in {unit}", head, rows, note=note)
+    table = blocks.table(f"Points that none beats in both, {of} in {unit}", head, rows, note=note)
     caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
     figure = blocks.Figure(plots.costs_svg(drawn, unit=unit, name=f"front-{of}"), caption)
-    return blocks.SideBySide(figure, (told_table,))
+    return blocks.SideBySide(figure, (table,))
 
 
 # Text

@@ -107,9 +107,9 @@ def interaction_text(found: Findings, one: Interaction) -> str:
     """Whether two changes help each other, in words."""
     factor = one.factor
     if factor.low is None or factor.high is None or factor.mean is None:
-        how = "whether they help each other cannot be told from so few replications"
+        how = "whether they help each other cannot be seen from so few replications"
     elif factor.low <= 1 <= factor.high:
-        how = "as much as the single gains multiplied, as far as can be told"
+        how = "as much as the single gains multiplied, as far as can be seen"
     elif factor.mean > 1:
         how = "more than the single gains multiplied: they help each other"
     else:

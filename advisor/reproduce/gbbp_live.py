@@ -453,14 +453,14 @@ def _source(kernel: str, cpu: int, cap_s: float, folder: Path, share: float) -> 
 
 
 def _contest(kernel: str, source: RealSource, folder: Path, generator: np.random.Generator) -> _Contest:
-    own = {method: source.beside(folder / f"{kernel}-{method}.json") for method in METHODS}
+    own = {method: source.with_own_points(folder / f"{kernel}-{method}.json") for method in METHODS}
     builders = (
         GridLane(own["grid"], generator),
         BuilderLane("gbbp", own["gbbp"], budget_s=GBBP_IN_CAPS * source.effort.time_cap_s),
         BuilderLane("adaptive", own["adaptive"]),
     )
     effort = replace(source.effort, time_cap_s=float("inf"), precision=0.0, most_samples=PASSES, long_once=False)
-    sweep = source.beside(folder / f"{kernel}-held-out.json", effort=effort)
+    sweep = source.with_own_points(folder / f"{kernel}-held-out.json", effort=effort)
     sizes = held_out_sizes(sweep, HELD_OUT)
     if len(sizes) < LEAST_HELD_OUT:
         raise CalibrationError(

@@ -27,7 +27,7 @@ class RealApplication(Protocol):
         """Make ready for runs under each, and run each once, which is not counted."""
 
     def run(self, configuration: Configuration, beside: Beside = nullcontext) -> RealRun:
-        """Run it once, with what is beside it on; `compute` of the answer has an entry for each PE, see `by_pe`."""
+        """Run it once, while `beside` is on; `compute` of the answer has an entry for each PE, see `by_pe`."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def verify(
     kept
         File that every run is appended to; called again, whole repetitions there are not run again.
     on_progress
-        Told what was measured so far, and the share of the budget that is spent.
+        Called with what was measured so far, and the share of the budget that is spent.
 
     Returns
     -------

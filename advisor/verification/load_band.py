@@ -175,7 +175,7 @@ def check_load_band(
     folder
         Where `load.csv` (the recording) and `model.json` (the band) go.
     on_stage
-        Told what begins.
+        Called with what begins.
 
     Raises
     ------

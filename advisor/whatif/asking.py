@@ -123,7 +123,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     folder, resume
         Where results are kept as they are found, and whether to go on with those there.
     progress
-        Told how many points are done, of how many.
+        Called with how many points are done, of how many.
 
     Raises
     ------

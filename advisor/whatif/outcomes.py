@@ -38,7 +38,7 @@ class Outcomes:
 
     @property
     def how(self) -> dict[str, Any]:
-        """What those who state intervals of these makespans are told."""
+        """What is needed to state intervals of these makespans."""
         return {"truths": self.truths, "level": self.level, "deterministic": self.deterministic}
 
     @property

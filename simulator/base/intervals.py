@@ -77,7 +77,7 @@ def of_run(samples: Floats, truths: Truths | None, *, level: float = LEVEL, dete
         common = np.divide(between, whole, out=np.zeros(rows), where=whole > 0)
         runs = count / (1 + (known.each - 1) * common)
     found = _quantiles(samples, runs, level)
-    return found if count >= FEWEST_EQUAL else _untold(found, samples, np.max(np.abs(samples), axis=1))
+    return found if count >= FEWEST_EQUAL else _unless_equal(found, samples, np.max(np.abs(samples), axis=1))
 
 
 def of_mean(samples: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False) -> Interval:
@@ -390,7 +390,7 @@ def _nothing(rows: int) -> Interval:
     return Interval(nothing, nothing)
 
 
-def _untold(found: Interval, samples: Floats, scale: Floats) -> Interval:
+def _unless_equal(found: Interval, samples: Floats, scale: Floats) -> Interval:
     """NaN where a few replications are equal, perhaps by chance."""
     equal = np.ptp(samples, axis=1) <= EQUAL * scale
     return Interval(np.where(equal, np.nan, found.low), np.where(equal, np.nan, found.high))

@@ -155,8 +155,8 @@ def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, 
     """Share of one core that each of our runnable processes gets (DESIGN, CPU semantics).
 
     A load that is no whole number is the mean of whole numbers of competitors, which come and go: 2.25 stands for two
-    of them three quarters of the time and three of them the rest, and the share is the mean of the shares beside two
-    and beside three. Only `fair` differs there: the other rules are straight between whole loads.
+    of them three quarters of the time and three of them the rest, and the share is the mean of the shares next to
+    two and next to three. Only `fair` differs there: the other rules are straight between whole loads.
 
     Parameters
     ----------

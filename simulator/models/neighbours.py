@@ -1,4 +1,4 @@
-"""What a computation keeps of its lone speed beside others: demand and sensitivity by level, and a law per domain.
+"""What a computation keeps of its lone speed next to others: demand and sensitivity by level, and a law per domain.
 
 A *sharing domain* is what some PEs share: a core, a cache, a memory channel, a clock. A computation is described by two
 numbers for each level: its *demand*, what it takes there when it runs alone (bytes per second of a memory channel,
@@ -83,7 +83,7 @@ class ShareTable:
             raise ScenarioError("shares: a share is above the one before it, and one more neighbour speeds no PE up")
 
     def kept(self, use: Use, others: ArrayLike) -> Floats:  # noqa: ARG002 - as the other laws are asked
-        """Share of its lone speed beside so many others (straight lines between whole numbers); of their shape."""
+        """Share of its lone speed next to so many others (straight lines between whole numbers); of their shape."""
         return np.asarray(np.interp(np.asarray(others, float), np.arange(len(self.shares)), self.shares))
 
 
@@ -108,7 +108,7 @@ class Bandwidth:
             raise ScenarioError("bandwidth: capacity, softness and lone have to be numbers above 0")
 
     def kept(self, use: Use, others: ArrayLike) -> Floats:
-        """Share of its lone speed that a use keeps beside others' demands in bytes per second; of their shape."""
+        """Share of its lone speed that a use keeps against others' demands in bytes per second; of their shape."""
         own, exponent = use.demand / self.capacity, min(self.softness, MOST_SOFTNESS)
         together = own + np.asarray(others, float) / self.capacity
         logs = np.logaddexp(0.0, exponent * np.log(np.maximum(together, 1e-300)))
@@ -129,12 +129,12 @@ class Occupancy:
             raise ScenarioError("capacity: a cache has to hold more than 0 bytes")
 
     def held(self, use: Use, others: ArrayLike) -> Floats:
-        """Bytes of the cache that a use has beside others' bytes; of their shape."""
+        """Bytes of the cache that a use has next to others' bytes; of their shape."""
         together = np.maximum(use.demand + np.asarray(others, float), 1e-300)
         return np.asarray(np.minimum(use.demand, self.capacity * use.demand / together))
 
     def kept(self, use: Use, others: ArrayLike) -> Floats:
-        """Share of its lone speed that a use keeps beside others' bytes; of their shape."""
+        """Share of its lone speed that a use keeps next to others' bytes; of their shape."""
         alone = min(use.demand, self.capacity)
         lost = 1 - self.held(use, others) / alone if alone > 0 else np.zeros(np.shape(others))
         return np.asarray(1 / (1 + use.sensitivity * np.maximum(lost, 0.0)))
@@ -157,7 +157,7 @@ class SharingDomain:
     law: Law
     doubt: Doubt | None = None
     """What is not known of the loss `1 / kept - 1` that the law says: the logarithm of its true value over it, over
-    what the law says was lost. So a computation beside nobody has no doubt. None: nothing is doubted."""
+    what the law says was lost. So a computation without neighbours has no doubt. None: nothing is doubted."""
     deviate: float = 0.0
     """Of one truth: the standard normal deviate of its losses, by `loss_doubt`."""
     loss_doubt: Doubt | None = None

@@ -56,13 +56,13 @@ class NeighboursModel:
     pe_count: int
     """PEs of the node that were measured."""
     cells: tuple[dict[str, Any], ...] = ()
-    """What it rests on: ratios of times together to times alone. `lone_s` is one run's, beside nobody."""
+    """What it rests on: ratios of times together to times alone. `lone_s` is one run's, without neighbours."""
     held_out: Mapping[str, Any] = field(default_factory=dict)
     """Errors on cells that the fit did not see."""
     beyond: Mapping[str, float | None] = field(default_factory=dict)
     """Level without a domain -> up to which effect, as a share of time, none was seen; None: it was not looked at."""
     lone_speeds: tuple[dict[str, Any], ...] = ()
-    """Of computations beside nobody, in volume per second: as calibrations of a PE alone see them."""
+    """Of computations without neighbours, in volume per second: as calibrations of a PE alone see them."""
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     doubt: Doubt | None = None
@@ -75,7 +75,7 @@ class NeighboursModel:
         *,
         pes: Sequence[int] | None = None,
     ) -> float:
-        """The share of its lone speed that a computation keeps beside others.
+        """The share of its lone speed that a computation keeps next to others.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ def _unseen(found: Found) -> list[str]:
 
 
 def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[Cell]) -> dict[str, Any]:
-    """Mean and worst error of time together over time alone, beside what three simpler answers come to.
+    """Mean and worst error of time together over time alone, and what three simpler answers come to.
 
     Parameters
     ----------
@@ -279,8 +279,8 @@ def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[C
 def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
     """The ratio of a computation with all PEs at work on the same, or on as much as was measured."""
     own = [one for one in cells if one.subject == cell.subject] or [cell]
-    most = max(len(one.beside) for one in own)
-    own = [one for one in own if len(one.beside) == most]
+    most = max(len(one.neighbours) for one in own)
+    own = [one for one in own if len(one.neighbours) == most]
     alike = [one.ratio for one in own if one.is_copies]
     return float(np.median(alike)) if alike else max(one.ratio for one in own)
 
@@ -420,20 +420,20 @@ def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]
     if missing:
         there = ", ".join(table.names)
         raise ScenarioError([f"{table.place}: column {name!r} is missing; there are {there}" for name in missing])
-    sizes, subjects, besides = table.numbers("size_elements"), table.text("subject"), table.text("beside")
+    sizes, subjects, neighbours = table.numbers("size_elements"), table.text("subject"), table.text("beside")
     faults, pairs = [], []
     for row, place in enumerate(table.labels()):
-        others = [_read_computation(word) for word in besides[row].split()]
+        others = [_read_computation(word) for word in neighbours[row].split()]
         if not subjects[row]:
             faults.append(f"{place}: subject is empty; write the name of a kernel")
         elif sizes[row] <= 0:
             faults.append(f"{place}: size_elements: {sizes[row]:g} is not above 0; give the problem size in elements")
         elif None in others:
-            bad = besides[row].split()[others.index(None)]
+            bad = neighbours[row].split()[others.index(None)]
             faults.append(f"{place}: beside: {bad!r} is not KERNEL:SIZE; write a space between several")
         else:
-            beside = tuple(one for one in others if one is not None)
-            pairs.append((Computation(subjects[row], float(sizes[row])), beside))
+            known = tuple(one for one in others if one is not None)
+            pairs.append((Computation(subjects[row], float(sizes[row])), known))
     refuse(faults)
     return pairs
 
@@ -448,10 +448,10 @@ def visits_table(visits: Sequence[Together]) -> str:
     """Visits as a CSV text that `read_visits` reads."""
     rows: list[Sequence[object]] = [(*COLUMNS, "pass", "pes")]
     for one in visits:
-        beside = " ".join(f"{other.kernel}:{other.size!r}" for other in one.beside)
+        others = " ".join(f"{other.kernel}:{other.size!r}" for other in one.neighbours)
         pes = " ".join(map(str, one.pes))
         lone, together = repr(one.lone_s), repr(one.together_s)
-        rows.append((one.subject.kernel, repr(one.subject.size), beside, lone, together, one.number, pes))
+        rows.append((one.subject.kernel, repr(one.subject.size), others, lone, together, one.number, pes))
     return files.csv_lines(rows)
 
 
@@ -465,9 +465,9 @@ def predict_neighbours(path: str | Path, at: str | Path) -> list[dict[str, Any]]
     """
     model, table = read_neighbours(path), read_table(at)
     entries, faults = [], []
-    for place, (subject, beside) in zip(table.labels(), _read_pairs(table), strict=True):
+    for place, (subject, neighbours) in zip(table.labels(), _read_pairs(table), strict=True):
         try:
-            share = model.kept(subject, beside)
+            share = model.kept(subject, neighbours)
         except ScenarioError as error:
             faults += [f"{place}: {line}" for line in error.lines]
             continue
@@ -475,9 +475,9 @@ def predict_neighbours(path: str | Path, at: str | Path) -> list[dict[str, Any]]
             {
                 "subject": subject.kernel,
                 "size_elements": subject.size,
-                "beside": [one.label for one in beside],
+                "beside": [one.label for one in neighbours],
                 "ratio": 1 / share,
-                "outside_sizes": any(_is_outside(model, one) for one in (subject, *beside)),
+                "outside_sizes": any(_is_outside(model, one) for one in (subject, *neighbours)),
             }
         )
     refuse(faults)

@@ -1,6 +1,6 @@
 """From times together over times alone to sharing domains and uses: which domains can be shown, and their numbers.
 
-What is measured is one computation alone and, right after or before, beside others: the ratio of the two times. Cores
+What is measured is one computation alone and, right after or before, next to others: the ratio of the two times. Cores
 and clocks come from computations that touch no memory; memory and caches from one joint least-squares fit of demands
 and sensitivities (`models.neighbours` has the laws), in which memory demand is counted as `triad` reads and writes its
 operands. A domain that explains nothing beyond what the visits scatter is not one: the model says up to which effect.
@@ -39,7 +39,7 @@ WEAK = 0.05
 SURE = 3.0
 """An effect counts if it is so many standard errors of a cell's ratio."""
 SIBLINGS = 1.15
-"""Two probes that compute only, this much slower beside each other and more than others: threads of one core."""
+"""Two probes that compute only, slower next to each other by this much and by more than others: threads of one core."""
 _LEAST_ERROR = 0.005
 _ASSUMED_SPREAD = 0.03
 """Of ratios where no cell was visited twice."""
@@ -68,10 +68,10 @@ class Computation:
 
 @dataclass(frozen=True)
 class Together:
-    """One visit: a computation alone, and beside others from its begin to its end."""
+    """One visit: a computation alone, and together with others from its begin to its end."""
 
     subject: Computation
-    beside: tuple[Computation, ...]
+    neighbours: tuple[Computation, ...]
     lone_s: float
     together_s: float
     number: int = 0
@@ -85,7 +85,7 @@ class Cell:
     """All visits to the same computations together."""
 
     subject: Computation
-    beside: tuple[Computation, ...]
+    neighbours: tuple[Computation, ...]
     pes: tuple[int, ...]
     ratios: Floats
     """Time together over time alone of each visit; (visits,)."""
@@ -113,14 +113,14 @@ class Cell:
     @property
     def is_copies(self) -> bool:
         """Whether all compute the same."""
-        return all(one == self.subject for one in self.beside)
+        return all(one == self.subject for one in self.neighbours)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "subject": self.subject.kernel,
             "size_elements": self.subject.size,
-            "beside": [one.label for one in self.beside],
+            "beside": [one.label for one in self.neighbours],
             "pes": list(self.pes),
             "lone_s": self.lone_s,
             "ratio": self.ratio,
@@ -169,8 +169,8 @@ def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
     """
     seen: dict[tuple[Any, ...], list[Together]] = {}
     for visit in visits:
-        pes = visit.pes or tuple(range(1 + len(visit.beside)))
-        seen.setdefault((visit.subject, tuple(sorted(visit.beside)), tuple(sorted(pes))), []).append(visit)
+        pes = visit.pes or tuple(range(1 + len(visit.neighbours)))
+        seen.setdefault((visit.subject, tuple(sorted(visit.neighbours)), tuple(sorted(pes))), []).append(visit)
     logs = [np.array([np.log(visit.together_s / visit.lone_s) for visit in row]) for row in seen.values()]
     scatters = [_scatter(row) for row in logs]
     known = [scatter for row, scatter in zip(logs, scatters, strict=True) if row.size >= 2]
@@ -179,14 +179,16 @@ def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
     for (row, ratios), scatter in zip(zip(seen.values(), logs, strict=True), scatters, strict=True):
         own = max(whole, scatter if ratios.size >= 3 else 0.0)
         lone = float(np.median([visit.lone_s for visit in row]))
-        first, pes = row[0], row[0].pes or tuple(range(1 + len(row[0].beside)))
-        beside, places = _in_order(first.beside, pes[1:])
-        found.append(Cell(first.subject, beside, (pes[0], *places), np.exp(ratios), lone, own))
+        first, pes = row[0], row[0].pes or tuple(range(1 + len(row[0].neighbours)))
+        neighbours, places = _in_order(first.neighbours, pes[1:])
+        found.append(Cell(first.subject, neighbours, (pes[0], *places), np.exp(ratios), lone, own))
     return tuple(found)
 
 
-def _in_order(beside: tuple[Computation, ...], pes: tuple[int, ...]) -> tuple[tuple[Computation, ...], tuple[int, ...]]:
-    pairs = sorted(zip(beside, pes, strict=True))
+def _in_order(
+    neighbours: tuple[Computation, ...], pes: tuple[int, ...]
+) -> tuple[tuple[Computation, ...], tuple[int, ...]]:
+    pairs = sorted(zip(neighbours, pes, strict=True))
     return tuple(one for one, _ in pairs), tuple(place for _, place in pairs)
 
 
@@ -214,7 +216,7 @@ def fit_cells(
     structure
         Which domains of memory and caches there are; by default those that explain most.
     """
-    items = tuple(sorted({one for cell in cells for one in (cell.subject, *cell.beside)}))
+    items = tuple(sorted({one for cell in cells for one in (cell.subject, *cell.neighbours)}))
     stores = footprints or {}
     held = np.array([stores.get(one, 0.0 if one.kernel == COMPUTES else 8 * one.size) for one in items])
     cores, clock, beyond, notes = _computing(cells, proposed)
@@ -247,7 +249,7 @@ def _computing(
     clocks = [one for one in proposed if one.kind == "clock"]
     if not probes:
         return [], [], {"clock": np.inf} if clocks else {}, []
-    pairs = [cell for cell in probes if len(cell.beside) == 1]
+    pairs = [cell for cell in probes if len(cell.neighbours) == 1]
     usual = min((cell.ratio for cell in pairs), default=1.0) if len(pairs) > 1 else 1.0
     reported = [set(one.pes) for one in proposed if one.kind == "core"]
     close = [
@@ -269,8 +271,8 @@ def _computing(
         for one in reported
         if len(one) > 1 and not any(one & set(core.pes) for core in cores)
     ]
-    beside_probes = [cell for cell in cells if all(one.kernel == COMPUTES for one in cell.beside)]
-    apart = [cell for cell in beside_probes if _kept_computing(cell, cores) == 1]
+    with_probes = [cell for cell in cells if all(one.kernel == COMPUTES for one in cell.neighbours)]
+    apart = [cell for cell in with_probes if _kept_computing(cell, cores) == 1]
     tables, beyond = _clocks(apart, clocks)
     return cores, tables, beyond, notes
 
@@ -358,19 +360,19 @@ class Problem:
         """Which computation is the subject of each cell; (N,)."""
         return np.array([self.items.index(cell.subject) for cell in self.cells], dtype=np.int64)
 
-    def _beside(self, level: str) -> Floats:
-        """How often each computation is beside a cell's subject in its domain of a level; (N, K)."""
+    def _neighbours(self, level: str) -> Floats:
+        """How often each computation is a neighbour of a cell's subject in its domain of a level; (N, K)."""
         found = np.zeros((len(self.cells), len(self.items)))
         for row, cell in enumerate(self.cells):
             own = next((one.pes for one in self.proposed if one.level == level and cell.pes[0] in one.pes), ())
-            for one, place in zip(cell.beside, cell.pes[1:], strict=True):
+            for one, place in zip(cell.neighbours, cell.pes[1:], strict=True):
                 found[row, self.items.index(one)] += place in own
         return found
 
     @cached_property
     def counts(self) -> dict[str, Floats]:
-        """How often each computation is beside a cell's subject in its domain, by level; (N, K) each."""
-        return {level: self._beside(level) for level in dict.fromkeys(one.level for one in self.proposed)}
+        """How often each computation is a neighbour of a cell's subject in its domain, by level; (N, K) each."""
+        return {level: self._neighbours(level) for level in dict.fromkeys(one.level for one in self.proposed)}
 
     @cached_property
     def stream(self) -> int | None:
@@ -410,9 +412,12 @@ class Problem:
         return max(shown, default=0.0)
 
     def _probes(self, level: str, row: int) -> bool:
-        """Whether a cell would show a domain of a level: streams beside each other, in it or beyond it."""
+        """Whether a cell would show a domain of a level: streams next to each other, in it or beyond it."""
         cell = self.cells[row]
-        if not all(one.kernel == STREAMS for one in (cell.subject, *cell.beside)) or not self.counts[level][row].any():
+        if (
+            not all(one.kernel == STREAMS for one in (cell.subject, *cell.neighbours))
+            or not self.counts[level][row].any()
+        ):
             return False
         if level == "memory":
             return self.stream is not None and cell.subject == self.items[self.stream]
@@ -604,8 +609,8 @@ def _matters(fitted: Fitted, level: str) -> tuple[Any, Any]:
     seen = fitted.effects(level) > np.maximum(LEAST_EFFECT / 2, 1.5 * problem.errors)
     feels = np.zeros(len(problem.items), dtype=bool)
     feels[problem.subjects[seen]] = True
-    beside = problem.counts[level][seen] > 0
-    return beside.any(axis=0) & (fitted.demand > 0) if level == "memory" else beside.any(axis=0), feels
+    present = (problem.counts[level][seen] > 0).any(axis=0)
+    return present & (fitted.demand > 0) if level == "memory" else present, feels
 
 
 def _pruned(fitted: Fitted) -> Fitted:
@@ -670,7 +675,7 @@ def predict_share(
     domains: Sequence[SharingDomain],
     uses: Mapping[str, KernelUses],
     subject: Computation,
-    beside: Sequence[Computation],
+    neighbours: Sequence[Computation],
     pes: Sequence[int],
 ) -> float:
     """The share of its lone speed that a computation keeps: the product of its domains' laws.
@@ -678,13 +683,13 @@ def predict_share(
     Parameters
     ----------
     pes
-        Where the subject and then the others are.
+        Where the subject and then its neighbours are.
     """
     share = 1.0
     for domain in domains:
         if pes[0] not in domain.pes:
             continue
-        inside = [one for one, place in zip(beside, pes[1:], strict=True) if place in domain.pes]
+        inside = [one for one, place in zip(neighbours, pes[1:], strict=True) if place in domain.pes]
         taken = [_use(uses, domain, one).demand for one in inside]
         share *= float(domain.law.kept(_use(uses, domain, subject), sum(taken)))
     return share
@@ -705,7 +710,7 @@ def predicted_held_out(
 ) -> tuple[Floats, Any]:
     """Ratios of cells predicted by fits that did not see them, and which cells these are; (N,) each.
 
-    One in five is left out at a time; never probes beside themselves, on which everything rests.
+    One in five is left out at a time; never probes next to copies of themselves, on which everything rests.
 
     Parameters
     ----------
@@ -717,15 +722,17 @@ def predicted_held_out(
     for fold in range(min(_FOLDS, len(mixed))):
         without = set(mixed[fold::_FOLDS])
         known = {
-            one for place, cell in enumerate(cells) if place not in without for one in (cell.subject, *cell.beside)
+            one for place, cell in enumerate(cells) if place not in without for one in (cell.subject, *cell.neighbours)
         }
-        out = [place for place in sorted(without) if {cells[place].subject, *cells[place].beside} <= known]
+        out = [place for place in sorted(without) if {cells[place].subject, *cells[place].neighbours} <= known]
         rest = [cell for place, cell in enumerate(cells) if place not in set(out)]
         if not out:
             continue
         found = fit_cells(rest, proposed, footprints=footprints, structure=whole.structure)
         for place in out:
             cell = cells[place]
-            predicted[place] = 1 / predict_share(found.domains, kernel_uses(found), cell.subject, cell.beside, cell.pes)
+            predicted[place] = 1 / predict_share(
+                found.domains, kernel_uses(found), cell.subject, cell.neighbours, cell.pes
+            )
             judged[place] = True
     return predicted, judged

@@ -84,7 +84,7 @@ def exponent_of(use: MemoryUse, model: "MemoryModel | None") -> float:
 
 
 def compute_part_s(accesses: float, *, speed: float, exponent: float = 1.0) -> tuple[float, bool]:
-    """Seconds of a unit beside its accesses, from a speed and theirs there, at least 0; and whether 0 cut it off.
+    """Seconds of a unit without its accesses, from a speed and theirs there, at least 0; and whether 0 cut it off.
 
     Cut off, the accesses alone are said to take longer than all was measured to take: the kernel overlaps them.
     """

@@ -91,8 +91,8 @@ class Explanation:
         parts += [notebook.table(points)] if points else []
         parts += [notebook.table(sensitive)] if sensitive else []
         best = self.measure_next.best
-        told = notebook.facts({"measure next": None if best is None else best.source, "simulated runs": self.runs})
-        return notebook.page("Why the advice is as it is", *parts, told, warnings=self.left_out)
+        facts = notebook.facts({"measure next": None if best is None else best.source, "simulated runs": self.runs})
+        return notebook.page("Why the advice is as it is", *parts, facts, warnings=self.left_out)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields `why`, `switch_points`, `sensitivity`, `doubt`, `measure_next` and `explanation` of an advice."""
@@ -123,8 +123,8 @@ def check_explained(objective: str) -> None:
         If it is no time.
     """
     if objective in UNITS:
-        told = f"an explanation asks what a makespan hangs on, and {objective} is no time"
-        raise ScenarioError(f"objective: {told}; leave out --explain, or ask for mean, p95 or worst")
+        why = f"an explanation asks what a makespan hangs on, and {objective} is no time"
+        raise ScenarioError(f"objective: {why}; leave out --explain, or ask for mean, p95 or worst")
 
 
 def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: int = MOST_RUNS) -> Explanation:
@@ -275,7 +275,7 @@ def _explained(scenario: Scenario, made: Recommendation, simulations: Simulation
         with simulations.portion(PORTIONS[name]):
             switches.append(find(advised, simulations))
     left_out += [f"sensitivity to the {name}" for name in missing]
-    _, told, _ = simulations.planned(scenario, len(advised.placement))
+    _, many, _ = simulations.planned(scenario, len(advised.placement))
     return Explanation(
         why,
         tuple(switches),
@@ -283,7 +283,7 @@ def _explained(scenario: Scenario, made: Recommendation, simulations: Simulation
         next_measurement(scenario, made),
         simulations.spent,
         simulations.limit,
-        told,
+        many,
         unchanged,
         made,
         None,

@@ -55,15 +55,15 @@ def others(advised: Advised, simulations: Simulations) -> tuple[Other, ...]:
         If the runs allowed do not suffice.
     """
     scenario, rows = advised.scenario, _likeliest(advised)
-    few, told, _ = simulations.planned(scenario, len(advised.placement))
+    few, many, _ = simulations.planned(scenario, len(advised.placement))
     first = [[one for place in row.ways for one in _divided(advised, place)[:1]] + list(row.made) for row in rows]
     simulations.seen(scenario, [one for made in first for one in made], few)
     found = []
-    simulations.seen(scenario, [advised.configuration], told)
+    simulations.seen(scenario, [advised.configuration], many)
     now = simulations.all_of(scenario, advised.configuration)
     predicted_s = simulations.value_s(now.makespans_s)
     for row, made in zip(rows, first, strict=True):
-        then = _told(advised, simulations, row, made, told)
+        then = _best_of_row(advised, simulations, row, made, many)
         if then is not None:
             known_s = simulations.all_of(scenario, then.configuration).makespans_s  # more, where it seemed better
             common = min(known_s.size, now.makespans_s.size)
@@ -74,7 +74,9 @@ def others(advised: Advised, simulations: Simulations) -> tuple[Other, ...]:
     return tuple(found)
 
 
-def _told(advised: Advised, simulations: Simulations, row: _Row, made: list[Configuration], told: int) -> Seen | None:
+def _best_of_row(
+    advised: Advised, simulations: Simulations, row: _Row, made: list[Configuration], many: int
+) -> Seen | None:
     """The best of a row, its units moved as far as the plan goes."""
     seen = []
     for placement, rests in row.ways:
@@ -84,7 +86,7 @@ def _told(advised: Advised, simulations: Simulations, row: _Row, made: list[Conf
             except ScenarioError:  # too few units, or no memory
                 continue
     given = [one for one in made if one in row.made or any(rests for _, rests in row.ways)]
-    seen += simulations.seen(advised.scenario, given, told) if given else []
+    seen += simulations.seen(advised.scenario, given, many) if given else []
     return seen[ties.first_least([simulations.value_s(one.makespans_s) for one in seen])] if seen else None
 
 

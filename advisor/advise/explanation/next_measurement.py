@@ -104,9 +104,9 @@ class NextMeasurement:
     unstated: tuple[str, ...]
     """Parameters of which no doubt is known: constants, and models that state none."""
     loss: float | None
-    """Expected loss of the advice, as a share of the time; None where nothing is told of doubt."""
+    """Expected loss of the advice, as a share of the time; None where no doubt is stated."""
     doubted: bool = True
-    """Whether anything is doubted; where nothing is told of it all the same, there was one truth only."""
+    """Whether anything is doubted; where no loss is stated all the same, there was one truth only."""
 
     @property
     def best(self) -> Candidate | None:

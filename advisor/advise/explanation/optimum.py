@@ -297,7 +297,7 @@ def best_of(advised: Advised, scenario: Scenario, simulations: Simulations) -> S
         If memory and swap hold none of them.
     """
     chosen = advised.configuration
-    few, told, rounds = simulations.planned(scenario, len(advised.placement))
+    few, many, rounds = simulations.planned(scenario, len(advised.placement))
     kept, *rest = (advised.model(scenario, one) for one in advised.near)
     ways = [kept] if kept else []
     known = [one for one in rest if one is not None and (kept is None or one.seconds <= NEAR * kept.seconds)]
@@ -306,7 +306,7 @@ def best_of(advised: Advised, scenario: Scenario, simulations: Simulations) -> S
     ]
     starts = [one for way in ways for one in advised.divided(scenario, way)[: None if rounds else 1]]
     starts += [] if lacks(scenario, chosen) else [chosen]
-    return _least(advised, scenario, simulations, starts, (few, told, rounds))
+    return _least(advised, scenario, simulations, starts, (few, many, rounds))
 
 
 def best_over(advised: Advised, scenario: Scenario, simulations: Simulations, placement: Placement) -> Seen:
@@ -322,9 +322,9 @@ def best_over(advised: Advised, scenario: Scenario, simulations: Simulations, pl
     starts = advised.divided(scenario, advised.model(scenario, placement))
     kept = int(scenario is advised.scenario and placement == advised.placement)
     starts += [advised.configuration] * kept
-    few, told, rounds = simulations.planned(scenario, len(advised.placement))
+    few, many, rounds = simulations.planned(scenario, len(advised.placement))
     starts = starts if rounds else starts[:1] + starts[len(starts) - kept :]
-    return _least(advised, scenario, simulations, starts, (few, told, rounds))
+    return _least(advised, scenario, simulations, starts, (few, many, rounds))
 
 
 def _least(
@@ -340,15 +340,15 @@ def _least(
             "application: none of the configurations that were tried can run: make it larger or smaller, "
             "or give the nodes more memory or swap"
         )
-    few, told, rounds = planned
+    few, many, rounds = planned
     found = simulations.seen(scenario, starts, few)
     best = found[ties.first_least([simulations.value_s(one.makespans_s) for one in found])]
     if not advised.equal:
         best = _bettered(scenario, simulations, best, few, rounds)
-    if told == few:
+    if many == few:
         return best
     last = [best.configuration, *(one for one in starts if one == advised.configuration)]
-    found = simulations.seen(scenario, last, told)
+    found = simulations.seen(scenario, last, many)
     return found[ties.first_least([simulations.value_s(one.makespans_s) for one in found])]
 
 

@@ -182,12 +182,12 @@ def _last(scenario: Scenario, chosen: Configuration, ended: NDArray[np.int64]) -
 
 def _costs(advised: Advised, simulations: Simulations) -> tuple[Cost, ...]:
     scenario, chosen = advised.scenario, advised.configuration
-    _, told, _ = simulations.planned(scenario, len(advised.placement))
-    (now,) = simulations.seen(scenario, [chosen], told)
+    _, many, _ = simulations.planned(scenario, len(advised.placement))
+    (now,) = simulations.seen(scenario, [chosen], many)
     found = []
     for of, changed in _without(scenario, chosen):
         best = best_of(advised, changed, simulations)
-        (then,) = simulations.seen(changed, [chosen], told)
+        (then,) = simulations.seen(changed, [chosen], many)
         certain = scenario.deterministic and changed.deterministic
         longer = simulations.gain(then.makespans_s, now.makespans_s, deterministic=certain)
         _, least, most = longer.change

@@ -150,9 +150,9 @@ def effect(advised: Advised, changed: Scenario, by: float, simulations: Simulati
         If the runs allowed do not suffice.
     """
     scenario, chosen = advised.scenario, advised.configuration
-    _, told, _ = simulations.planned(scenario, len(advised.placement))
+    _, many, _ = simulations.planned(scenario, len(advised.placement))
     best = best_of(advised, changed, simulations)
-    (before,), (kept,) = (simulations.seen(one, [chosen], told) for one in (scenario, changed))
+    (before,), (kept,) = (simulations.seen(one, [chosen], many) for one in (scenario, changed))
     certain = scenario.deterministic and changed.deterministic
     longer = simulations.gain(kept.makespans_s, before.makespans_s, deterministic=certain)
     regret = max(0.0, simulations.value_s(kept.makespans_s) / simulations.value_s(best.makespans_s) - 1)

@@ -32,7 +32,7 @@ FEWEST = 2
 """Replications of a search, at the least, where anything is drawn."""
 
 
-class OutOfRuns(Exception):  # noqa: N818 - no fault: what is left out is told
+class OutOfRuns(Exception):  # noqa: N818 - no fault: what is left out is listed
     """The next simulation would pass the limit."""
 
 

@@ -236,12 +236,12 @@ def ranking_of(
     drawn = None
     if deterministic or paired:
         seen = samples.makespans_s[:, :1] if deterministic else samples.makespans_s
-        told = intervals.chances(seen, truths, seed=seed, margin=MARGIN, deterministic=deterministic)
+        likely = intervals.chances(seen, truths, seed=seed, margin=MARGIN, deterministic=deterministic)
         first = intervals.alike(seen)
-        told = replace(told, best=told.best / np.bincount(first)[first])
+        likely = replace(likely, best=likely.best / np.bincount(first)[first])
     else:
         drawn = plausible(samples, objective, randomness.stream(seed, "ranking"), draws=DRAWS, truths=truths)
-        told = _chances(drawn, values, truths, int(samples.runs.max()))
+        likely = _chances(drawn, values, truths, int(samples.runs.max()))
     ranked = []
     for place, candidate in enumerate(samples.order.tolist()):
         ends: tuple[float | None, float | None] = (None, None)
@@ -255,7 +255,7 @@ def ranking_of(
                 level=level,
                 deterministic=deterministic,
             )
-        chances = [_known(column[candidate]) for column in (told.best, told.near, told.loss)]
+        chances = [_known(column[candidate]) for column in (likely.best, likely.near, likely.loss)]
         ranked.append(Ranked(candidate, values[candidate], *ends, int(samples.runs[candidate]), *chances))
     return Ranking(tuple(ranked), samples.finalists, objective, bound_s, samples.evaluations, seed, samples)
 
@@ -263,9 +263,9 @@ def ranking_of(
 def _chances(drawn: Floats, values: Sequence[float], truths: Truths, runs: int) -> intervals.Chances:
     """What draws of objectives, (draw, candidate), say; the loss of one that was not drawn is what was seen of it."""
     count = len(values)
-    told = clusters(truths, runs)
-    surest = intervals.surest(told, doubted=truths is not None)
-    if told < 2 and count > 1:
+    independent = clusters(truths, runs)
+    surest = intervals.surest(independent, doubted=truths is not None)
+    if independent < 2 and count > 1:
         nothing = np.full(count, np.nan)
         return intervals.Chances(nothing, nothing, nothing)
     least = drawn.min(axis=1, keepdims=True)

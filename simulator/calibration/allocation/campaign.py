@@ -409,7 +409,7 @@ def _run_once(
         raise LauncherLostError(error.lines) from error  # what it started has ended with it
     if said := failure(answer, limit_s=limit_s):
         last = _last_line(answer.get("said", ""), answer.get("output", ""))
-        raise CalibrationError(_told(said, last, answer, shlex.join(words)))
+        raise CalibrationError(_reason(said, last, answer, shlex.join(words)))
     wall_s = float(answer["usage"]["wall_s"])
     output = answer["output"] if program.read is None else read_output(program.folder / program.read, KEEP_BYTES)
     kinds = list(dict.fromkeys(rank.kind for rank in ranks))
@@ -420,7 +420,7 @@ def _run_once(
         raise CalibrationError(f"exit status 0, {error}; its last line: {last}") from error
 
 
-def _told(said: str, last: str, answer: "dict[str, object]", words: str) -> str:
+def _reason(said: str, last: str, answer: "dict[str, object]", words: str) -> str:
     """Why a run failed, with the last line that it said, once."""
     if "failed" in answer:
         return f"{words}: {said}"

@@ -267,7 +267,7 @@ class AllocatedProgram:
     """The file in the folder that times are read from; None: standard output."""
     host_files: HostFiles | None = None
     local: bool = False
-    """Whether ranks are pinned to this machine's processors, beside real competitors where a kind has a load."""
+    """Whether ranks are pinned to this machine's processors, together with real competitors where a kind has a load."""
 
     @property
     def wants_host_files(self) -> bool:

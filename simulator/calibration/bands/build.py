@@ -28,7 +28,7 @@ class BuiltBand:
     points: tuple[Measurement, ...]
     """In the order in which they were measured."""
     cuts: tuple[Cut, ...]
-    """Measured or defined cuts by size; the band may hold predicted ones besides."""
+    """Measured or defined cuts by size; the band may hold predicted ones too."""
     experimental_s: float
     largest_reason: str
     """Why b is b, and what its cut is."""

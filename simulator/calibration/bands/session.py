@@ -29,7 +29,7 @@ class CutRule:
     load: LoadFunctions | None = None
     """Load functions of the share of the PE that others take; None: no load but what the samples saw."""
     outer_spread: bool = False
-    """Whether under load both ends get what is not known of the ideal speed besides (our choice, for real runs).
+    """Whether under load both ends also get what is not known of the ideal speed (our choice, for real runs).
 
     By the paper's formulas a run that meets the least load lies on the very edge, inside or outside by chance.
     """

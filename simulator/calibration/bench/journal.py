@@ -45,7 +45,7 @@ class Journal:
         Plain data of what the lines belong to, under names such as `subject`: a file with others is refused. Of a
         `machine` the parts in `IDENTITY` count; None is not compared.
     note
-        Plain data that the head has besides.
+        Further plain data of the head.
     place
         What messages call the file, where that is another one: the table that it belongs to.
 

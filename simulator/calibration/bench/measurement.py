@@ -152,7 +152,7 @@ class Measurement:
     def cut(self) -> Cut:
         """The speeds seen at this point, by the CPU seconds of the clean samples.
 
-        A load that a scenario has is simulated beside it, so its lower end must hold no load that was met by chance.
+        A load that a scenario has is simulated on top of it, so its lower end must hold no load that was met by chance.
         """
         speeds = self.volume / np.array(self.cpu_s)
         return cut_from_samples(self.size, speeds, speeds)
@@ -261,7 +261,7 @@ def may_be_off(samples: Sequence[Usage]) -> float:
 
     Two figures say so, and the larger one counts: how far the fastest sample is above the median, for the fastest met
     least of the others; and a third of what the others took, for what they leave in caches slows what follows them. (A
-    program that took 20 % of a core by turns of 2 ms cost dgemm 2 % of its speed in CPU time beside that.)
+    program that took 20 % of a core by turns of 2 ms cost dgemm 2 % of its speed in CPU time on top of that.)
     """
     if not samples or not all_disturbed(samples):
         return 0.0

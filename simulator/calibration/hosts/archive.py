@@ -55,6 +55,7 @@ def archive() -> bytes:
     return packed.getvalue()
 
 
+@functools.cache
 def opening() -> bytes:
     """What the far side is sent first: how long the archive is, and the archive."""
     data = archive()

@@ -183,6 +183,12 @@ class _Kept:
         _forget(what, self.hosts, self.pairs)
         self.journal.keep({"forget": what})
 
+    def check(self, about: Mapping[str, About], folder: Path) -> None:
+        """Refuse measurements of hosts that were other machines then."""
+        for name, one in about.items():
+            if name in self.hosts and self.hosts[name]["identity"] != identity_of(one):
+                raise ScenarioError(f"{folder} holds measurements of another machine called {name}; name a new folder")
+
     def keep_pair(self, pair: tuple[str, str], samples_s: Mapping[int, Sequence[float]]) -> None:
         """Remember a pair."""
         with self.lock:
@@ -265,10 +271,7 @@ def measure_cluster(
         if again is not None:
             kept.forget(again)
             files.remove(_points_file(folder, again))
-        known = {name: entry["identity"] for name, entry in kept.hosts.items()}
-        for name, told in about.items():
-            if name in known and known[name] != identity_of(told):
-                raise ScenarioError(f"{folder} holds measurements of another machine called {name}; name a new folder")
+        kept.check(about, folder)
         alive = [host for host in hosts if host.name in about]
         measured: dict[str, MeasuredHost] = {}
 
@@ -505,8 +508,8 @@ def _ping_pong(
 @contextlib.contextmanager
 def channel_within(host: Host) -> Iterator[tuple[int, int]]:
     """A channel between two workers of a host; see `connection`."""
-    told = host.call("pair").get("numbers")
-    numbers = [_number({"number": number}, "number") for number in told] if isinstance(told, list) else []
+    answer = host.call("pair").get("numbers")
+    numbers = [_number({"number": number}, "number") for number in answer] if isinstance(answer, list) else []
     if len(numbers) != 2:
         raise CalibrationError(f"{host.name}: no channel between two of its workers")
     try:

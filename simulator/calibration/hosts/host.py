@@ -90,6 +90,10 @@ def printable(text: str) -> str:
     return said if len(said) <= _SAID_CHARACTERS else f"{said[: _SAID_CHARACTERS - 3]}..."
 
 
+def _line(command: dict[str, Any]) -> memoryview:
+    return memoryview(json.dumps(command).encode() + b"\n")
+
+
 class FarWorker:
     """A worker on a host; see `bench.group.Worker`."""
 
@@ -150,7 +154,7 @@ class Host:
         self._numbers, self._fault = itertools.count(1), ""
         self._calls: dict[int, Future[dict[str, Any]]] = {}
         self._workers: dict[int, tuple[FarWorker, socket.socket]] = {}
-        self._outgoing: deque[bytes] = deque()
+        self._outgoing: deque[memoryview] = deque()
         self._joining: deque[tuple[socket.socket, int]] = deque()
         self._begun: dict[object, bytes] = {}
         self._heard_bytes, self._heard_s, self._speaks = 0, time.monotonic(), False
@@ -185,7 +189,7 @@ class Host:
             )
         except OSError as error:
             raise HostError(self.name, f"{self._words[0]}: {(error.strerror or str(error)).lower()}") from error
-        self._outgoing.append(archive.opening())
+        self._outgoing.append(memoryview(archive.opening()))
         self._heard_s = time.monotonic() + START_S - SILENCE_S
         self._thread = threading.Thread(target=self._carry, name=f"host {self.name}", daemon=True)
         self._thread.start()
@@ -240,7 +244,7 @@ class Host:
         """
         if self._fault:
             raise HostError(self.name, self._fault)
-        self._outgoing.append(json.dumps(command).encode() + b"\n")
+        self._outgoing.append(_line(command))
         self._poke()
 
     def start(self, words: Sequence[str], inherited: Sequence[int], *, apart: bool) -> tuple[socket.socket, FarWorker]:
@@ -344,11 +348,11 @@ class Host:
         except OSError:
             came = b""
         for line in self._lines(number, came):
-            self._outgoing.append(json.dumps({"do": "tell", "worker": number, "line": line.decode()}).encode() + b"\n")
+            self._outgoing.append(_line({"do": "tell", "worker": number, "line": line.decode()}))
         if not came:
             self._selector.unregister(control)
             control.close()
-            self._outgoing.append(json.dumps({"do": "close", "worker": number}).encode() + b"\n")
+            self._outgoing.append(_line({"do": "close", "worker": number}))
 
     def _hear(self, came: bytes) -> None:
         """What the agent says."""

@@ -21,6 +21,8 @@ ALIKE, ALIKE_SHARE = 0.25, 0.9
 """Pairs are alike if so many of their times lie so near to the middle of all pairs, by size."""
 FAR_OFF = 0.15
 """Median error of the star from which on it is said that pairs differ in more than their links."""
+MOST_FITTED = 48
+"""Pairs whose samples the one model for all is fitted to, where there are more."""
 PASSES = 20
 LEAST_LATENCY_S = 1e-9
 
@@ -53,13 +55,15 @@ def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> 
     """
     if not pairs:
         raise ScenarioError("no pair of hosts was measured; give more budget, or more hosts")
-    rows = [(size, time) for pair in pairs for size, times in pair.samples_s.items() for time in times]
+    some = pairs[:: -(-len(pairs) // MOST_FITTED)]
+    rows = [(size, time) for pair in some for size, times in pair.samples_s.items() for time in times]
     sizes, times = np.array(rows, dtype=np.float64).T
     fit = fit_network(make_points(sizes, np.ones(sizes.size), times))
     measured = {"between": "tcp", "host": "hosts of a cluster", "pairs": [list(pair.hosts) for pair in pairs]}
     document = CalibratedNetwork(fit, provenance(), measured=measured).to_dict()
     medians = [dict(zip(*(axis.tolist() for axis in pair.median_s()), strict=True)) for pair in pairs]
-    middle = {size: float(np.median([row[size] for row in medians if size in row])) for size in set(sizes.tolist())}
+    seen = {size for row in medians for size in row}
+    middle = {size: float(np.median([row[size] for row in medians if size in row])) for size in seen}
     off = np.array([abs(np.log(time / middle[size])) for row in medians for size, time in row.items()])
     if np.mean(off <= np.log1p(ALIKE)) >= ALIKE_SHARE:
         return ClusterNetwork(document, None, f"all {len(pairs)} measured pairs of hosts are alike")

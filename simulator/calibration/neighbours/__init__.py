@@ -1,1 +1,1 @@
-"""What computations on this machine lose to each other: probes and kernels measured alone and beside each other."""
+"""What computations on this machine lose to each other: probes and kernels measured alone and next to each other."""

@@ -336,7 +336,7 @@ def _spend(
 
 
 def _visit(processes: Processes, plan: Plan, index: int, *, number: int, lone_first: bool) -> Visit:
-    """A computation alone and beside the others, in one or the other order; again if other programs disturbed it."""
+    """A computation alone and with the others, in one or the other order; again if other programs disturbed it."""
     cell, started = plan.cells[index], time.monotonic()
     pes = cell.pes[::-1] if len(cell.pes) == 2 and number % 2 else cell.pes
     best: Visit | None = None
@@ -362,8 +362,8 @@ def _sampled(
     """Seconds of one run, and wall over CPU seconds less 1 where that says that others were there."""
     own, item = cell.items[0], plan.items[cell.items[0]]
     processes.prepare(own, pes[0])
-    beside = list(zip(cell.items[1:], pes[1:], strict=True)) if together else []
-    with processes.running(beside) as neighbours:
+    others = list(zip(cell.items[1:], pes[1:], strict=True)) if together else []
+    with processes.running(others) as neighbours:
         if item.inner > 2:
             processes.sample(own, pes[0], 1)
         used = processes.sample(own, pes[0], item.inner)
@@ -542,7 +542,7 @@ def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), 
         If the table cannot be used.
     """
     visits = read_visits(table)
-    count = max(max((*visit.pes, len(visit.beside))) + 1 for visit in visits)
+    count = max(max((*visit.pes, len(visit.neighbours))) + 1 for visit in visits)
     if count < 2:
         raise ScenarioError(f"{table}: no row has a neighbour of its subject; add at least one")
     everyone = tuple(range(count))
@@ -557,7 +557,7 @@ def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), 
 def _footprints(visits: Sequence[Together]) -> dict[Computation, float]:
     """Bytes of what kernels of ours store; of anything else 8 for each element."""
     found = {}
-    for one in {one for visit in visits for one in (visit.subject, *visit.beside)}:
+    for one in {one for visit in visits for one in (visit.subject, *visit.neighbours)}:
         kernel = SIZED_KERNELS.get(one.kernel)
         if one.kernel == COMPUTES:
             found[one] = 0.0
@@ -595,7 +595,7 @@ def judged_document(model: NeighboursModel, measured: MeasuredNeighbours) -> dic
     """Errors of a model on what was measured, and each pair."""
     cells = cells_of(measured.visits)
     pairs = [cell for cell in cells if not cell.is_copies]
-    predicted = np.array([1 / model.kept(cell.subject, cell.beside, pes=cell.pes) for cell in pairs])
+    predicted = np.array([1 / model.kept(cell.subject, cell.neighbours, pes=cell.pes) for cell in pairs])
     rows = [
         cell.to_dict() | {"predicted": float(value), "measured_twice": cell.twice}
         for cell, value in zip(pairs, predicted, strict=True)

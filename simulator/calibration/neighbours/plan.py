@@ -1,4 +1,4 @@
-"""What is measured beside what: probes of each level, kernels and commands at sizes in caches and memory, and cells."""
+"""What is measured with what: probes of each level, kernels and commands at sizes in caches and memory, and cells."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -52,7 +52,7 @@ class Item:
 
 @dataclass(frozen=True)
 class CellPlan:
-    """A computation beside others, each on a PE: numbers of items, the subject first."""
+    """A computation and its neighbours, each on a PE: numbers of items, the subject first."""
 
     items: tuple[int, ...]
     pes: tuple[int, ...]
@@ -171,7 +171,7 @@ def _n_within(subject: Subject, size_bytes: float) -> int:
 
 
 def make_few_cells(items: Sequence[Item], pe_count: int) -> list[CellPlan]:
-    """Where seconds must do: copies of the probes and of each kernel on all PEs, and kernels beside the stream."""
+    """Where seconds must do: copies of the probes and of each kernel on all PEs, and kernels next to the stream."""
     probes = {item.role: number for number, item in enumerate(items) if item.role != "kernel"}
     stream, whole = probes["memory"], tuple(range(pe_count))
     kernels = [number for number, item in enumerate(items) if item.role == "kernel"]
@@ -184,7 +184,7 @@ def make_few_cells(items: Sequence[Item], pe_count: int) -> list[CellPlan]:
 
 
 def make_cells(items: Sequence[Item], pe_count: int) -> list[CellPlan]:
-    """Each computation beside the probes, probes beside each, copies of one, and all PEs at once."""
+    """Each computation next to the probes, probes next to each, copies of one, and all PEs at once."""
     probes = {item.role: number for number, item in enumerate(items) if item.role != "kernel"}
     kernels = [number for number, item in enumerate(items) if item.role == "kernel"]
     stream, cached, computes = (probes[role] for role in ("memory", "cached", "computes"))

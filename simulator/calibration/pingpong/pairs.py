@@ -243,7 +243,7 @@ _COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
 """Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
 _WANTED_S = 0.02
 """About how long the ping-pongs of a sample take alone."""
-_BESIDE_ROUNDS = 10
+_BUSY_ROUNDS = 10
 """Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
 _COST_SAMPLES = 3
 _MOST_ROUNDS = 2000
@@ -266,13 +266,13 @@ def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[in
     """
     sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
     alone = _fitted(pairs, sizes, rounds=None)
-    beside = None
+    busy = None
     if cpus:
         with ExitStack() as stack:
             for cpu in dict.fromkeys(cpus):
                 stack.enter_context(stack.enter_context(Competitor(cpu, _BUSY)).replay(0.0))
-            beside = _fitted(pairs, sizes, rounds=_BESIDE_ROUNDS)
-    return MessageCost(alone, beside, memory_bytes_per_byte(medium))
+            busy = _fitted(pairs, sizes, rounds=_BUSY_ROUNDS)
+    return MessageCost(alone, busy, memory_bytes_per_byte(medium))
 
 
 def _fitted(pairs: Pairs, sizes: Sequence[int], *, rounds: int | None) -> CpuCost:

@@ -97,7 +97,7 @@ class RealSource:
         self.machine = machine = this_machine()
         _check(machine, cpu, effort, max_size, memory_share)
         self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
-        self._beside = tuple(beside)
+        self._others = tuple(beside)
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
         self._started_s = 0.0
         self._child = LateRunner(self._open)
@@ -136,10 +136,10 @@ class RealSource:
         kernel = sized_kernel(name) if columns is None else panel_kernel(name, columns)
         if columns is not None:
             max_size = float(kernel.size(columns)) if max_size is None else min(max_size, float(kernel.size(columns)))
-        beside = tuple(core.cpu for core in this_machine().cores if core.cpu != cpu) if together else ()
+        others = tuple(core.cpu for core in this_machine().cores if core.cpu != cpu) if together else ()
         effort, share = Effort(time_cap_s, precision), memory_share
         subject = KernelSubject(kernel)
-        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=share, beside=beside)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=share, beside=others)
 
     @classmethod
     def of_command(  # noqa: PLR0913 - one option of the command line each
@@ -188,7 +188,7 @@ class RealSource:
             return ()
         most = min(int(columns), self.ends.largest_n)
         rows = [most >> times for times in range(PANEL_HALVINGS + 1)]
-        return tuple(self._subject.size(n) for n in rows if n >= 1)
+        return tuple(self._subject.size(n) for n in rows if n >= max(1, self.ends.smallest_n))
 
     @property
     def largest_is_memory_limit(self) -> bool:
@@ -237,7 +237,7 @@ class RealSource:
     @property
     def subject(self) -> dict[str, Any]:
         """What is measured, and on which logical processor, as plain data."""
-        return {**self._subject.to_dict(), "cpu": self._cpu} | ({"beside": list(self._beside)} if self._beside else {})
+        return {**self._subject.to_dict(), "cpu": self._cpu} | ({"beside": list(self._others)} if self._others else {})
 
     @property
     def label(self) -> str:
@@ -390,7 +390,7 @@ class RealSource:
         """Volume of computation of one run."""
         return self._subject.volume(n)
 
-    def beside(self, store: Path | None, *, effort: Effort | None = None) -> "RealSource":
+    def with_own_points(self, store: Path | None, *, effort: Effort | None = None) -> "RealSource":
         """The same subject, ends and child with points of its own, so that nothing of this source's is used again.
 
         Closing one of them closes the child of all; it starts again when it is needed.
@@ -414,7 +414,7 @@ class RealSource:
         limit_s, memory_bytes = OVERRUN * self._effort.time_cap_s, self._room.memory_bytes + SLACK_BYTES
         begin = time.monotonic()
         runner = open_runner(
-            self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s, beside=self._beside
+            self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s, others=self._others
         )
         self._started_s += time.monotonic() - begin
         return runner

@@ -332,7 +332,7 @@ class CommandRunner(_Child):
         return Usage(**answer["usage"])
 
 
-def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float, beside: Sequence[int] = ()) -> Runner:
+def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float, others: Sequence[int] = ()) -> Runner:
     """Start the child that runs a subject.
 
     Parameters
@@ -343,11 +343,11 @@ def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float
         What it may take.
     limit_s
         A single run that lasts longer is stopped.
-    beside
+    others
         Further processors on which a kernel runs at the same time, as in a parallel run.
     """
     if isinstance(subject, KernelSubject):
-        return KernelRunner(subject, cpus=(cpu, *beside), memory_bytes=memory_bytes, limit_s=limit_s)
+        return KernelRunner(subject, cpus=(cpu, *others), memory_bytes=memory_bytes, limit_s=limit_s)
     kinds: dict[type, Callable[..., Runner]] = {CommandSubject: CommandRunner}
     return kinds[type(subject)](subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
 

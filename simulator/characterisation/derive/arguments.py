@@ -27,7 +27,7 @@ _SMALLEST = 8
 _LANES = 32
 """Most iterations that a compiled loop does at once on usual processors."""
 _RESTS = (3, 22, 9, 28)
-"""Remainders of the profiled sizes by that: those by 4, 8 and 16 differ too, so leftover loops can be told apart."""
+"""Remainders of the profiled sizes by that: those by 4, 8 and 16 differ too, so leftover loops can be distinguished."""
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ ASSUMED_LATENCY_S = 100e-6
 """Of a page from swap where nothing is known: one page read from a solid-state disk."""
 ASSUMED_BYTES_PER_S = 500e6
 RAM = MemoryLevel("RAM", math.inf, 0.0, 0.0, shared=True)
-"""Where no levels are known: its own times are nothing beside those of swap."""
+"""Where no levels are known: its own times are nothing against those of swap."""
 
 
 @dataclass(frozen=True)

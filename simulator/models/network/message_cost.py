@@ -42,7 +42,7 @@ class MessageCost:
     """What messages over one medium cost."""
 
     cpu: CpuCost
-    beside: CpuCost | None
+    busy: CpuCost | None
     """The same while a computation is busy on the PE of each end; None where that was not measured."""
     memory_bytes_per_byte: float | None
     """Bytes through the memory channel for each byte of a large message; None where nothing is known."""
@@ -50,8 +50,8 @@ class MessageCost:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: entries of a network model's file."""
         found: dict[str, Any] = {"cpu": vars(self.cpu)}
-        if self.beside is not None:
-            found["cpu"] = found["cpu"] | {"beside_computation": vars(self.beside)}
+        if self.busy is not None:
+            found["cpu"] = found["cpu"] | {"beside_computation": vars(self.busy)}
         if self.memory_bytes_per_byte is not None:
             found |= {"memory_bytes_per_byte": self.memory_bytes_per_byte, "memory_from": "copies, not measured"}
         return found
@@ -68,20 +68,20 @@ class MessageCost:
         cpu = document.get("cpu")
         if cpu is None:
             return None
-        own, beside = (
+        own, busy = (
             None if part is None else CpuCost(float(part["per_message_s"]), float(part["per_byte_s"]))
             for part in (cpu, cpu.get("beside_computation"))
         )
         memory = document.get("memory_bytes_per_byte")
         if own is None or (memory is not None and not 0 <= float(memory) < np.inf):
             raise ValueError("memory_bytes_per_byte: at least 0")
-        return cls(own, beside, None if memory is None else float(memory))
+        return cls(own, busy, None if memory is None else float(memory))
 
     def lines(self) -> list[str]:
         """The costs for the terminal."""
         found = [f"CPU of a message at each end: {self.cpu.shown}"]
-        if self.beside is not None:
-            found.append(f"beside a computation on its PE: {self.beside.shown}")
+        if self.busy is not None:
+            found.append(f"with a computation busy on its PE: {self.busy.shown}")
         if self.memory_bytes_per_byte is not None:
             found.append(f"memory channel: {self.memory_bytes_per_byte:g} bytes for each byte, by copies, not measured")
         return found

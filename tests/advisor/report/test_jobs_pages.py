@@ -34,8 +34,8 @@ def descriptions(page):
 def test_each_metric_has_a_sentence_with_what_is_sure_and_what_is_not():
     assert page_of(compared()).answer == (
         "Mean wait: sjf has surely less than easy, by 2231 s (1357 to 3105); strict has surely more than easy, by "
-        "491 s (123 to 1963); other cannot be told apart from easy; twin is in every draw equal to easy; nothing is "
-        "told of crowd, overloaded. "
+        "491 s (123 to 1963); other cannot be distinguished from easy; twin is in every draw equal to easy; nothing is "
+        "stated of crowd, overloaded. "
         "Makespan: no interval is stated, because the last jobs of a log decide it."
     )
 
@@ -46,7 +46,7 @@ def test_an_answer_spells_out_three_of_many_and_tells_why_few_differ():
     answer = page_of(document | {"differences": [*many, difference("rare", -1.0)]}).answer
     assert answer.count("has surely less than easy, by 9.00 s (6.00 to 12.00)") == 3
     assert "'number, 0' has surely less" in answer
-    assert "2 more have surely less; nothing is told of rare and easy, which differ in too few draws." in answer
+    assert "2 more have surely less; nothing is stated of rare and easy, which differ in too few draws." in answer
 
 
 def test_one_alternative_differs_from_nothing():
@@ -70,7 +70,7 @@ def test_the_answer_of_an_advice_is_its_sentence():
         "mean wait as it is": "6867 s",
         "with the change that pays most": "5177 s",
         "chance that it is the best one": "80 %",
-        "not told apart from it": "1",
+        "not distinguished from it": "1",
     }
 
 
@@ -82,7 +82,7 @@ def test_the_table_has_each_difference_with_both_verdicts():
     assert rows_of(page, "Mean wait, minus that of easy") == {
         "sjf": ("-2231 s (-3105 to -1357)", "less", "-3155 to -1307 s", "less"),
         "strict": ("491 s (123 to 1963)", "more", "73 to 2013 s", "more"),
-        "other": ("60.0 s (20.0 to 90.0)", "more", "-30.0 to 140.0 s", "cannot be told apart"),
+        "other": ("60.0 s (20.0 to 90.0)", "more", "-30.0 to 140.0 s", "cannot be distinguished"),
         "twin": ("0 s", "equal in every draw", "-", "equal in every draw"),
         "crowd": ("900000 s", "no interval", "-", "no interval"),
     }
@@ -95,7 +95,7 @@ def test_differences_of_all_pairs_name_both():
     document, open_too = compared(), difference("b", 5.0, 2.0, 8.0, base="a", p=0.2, holm=0.2, verdict="open")
     page = page_of(document | {"differences": [*document["differences"][:2], open_too]})
     assert list(rows_of(page, "Mean wait, first minus second")) == ["sjf - easy", "strict - easy", "b - a"]
-    assert page.answer.endswith("; b cannot be told apart from a.")
+    assert page.answer.endswith("; b cannot be distinguished from a.")
 
 
 def test_alternatives_have_their_metrics_and_what_is_not_the_same():
@@ -126,11 +126,11 @@ def test_changes_stand_by_their_gain_with_verdicts_chances_and_prices():
         *("5177 s", "1690 s (1390 to 1990)", "gains", "1290 to 2090 s", "gains", "80 %"),
         *("500", "3.38"),
     )
-    assert found["policy sjf"][2:6] == ("gains", "-80 to 720 s", "cannot be told from 0", "20 %")
+    assert found["policy sjf"][2:6] == ("gains", "-80 to 720 s", "cannot be distinguished from 0", "20 %")
     assert (found["policy strict"][2], found["policy strict"][4]) == ("loses", "loses")
     assert found["exact estimates (a bound)"][5] == "bound"
     page = Page(render_html(advised()))
-    assert any("Not told apart from what pays most: policy sjf." in text for text in words(page, "p"))
+    assert any("Not distinguished from what pays most: policy sjf." in text for text in words(page, "p"))
     free = advised()
     for one in free["candidates"]:
         one |= {"price": None, "gain_per_price": None}

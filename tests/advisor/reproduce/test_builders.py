@@ -80,8 +80,8 @@ def test_lanes_of_unlike_length_stay_side_by_side():
 def test_every_method_measures_its_own_points_and_the_sweep_is_nobodys(tmp_path):
     source = RealSource.of_kernel("triad", cpu=CPU, time_cap_s=0.05, max_size=2e5, store=tmp_path / "ends.json")
     with source:
-        grid = source.beside(tmp_path / "grid.json")
-        other = source.beside(tmp_path / "other.json")
+        grid = source.with_own_points(tmp_path / "grid.json")
+        other = source.with_own_points(tmp_path / "other.json")
         lane = GridLane(grid, stream(1, "grid"))
         assert (lane.expected, lane.done, lane.finished) == (20, 0, False)
         asked = []
@@ -96,7 +96,9 @@ def test_every_method_measures_its_own_points_and_the_sweep_is_nobodys(tmp_path)
         sizes = held_out_sizes(source, 36)
         assert len(sizes) == len(set(sizes)) == 36
         assert not {source.n_of(size) for size in sizes} & set(grid.kept)
-        sweep = source.beside(None, effort=Effort(float("inf"), precision=0.0, most_samples=2, least_sample_s=1e-3))
+        sweep = source.with_own_points(
+            None, effort=Effort(float("inf"), precision=0.0, most_samples=2, least_sample_s=1e-3)
+        )
         held_out = HeldOutLane(sweep, sizes, passes=2, generator=stream(1, "sweep"))
         for _ in range(36):
             held_out.step()

@@ -71,7 +71,7 @@ def test_large_messages_really_cost_more():
     cpus = [core.cpu for core in this_machine().cores[:2]]
     with local_pairs("unix", [(cpus[0], cpus[1])]) as pairs:
         found = measure_cost(pairs, "unix", max_bytes=2**20, cpus=())
-    assert found.beside is None
+    assert found.busy is None
     assert found.cpu.per_byte_s * 2**20 > 10 * 1e-6
     assert 1e-7 < found.cpu.per_message_s < 1e-2
     assert found.memory_bytes_per_byte == 4

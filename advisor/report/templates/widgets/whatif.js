@@ -179,7 +179,7 @@ widget("whatif", (stage, data, host) => {
     const parts = [`${data.names[data.best[place]]}: ${seconds(one.slice(0, 3))}`];
     if (gain !== null) {
       const same = gain[0] === 1 && gain[1] === 1 && gain[2] === 1;
-      const pays = data.pays[place] ? "pays" : gain[1] === null ? "by too few replications to be sure" : gain[2] < 1 ? "is slower" : "not to be told from the base";
+      const pays = data.pays[place] ? "pays" : gain[1] === null ? "by too few replications to be sure" : gain[2] < 1 ? "is slower" : "not distinguishable from the base";
       parts.push(same ? "as the base in every replication" : `${written(gain)} times as fast as the base, ${pays}`);
     } else parts.push("the base");
     if (data.ties.includes(place)) parts.push("a tie: within 1 % of the fastest");
@@ -242,9 +242,9 @@ widget("whatif", (stage, data, host) => {
     low = Math.max(0, low - margin); high += margin;
     const [scale, name] = unit(high);
     const y = value => TOP + ((high - value) / (high - low)) * (HEIGHT - TOP - BOTTOM);
-    const told = line.map((place, stop) => [fields[field].stops[stop], mean(place)]).filter(([, value]) => value !== null);
-    const summary = told.length
-      ? `Makespan along ${fields[field].name}: ${short(told[0][1])} at ${told[0][0]}, ${short(told.at(-1)[1])} at ${told.at(-1)[0]}`
+    const known = line.map((place, stop) => [fields[field].stops[stop], mean(place)]).filter(([, value]) => value !== null);
+    const summary = known.length
+      ? `Makespan along ${fields[field].name}: ${short(known[0][1])} at ${known[0][0]}, ${short(known.at(-1)[1])} at ${known.at(-1)[0]}`
       : `No answer along ${fields[field].name}`;
     const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "figure", role: "img", "aria-label": summary });
     const { found, step } = ticks(low / scale, high / scale);
@@ -345,8 +345,8 @@ widget("whatif", (stage, data, host) => {
       line.forEach((place, column) => found.append(cell(place, row, column, { low, high, scale, texts })));
       return found;
     });
-    const told = `Makespan in ${name}: ${fields[down].name} down, ${fields[across].name} across`;
-    const title = make("p", { class: "title", id: `${host.id}-map` }, told);
+    const caption = `Makespan in ${name}: ${fields[down].name} down, ${fields[across].name} across`;
+    const title = make("p", { class: "title", id: `${host.id}-map` }, caption);
     const grid = make("table", { "aria-labelledby": title.id, ...(texts ? {} : { class: "dense" }) }, make("thead", {}, head), make("tbody", {}, ...rows));
     const note = make("figcaption", {}, `Stronger colour is faster; framed: the shown point; bold: the fastest here. ${texts ? "" : "Columns are in the order of the slider. "}A click goes there.`);
     const region = make("div", { class: texts ? "scroll" : "scroll tall", role: "region", tabindex: "0", "aria-labelledby": title.id }, grid);

@@ -391,7 +391,7 @@ def _inverse(information: Floats) -> tuple[Floats, float]:
 ADAPTED = 0.5
 """Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
 OWN_LEAST_SD = 0.01
-"""Least standard deviation of what a configuration keeps of its own: closer than this no two are told apart."""
+"""Least standard deviation of what a configuration keeps of its own: closer ones are not distinguished."""
 MOST_CAUTION = 1.0
 """Most that the mean may exceed the median, in log seconds."""
 

@@ -264,7 +264,7 @@ def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monke
 def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path):
     with RealSource.of_kernel("dgemm", max_size=100_000, store=tmp_path / "one.json", **QUICK) as source:
         source.measure(50_000)
-        other = source.beside(tmp_path / "other.json")
+        other = source.with_own_points(tmp_path / "other.json")
         assert other.ends == source.ends
         assert other.kept == {}
         other.measure(20_000)
