@@ -63,6 +63,11 @@ def test_one_of_several_runs_in_a_row_takes_its_part_of_the_seconds():
     assert one_of(sample(3.0, 6.0, involuntary=2, voluntary=5), 3) == sample(1.0, 2.0, involuntary=2, voluntary=5)
 
 
+def test_what_was_used_between_two_looks():
+    earlier, later = sample(1.0, 2.0, involuntary=3, voluntary=4), sample(1.5, 4.0, involuntary=5, voluntary=10)
+    assert later - earlier == sample(0.5, 2.0, involuntary=2, voluntary=6)
+
+
 @pytest.mark.slow
 def test_a_real_program_that_takes_a_fifth_of_the_core_is_seen():
     cpu = this_machine().cores[-1].cpu
