@@ -3,9 +3,10 @@
     python -m tests.support.mutants --files 'simulator/calibration/bench/*.py' --count 40 --seed 7
 
 A mutant has one comparison turned, constant changed, operator swapped, condition negated or statement dropped. Each is
-tried in a copy of the tree, on the tests that belong to its file: those that mirror its path, then those that import
-it, then those that import its folder. `--tests` names others. The exit code is 1 if a mutant lives, or none can be
-judged because the tests fail without it.
+tried in a copy of the tree, on the test files that belong to its file: those that mirror its path, then those that
+import it, then those of its folder and of the folders around it. `--tests` names others. A test file that fails without
+a mutant, or takes more than half of the limit, is named once and judges nothing. The exit code is 1 if a mutant lives,
+or has no test file to judge it.
 """
 
 import argparse
@@ -92,7 +93,7 @@ def mutant(source: str, number: int) -> tuple[int, str, str]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """The nearest test files: by name in the mirrored folder, then those that import the module, then its folder."""
+    """The nearest test files: by name in the mirrored folder, then those that import the module, then its folders."""
     module = ".".join(path.with_suffix("").parts)
     everywhere = sorted((ROOT / "tests").rglob("test_*.py"))
     texts = {one: one.read_text(encoding="utf-8") for one in everywhere}
@@ -100,20 +101,28 @@ def tests_of(path: Path) -> list[str]:
     package = module.rpartition(".")[0]
     taken = rf"from {re.escape(package)} import [^\n]*\b{path.stem}\b"
     importing = [one for one, text in texts.items() if re.search(rf"\b{re.escape(module)}\b|{taken}", text)]
-    near = [one for one, text in texts.items() if re.search(rf"\b{re.escape(package)}\b", text)]
     beside = sorted((ROOT / "tests").joinpath(*path.parts[:-1]).glob("test_*.py"))
+    near = []
+    for folder in (path.parent, *path.parents[1:-2]):
+        words = re.escape(".".join(folder.parts))
+        near += [one for one in everywhere if re.fullmatch(rf"test_{folder.name}(_\w+)?", one.stem)]
+        near += [one for one, text in texts.items() if re.search(rf"\b{words}\b", text)]
     found = dict.fromkeys([*mirrored, *importing, *beside, *near])
     return [str(one.relative_to(ROOT)) for one in list(found)[:MOST_FILES]]
 
 
-def passes(copied: Path, tests: tuple[str, ...], limit_s: float) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+def failure(copied: Path, test: str, limit_s: float) -> str:
+    """What pytest says at last of a test file that fails or takes longer; empty where it passes."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
     environment = os.environ | {"PYTHONPATH": str(copied), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = {"cwd": copied, "env": environment, "capture_output": True, "timeout": limit_s}
     try:
-        return subprocess.run(command, check=False, **options).returncode == 0
+        done = subprocess.run(
+            command, check=False, cwd=copied, env=environment, capture_output=True, text=True, timeout=limit_s
+        )
     except subprocess.TimeoutExpired:
-        return False
+        return f"no end within {limit_s:g} s"
+    said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return "" if done.returncode == 0 else (said or done.stdout.splitlines() or ["no word"])[-1]
 
 
 def main() -> int:
@@ -121,26 +130,31 @@ def main() -> int:
     parser.add_argument("--files", nargs="+", required=True, help="patterns of sources, from the top of the tree")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--tests", nargs="*", help="what pytest is given in the place of each file's own tests")
-    parser.add_argument("--limit", type=float, default=600, help="seconds after which a mutant counts as caught")
+    parser.add_argument("--tests", nargs="*", help="test files in the place of each file's own")
+    parser.add_argument("--limit", type=float, default=600, help="seconds after which a test file has failed")
     asked = parser.parse_args()
     paths = sorted({path.relative_to(ROOT) for pattern in asked.files for path in ROOT.glob(pattern)})
     sources = {path: (ROOT / path).read_text(encoding="utf-8") for path in paths}
     possible = [(path, number) for path in paths for number in range(len(places(ast.parse(sources[path]))))]
     chosen = random.Random(asked.seed).sample(possible, min(asked.count, len(possible)))  # noqa: S311 - any will do
     said: Counter[str] = Counter()
-    sound: dict[tuple[str, ...], bool] = {}
+    unsound: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         copied = Path(name)
         for part in PARTS:
             (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, copied / part)
         for path, number in chosen:
             line, kind, changed = mutant(sources[path], number)
-            tests = tuple(asked.tests or tests_of(path))
-            if tests not in sound:
-                sound[tests] = bool(tests) and passes(copied, tests, asked.limit)
+            tests = asked.tests or tests_of(path)
+            for test in tests:
+                if test not in unsound:
+                    unsound[test] = failure(copied, test, asked.limit / 2)
+                    if unsound[test]:
+                        print(f"judges nothing: {test}: {unsound[test]}", flush=True)
+            judging = [test for test in tests if not unsound[test]]
             (copied / path).write_text(changed, encoding="utf-8")
-            verdict = ("LIVES" if passes(copied, tests, asked.limit) else "caught") if sound[tests] else "not judged"
+            caught = any(failure(copied, test, asked.limit) for test in judging)
+            verdict = ("caught" if caught else "LIVES") if judging else "not judged"
             (copied / path).write_text(sources[path], encoding="utf-8")
             said[verdict] += 1
             print(f"{verdict}: {path}:{line}: {kind}: {sources[path].splitlines()[line - 1].strip()}", flush=True)

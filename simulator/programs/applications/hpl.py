@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import files, units
+from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.block_columns import BlockColumns
 from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Parameters, Positive, Whole
@@ -320,6 +320,8 @@ def with_hpl_dat(parameters: Parameters, named: "NamedFiles") -> tuple[dict[str,
     """
     if KEY not in parameters:
         return dict(parameters), ()
+    from simulator.base import files  # workers of kernels load this module and have no need of it
+
     path = str(parameters[KEY])
     lines = files.read_text(named.path(path), limit_bytes=_LIMIT_BYTES).splitlines()
     if len(lines) < _NEEDED:

@@ -23,3 +23,8 @@ def test_measured_times_that_decrease_are_pooled():
 def test_what_is_no_link_is_refused(sizes, times):
     with pytest.raises(ScenarioError, match="link"):
         LinkModel(np.array(sizes, dtype=float), np.array(times, dtype=float))
+
+
+def test_a_link_that_is_known_is_the_same_in_every_truth():
+    link = LinkModel.from_latency(1e-5, 1e9)
+    assert link.drawn(2.0).time_s([0, 1000, 10**9]).tolist() == link.time_s([0, 1000, 10**9]).tolist()

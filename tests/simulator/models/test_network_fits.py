@@ -1,5 +1,6 @@
 """Known message-time models are found again from noisy times, and the form that made them is chosen."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -99,12 +100,30 @@ def test_exact_times_give_exact_parameters():
         assert values(fit, "packetised")[name][0] == pytest.approx(value, rel=1e-6)
 
 
+def test_standard_errors_of_equation_5_are_those_of_a_linear_model():
+    """Against derivatives by differences, at the numbers found."""
+    size, hops, time = drawn(PACKETS, PAPER, range(1, 11), seed=3)
+    fitted = fit_network(make_points(size, hops, time)).form("packetised").fitted
+    columns = []
+    for name in list(fitted.model.to_dict()):
+        step = 1e-6 * abs(getattr(fitted.model, name))
+        ends = (replace(fitted.model, **{name: getattr(fitted.model, name) + way * step}) for way in (1, -1))
+        above, below = (end.time_s(size, hops) for end in ends)
+        columns.append((above - below) / (2 * step) / fitted.model.time_s(size, hops))
+    scale = np.linalg.norm(columns, axis=1)
+    design = np.column_stack(columns) / scale
+    expected = NOISE * np.sqrt(np.diag(np.linalg.inv(design.T @ design))) / scale
+    assert [entry.standard_error for entry in fitted.parameters] == pytest.approx(expected, rel=0.25)
+
+
 def test_one_distance_names_what_it_does_not_determine():
     fit = fit_network(make_points(*drawn(PACKETS, PAPER, [1], seed=1)))
     found = values(fit, "packetised")
     assert [name for name, (value, _) in found.items() if value is None] == ["alpha", "beta", "alpha2"]
     value, error = found["alpha + 1 beta"]
     assert abs(value - 400e-6) <= 4 * error
+    value, error = found["alpha2 + beta"]
+    assert abs(value - 300e-6) <= 4 * error
     assert found["tau"][0] == pytest.approx(0.5e-6, rel=0.1)
     assert PAPER[PAPER <= 1000][-1] <= found["p"][0] < PAPER[PAPER > 1000][0]
 
@@ -170,6 +189,20 @@ def test_forms_with_too_few_points_say_how_many_they_need():
     assert why["piecewise"] == ("4 sizes; at least 6 are needed",)
     with pytest.raises(ScenarioError, match=r"3 distinct sizes are too few; measure at least 4 \(hockney needs"):
         fit_network(make_points([1, 10, 100], [1] * 3, [1e-6, 1e-6, 1.1e-6]))
+
+
+@pytest.mark.parametrize(
+    ("truth", "at"),
+    [
+        (TWO, np.sqrt(8192 * 16_384)),  # the time jumps there: halfway between the logarithms
+        (lines([12_000], [5e-6, 14.6e-6], [1e-9, 0.2e-9]), 12_000),  # the lines meet there
+    ],
+)
+def test_a_break_just_before_the_last_sizes_is_where_the_lines_say(truth, at):
+    sizes = 2.0 ** np.arange(0, 17)
+    found = fit_network(make_points(sizes, np.ones(17), truth.time_s(sizes))).form("piecewise").fitted.model
+    assert found.breaks_bytes == pytest.approx([at])
+    assert found.gaps_s_per_byte == pytest.approx(truth.gaps_s_per_byte)
 
 
 def test_breaks_are_exact_for_a_small_table():

@@ -43,6 +43,13 @@ def test_equation_5_as_a_link():
     assert (PACKETS.latency_s, PACKETS.bandwidth_bytes_per_s) == (111.0, pytest.approx(8 / 21))
 
 
+def test_equation_5_scaled():
+    """Preparing and start-up take twice as long, and a further packet a quarter: 21 s before."""
+    scaled = PACKETS.scaled(latency=2.0, bandwidth=4.0)
+    assert (scaled.alpha_s, scaled.beta_s, scaled.tau_s_per_byte) == (200.0, 20.0, 0.125)
+    assert float(scaled.time_s(24) - scaled.time_s(16)) == pytest.approx(21 / 4)
+
+
 def test_lines_by_message_size_and_their_jump():
     """Up to 10 bytes 1 + 0.5 l (2 more per further hop), beyond 6 + 0.25 l (1 + 0.125 l more)."""
     assert LINES.time_s([0, 10, 11, 10, 12], [1, 1, 1, 3, 3]).tolist() == [1.0, 6.0, 8.75, 10.0, 14.0]

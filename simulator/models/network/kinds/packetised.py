@@ -326,16 +326,16 @@ def _combined(
     ends = [_polished(points, np.array([*values[:4], edge, values[5]]), several=False) for edge in _inside(edges)]
     width = (ends[1] - ends[0]) / np.sqrt(12)
     hops = float(points.distances[0])
-    both = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0])  # alpha2 + beta, where beta holds alpha / d
+    both = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0])  # alpha2 + beta: beta holds alpha / d, alpha2 lacks it
     errors = np.sqrt(np.diag(covariance) + width**2)
     packet_error = np.sqrt(both @ covariance @ both + (both @ width) ** 2)
     none = "not determined by one distance"
     return (
         Parameter("alpha", None, None, "s", f"{none}: only alpha + {hops:g} beta"),
         Parameter("beta", None, None, "s", f"{none}: only alpha + {hops:g} beta"),
-        Parameter("alpha2", None, None, "s", f"{none}: only alpha2 + beta + alpha / {hops:g}"),
+        Parameter("alpha2", None, None, "s", f"{none}: only alpha2 + beta"),
         Parameter(f"alpha + {hops:g} beta", float(hops * values[2]), float(hops * errors[2]), "s"),
-        Parameter(f"alpha2 + beta + alpha / {hops:g}", float(values[1] + values[2]), float(packet_error), "s"),
+        Parameter("alpha2 + beta", float(values[1] + values[2]), float(packet_error), "s"),
         Parameter("tau", float(values[3]), float(errors[3]), "s/B"),
         Parameter("p", float(values[4]), float((edges[1] - edges[0]) / np.sqrt(12)), "B", "anywhere in its split"),
         Parameter("h", float(values[5]), float(errors[5]), "B"),

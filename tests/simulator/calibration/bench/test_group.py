@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from simulator import CalibrationError
-from simulator.calibration.bench.group import EndedError, Group, NoAnswerError
+from simulator.calibration.bench.group import HERE, EndedError, Group, Here, NoAnswerError
 from simulator.calibration.bench.worker import SUBJECTS
 from tests.support.processes import relatives
 
@@ -112,3 +113,38 @@ def test_a_job_that_goes_on_stops_for_the_next_command():
         (used,) = group.ask_all({"do": "stop"})
         assert used["wall_s"] > 0.15
         assert group.ask_all({"do": "stop"}) == [used]
+
+
+def test_each_worker_has_the_clock_of_its_machine():
+    class Ahead(Here):
+        def offset_s(self):
+            return 2.5
+
+    with Group("command", [("any",)] * 2, places=[HERE, Ahead()]) as group:
+        assert [group.offset_s(number) for number in range(2)] == [0.0, 2.5]
+
+
+def test_one_that_is_asked_to_end_takes_along_all_that_its_run_started():
+    stray = "import subprocess, time; subprocess.Popen(['sleep', '60'], start_new_session=True); time.sleep(60)"
+    with Group("command", [("any",)]) as group:
+        (worker,) = relatives()
+        group.tell(0, shell(stray))
+        until = time.monotonic() + 20
+        while len(started := psutil.Process(worker).children(recursive=True)) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(worker, signal.SIGTERM)
+        psutil.Process(worker).wait(10)
+    _, left = psutil.wait_procs(started, timeout=2)
+    running = [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    for one in running:
+        one.kill()
+    assert not running
+
+
+def test_a_command_that_cannot_be_started_on_its_processor_is_named():
+    words = [sys.executable, "-m", "simulator.calibration.bench.pin", str(CPUS[0]), "--", "/no/such/program"]
+    environment = os.environ | {"PMI_RANK": "0"}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 1
+    assert done.stderr == f"pin: /no/such/program on processor {CPUS[0]}: no such file or directory\n"
