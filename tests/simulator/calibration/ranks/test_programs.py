@@ -15,7 +15,7 @@ from simulator.calibration.kernels import operands, stencil
 from simulator.calibration.kernels.plain import PLAIN, averaged, is_right
 from simulator.calibration.pingpong.ends import StreamChannel
 from simulator.calibration.ranks.programs import PROGRAMS, Room, Seat, agree
-from simulator.calibration.ranks.ranks import _joined
+from simulator.calibration.ranks.ranks import joined
 from simulator.programs.applications import make_work
 from tests.support.processes import relatives
 
@@ -88,7 +88,7 @@ def seats():
 
     def make(asked):
         channels = [{} for _ in asked.units]
-        for one, other in _joined(len(asked.units)):
+        for one, other in joined(len(asked.units)):
             pair = socket.socketpair()
             ends.extend(pair)
             channels[one][other], channels[other][one] = (StreamChannel(end.fileno(), end.fileno()) for end in pair)
