@@ -92,6 +92,8 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
                 write=lambda: files.write_json(output / "cluster.json", documents.to_dict(result)),
                 said=f"report: {output / 'report.html'}; scenario: {output / 'scenario.yaml'}",
             )
+            if verify and result.verified is None:
+                raise typer.Exit(1)
     except KeyboardInterrupt as error:
         raise Interrupted(
             f"interrupted; {output} keeps what was measured, the same command goes on from there"

@@ -16,7 +16,7 @@ from advisor.cluster.real_runs import configuration_now, verify_cluster
 from advisor.report.cluster import ClusterResult, HostShare, Predicted
 from advisor.results import Provenance, application_of
 from advisor.verification.check import Verified
-from simulator import Configuration, files, this_machine
+from simulator import ApportionError, Configuration, files, this_machine
 from simulator.calibration import MESSAGES, Host, measure_cluster, reach_hosts
 
 MOST_WORDS = 64
@@ -61,8 +61,13 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
             answer = advise_cluster(asked.wish, measure(again=again), asked.folder)
         on_progress("", "advice", 0.0)
         exports = _written(answer, asked.folder)
-        verified = None if asked.verify_s is None else _verified(answer, asked, hosts, on_progress)
-    return _result(answer, asked, exports, verified)
+        verified, fault = None, ""
+        if asked.verify_s is not None:
+            try:
+                verified = _verified(answer, asked, hosts, on_progress)
+            except ApportionError as error:  # what was measured and advised stands
+                fault = f"not verified: {error.lines[0]}"
+    return _result(answer, asked, exports, verified, fault)
 
 
 def most_doubted(answer: Answer) -> str | None:
@@ -97,7 +102,9 @@ def _verified(
     )
 
 
-def _result(answer: Answer, asked: Asked, exports: Sequence[str], verified: Verified | None) -> ClusterResult:
+def _result(
+    answer: Answer, asked: Asked, exports: Sequence[str], verified: Verified | None, fault: str
+) -> ClusterResult:
     made, scenario = answer.recommendation, answer.scenario
     now = configuration_now(made)
     gain = made.baselines.get(AS_NOW)
@@ -120,7 +127,7 @@ def _result(answer: Answer, asked: Asked, exports: Sequence[str], verified: Veri
         measured_s=answer.measured.spent_s,
         level=asked.wish.level,
         verified=verified,
-        warnings=tuple(dict.fromkeys((*answer.warnings, *scenario.warnings))),
+        warnings=tuple(dict.fromkeys((*([fault] if fault else []), *answer.warnings, *scenario.warnings))),
         provenance=Provenance.of(scenario.seed, scenario.inputs, this_machine()),
     )
 

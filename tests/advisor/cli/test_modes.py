@@ -49,6 +49,12 @@ def mode_of(name, axis, arguments):
     return axis.chosen({option_name(param): params[param.name] for param in command.params})
 
 
+def with_options(arguments, words):
+    """Further options, before the command line of the user's own if there is one."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], *words, *arguments[end:]]
+
+
 @pytest.mark.parametrize(("name", "axis", "mode"), AXES, ids=[f"{name} {mode}" for name, _, mode in AXES])
 def test_what_has_no_effect_is_refused_before_anything_is_done(tmp_path, prepared, name, axis, mode):
     """All options that the mode does not name, one line for each; those that ask for another mode are that one's."""
@@ -56,13 +62,13 @@ def test_what_has_no_effect_is_refused_before_anything_is_done(tmp_path, prepare
     assert mode_of(name, axis, arguments) == mode
     for option in sorted(axis.named - set(axis.modes[mode].split())):
         words = [f"--{option}", *value_of(name, option)]
-        after = mode_of(name, axis, [*arguments, *words])
+        after = mode_of(name, axis, with_options(arguments, words))
         assert after == mode or after in axis.with_effect(option)
         others |= {option: words} if after == mode else {}
-    together = mode_of(name, axis, [*arguments, *itertools.chain(*others.values())]) == mode
+    together = mode_of(name, axis, with_options(arguments, itertools.chain(*others.values()))) == mode
     for group in [list(others)] if together and others else [[option] for option in others]:
         stated = itertools.chain(*(others[option] for option in group))
-        done = apportion_here(*name.split(), *arguments, *stated, cwd=tmp_path)
+        done = apportion_here(*name.split(), *with_options(arguments, stated), cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         assert sorted(line.split()[1] for line in told) == [f"--{option}" for option in group]
