@@ -15,6 +15,7 @@ from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_na
 from advisor.cluster.real_runs import configuration_now, verify_cluster
 from advisor.report.cluster import ClusterResult, HostShare, Predicted
 from advisor.results import Provenance, application_of
+from advisor.verification.applications import filled
 from advisor.verification.check import Verified
 from simulator import ApportionError, Configuration, files, this_machine
 from simulator.calibration import MESSAGES, Host, measure_cluster, reach_hosts
@@ -67,7 +68,7 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
                 verified = _verified(answer, asked, hosts, on_progress)
             except ApportionError as error:  # what was measured and advised stands
                 fault = f"not verified: {error.lines[0]}"
-    return _result(answer, asked, exports, verified, fault)
+    return result_of(answer, asked, exports, verified, fault)
 
 
 def most_doubted(answer: Answer) -> str | None:
@@ -102,9 +103,16 @@ def _verified(
     )
 
 
-def _result(
+def result_of(
     answer: Answer, asked: Asked, exports: Sequence[str], verified: Verified | None, fault: str
 ) -> ClusterResult:
+    """What is answered.
+
+    Parameters
+    ----------
+    fault
+        Why nothing was verified though that was asked for; empty if it was, or was not.
+    """
     made, scenario = answer.recommendation, answer.scenario
     now = configuration_now(made)
     gain = made.baselines.get(AS_NOW)
@@ -172,7 +180,10 @@ def run_line(answer: Answer, asked: Asked) -> str:
     layout = layout_of(answer.scenario, answer.recommendation.configuration)
     folder, command = asked.folder, asked.wish.command
     if command and len(layout.ranks) <= MOST_WORDS:
-        each = [f"-n 1 {shlex.join(command).replace('{units}', str(rank.units))}" for rank in layout.ranks]
+        each = []
+        for number, rank in enumerate(layout.ranks):
+            values = {"rank": number, "first": rank.first, "units": rank.units, "processes": len(layout.ranks)}
+            each.append(f"-n 1 {shlex.join([filled(word, values) for word in command])}")
         return f"mpiexec -f {shlex.quote(str(folder / 'rankfile.mpich'))} {' : '.join(each)}"
     program = "PROGRAM" if not command else shlex.join(command)
     return f"mpiexec -f {shlex.quote(str(folder / 'rankfile.mpich'))} -n {len(layout.ranks)} {program}"

@@ -79,7 +79,7 @@ class CommandRuns:
         words = []
         for rank, seat in enumerate(seats):
             values = {"rank": rank, "first": seat.first, "units": seat.units, "processes": len(seats)}
-            words.append(tuple(_filled(word, values) for word in self.words))
+            words.append(tuple(filled(word, values) for word in self.words))
         with beside():
             run = self.ranks.run(words, limit_s=self.limit_s, places=[seat.cpus for seat in seats])
         return by_pe(run, seats, len(self.places.cpus))
@@ -129,5 +129,6 @@ def check_command(words: Sequence[str]) -> None:
         raise ScenarioError(f"--command {text!r} has no {{units}}, so ranks cannot know how much work is theirs")
 
 
-def _filled(word: str, values: dict[str, int]) -> str:
+def filled(word: str, values: dict[str, int]) -> str:
+    """A word with its places in braces filled."""
     return _PLACE.sub(lambda place: str(values[place[1]]), word)

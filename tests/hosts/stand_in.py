@@ -13,7 +13,7 @@ import re
 import sys
 import time
 
-HOST = sys.argv[sys.argv.index("--") + 1]
+HOST = sys.argv[sys.argv.index("--") + 1] if "--" in sys.argv else "n1"
 KIND = (re.match(r"[a-z]+", HOST) or [""])[0]
 NUMBER = int((re.search(r"\d+$", HOST) or ["1"])[0])
 SPEED = 1e9 * (1 + NUMBER % 5)

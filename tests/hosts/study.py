@@ -86,9 +86,7 @@ def main() -> None:
     gains = sorted(row["gain"] for row in rows)
     middle = len(rows) // 2
     print(f"median error of the advised makespan: {errors[middle]:.1f} %")
-    print(
-        f"intervals of the advised that hold: {held} of {len(rows)}; with those of equal parts {both} of {2 * len(rows)}"
-    )
+    print(f"intervals that hold: {held} of {len(rows)} of the advised, with equal parts {both} of {2 * len(rows)}")
     print(f"measured gain over equal parts: {gains[0]:.2f}, {gains[middle]:.2f} (median), {gains[-1]:.2f}")
     print(f"longest run: {max(row['wall_s'] for row in rows):.0f} s")
 

@@ -195,7 +195,7 @@ keys=$(mktemp -d /run/apx-XXXXXX) && cp {made.folder}/* $keys/
 mount -t tmpfs tmpfs /tmp
 mkdir -p {made.folder} /run/sshd && cp $keys/* {made.folder}/ && rm -r $keys
 mount --bind {made.folder}/hosts /etc/hosts
-for one in {hidden}; do mount -t tmpfs tmpfs $one; done
+for one in {hidden}; do if [ -d $one ]; then mount -t tmpfs tmpfs $one; fi; done
 cd /
 exec taskset -c {spec.cpus} {SSHD} -D -e -f {made.folder}/sshd-{spec.name}
 """

@@ -1,0 +1,166 @@
+"""From what was measured of hosts to a scenario, an advice, the line to run it, the page and the text."""
+
+import dataclasses
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from advisor.cluster import ClusterWish, advise_cluster, node_name, scenario_text
+from advisor.cluster.answer import Asked, most_doubted, result_of, run_line
+from advisor.report.cluster import ClusterResult, cluster_page, cluster_text
+from advisor.report.html import render_page
+from advisor.report.text import render_blocks
+from simulator import SpeedBand, documents, load_scenario
+from simulator.calibration import About, MeasuredCluster, MeasuredHost
+from simulator.calibration.hosts.campaign import Available, MeasuredPair
+from tests.hosts.stand_in import ABOUT
+
+SIZES = np.array([1e3, 1e5, 1e7])
+BYTES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21)
+
+
+def about(name, cores):
+    machine = ABOUT["machine"] | {"host": name, "cores": [{"cpu": n, "siblings": [], "kind": ""} for n in range(cores)]}
+    topology = ABOUT["topology"] | {"host": name, "cores": machine["cores"]}
+    return TypeAdapter(About).validate_python(ABOUT | {"machine": machine, "topology": topology})
+
+
+def measured_host(name, speed, *, cores=1, share=1.0, kernel="dgemm"):
+    band = SpeedBand(SIZES, *(np.full(3, speed * edge) for edge in (0.98, 1.0, 1.02)))
+    document = {"format": 2, "kind": "speed", "kernel": kernel, "model": band.to_dict(), "warnings": []}
+    times = tuple(0.25 * number for number in range(8))
+    left = tuple(Available(cpu, times, (share,) * 8) for cpu in range(cores))
+    within = {size: (1e-6 + size / 5e9,) * 3 for size in BYTES} if cores > 1 else {}
+    return MeasuredHost(name, about(name.rpartition("@")[2], cores), document, None, within, left)
+
+
+def measured(*hosts, rates=None, lost=None):
+    names = [host.name for host in hosts]
+    rates = rates or dict.fromkeys(names, 1e9)
+    pairs = tuple(
+        MeasuredPair((one, other), {size: (2e-5 + size / min(rates[one], rates[other]),) * 4 for size in BYTES})
+        for place, one in enumerate(names)
+        for other in names[place + 1 :]
+    )
+    return MeasuredCluster(hosts, pairs, lost or {}, 0, 12.0)
+
+
+def answered(wish, cluster, folder):
+    asked = Asked(wish, [host.name for host in cluster.hosts], None, None, folder)
+    answer = advise_cluster(wish, cluster, folder)
+    return answer, asked, result_of(answer, asked, (), None, "")
+
+
+@pytest.fixture
+def unequal(tmp_path):
+    cluster = measured(
+        measured_host("fast", 4e9),
+        measured_host("me@half", 4e9, share=0.5),
+        measured_host("slow", 1e9, cores=2),
+        lost={"gone": "nothing was heard of it for 20 s"},
+    )
+    return answered(ClusterWish(parameters={"n": 3000}), cluster, tmp_path)
+
+
+def test_units_follow_speeds_and_what_others_leave(unequal):
+    _, _, result = unequal
+    units = {one.name: one.units for one in result.hosts}
+    assert sum(units.values()) == 3000
+    assert units["fast"] == pytest.approx(3000 * 4 / 8, rel=0.2)  # 4 + 4 / 2 + 2 * 1, but for messages
+    assert units["me@half"] == pytest.approx(3000 * 2 / 8, rel=0.2)
+    assert [one.units_now for one in result.hosts] == [750, 750, 1500]
+    assert result.gain > 1.5
+    assert result.gain_low < result.gain < result.gain_high
+
+
+def test_the_scenario_is_the_cluster_and_loads_again(unequal, tmp_path):
+    answer, _, _ = unequal
+    path = tmp_path / "again.yaml"
+    path.write_text(scenario_text(answer))
+    again = load_scenario(path)
+    assert [pe.node for pe in again.platform.pes] == ["fast", "half", "slow", "slow"]
+    assert [pe.cpu for pe in again.platform.pes] == [0, 0, 0, 1]
+    assert [None if pe.load is None else pe.load.rule for pe in again.platform.pes] == [None, "given", None, None]
+    assert dict(again.application.parameters) == {"n": 3000}
+    assert {one.name for one in again.configurations} >= {"equal", answer.recommendation.configuration.name}
+
+
+@pytest.mark.usefixtures("unequal")
+def test_what_was_measured_stays_as_files_that_platform_joins(tmp_path):
+    assert sorted(path.name for path in (tmp_path / "calibrations").glob("*.json")) == sorted(
+        ["fast.json", "half.json", "slow.json", "link.json", "within.json"]
+    )
+    assert json.loads((tmp_path / "calibrations" / "half.json").read_text())["topology"]["host"] == "half"
+
+
+def test_the_line_starts_every_process(unequal):
+    answer, asked, result = unequal
+    words = shlex.split(run_line(answer, asked))
+    processes = sum(one.processes for one in result.hosts)
+    assert words[:2] == ["mpiexec", "-f"]
+    assert words[-3:] == ["-n", str(processes), "PROGRAM"]
+
+
+def test_a_command_of_the_users_has_its_units_in_the_line(tmp_path):
+    cluster = measured(measured_host("a", 30.0, kernel="command"), measured_host("b", 10.0, kernel="command"))
+    wish = ClusterWish(command=("./my app", "--part={units}"), parameters={"units": 1000})
+    answer, asked, result = answered(wish, cluster, tmp_path)
+    units = [one.units for one in result.hosts]
+    assert sum(units) == 1000
+    assert units[0] == pytest.approx(750, abs=10)
+    said = " : ".join(f"-n 1 './my app' --part={count}" for count in units)
+    assert run_line(answer, asked).endswith(said)
+
+
+def test_hosts_that_are_alike_are_one_kind(tmp_path):
+    cluster = measured(measured_host("a", 1e9), measured_host("b", 3e9), measured_host("c", 1.01e9))
+    answer, _, result = answered(ClusterWish(parameters={"n": 500}), cluster, tmp_path)
+    assert answer.kinds == (("a", "c"), ("b",))
+    assert [one.kind for one in result.hosts] == [1, 2, 1]
+
+
+def test_unlike_links_become_a_link_for_each_host(tmp_path):
+    hosts = [measured_host(name, 1e9) for name in "abc"]
+    rates = {"a": 1e9, "b": 9e8, "c": 1e7}
+    answer, _, result = answered(ClusterWish(parameters={"n": 500}), measured(*hosts, rates=rates), tmp_path)
+    found = [link.bandwidth_bytes_per_s for link in answer.scenario.platform.network.links]
+    assert found[1:] == pytest.approx([9e8, 1e7], rel=0.1)
+    assert "c has the slowest link" in result.network
+
+
+def test_page_and_text_name_who_is_left_out_and_what_to_run(unequal):
+    _, _, result = unequal
+    page, text = render_page(cluster_page(result)), render_blocks(cluster_text(result))
+    for shown in (page, text):
+        assert "gone is left out: nothing was heard of it for 20 s" in shown
+        assert "rankfile.mpich" in shown
+        assert "me@half: other programs or a quota leave us a part of its PEs: cpu 0 50%" in shown
+    assert documents.from_dict(ClusterResult, json.loads(json.dumps(documents.to_dict(result)))) == result
+
+
+def test_what_is_doubted_most_is_a_host_or_the_messages(unequal):
+    answer, _, _ = unequal
+    assert most_doubted(answer) in {"fast", "me@half", "slow", "messages between hosts", None}
+
+
+def test_versions_that_differ_are_said(tmp_path):
+    one, other = measured_host("a", 1e9), measured_host("b", 1e9)
+    other = dataclasses.replace(other, about=dataclasses.replace(other.about, numpy="1.26"))
+    answer, _, _ = answered(ClusterWish(parameters={"n": 500}), measured(one, other), tmp_path)
+    assert any("unlike versions of numpy: 2.0 on a; 1.26 on b" in line for line in answer.warnings)
+
+
+def test_one_host_needs_no_network(tmp_path):
+    _, _, result = answered(ClusterWish(parameters={"n": 500}), measured(measured_host("a", 1e9, cores=2)), tmp_path)
+    assert result.network == "one host"
+    assert [one.units for one in result.hosts] == [500]
+
+
+@pytest.mark.parametrize(("host", "node"), [("n1", "n1"), ("me@n1.site", "n1.site"), ("n1:22", "n1-22")])
+def test_nodes_are_named_as_scenarios_can_name_them(host, node):
+    assert node_name(host) == node
+    assert Path(node).name == node
