@@ -192,7 +192,7 @@ mount -t tmpfs tmpfs /sys/fs/cgroup
 mkdir /sys/fs/cgroup/cpu
 mount -t cgroup -o cpu cgroup /sys/fs/cgroup/cpu
 keys=$(mktemp -d /run/apx-XXXXXX) && cp {made.folder}/* $keys/
-mount -t tmpfs tmpfs /tmp
+mount -t tmpfs -o size=64m tmpfs /tmp
 mkdir -p {made.folder} /run/sshd && cp $keys/* {made.folder}/ && rm -r $keys
 mount --bind {made.folder}/hosts /etc/hosts
 for one in {hidden}; do if [ -d $one ]; then mount -t tmpfs tmpfs $one; fi; done
