@@ -244,8 +244,8 @@ class Network:
         plain = np.where(modelled, np.inf, self._bandwidths[links])
         latency = routes.latencies_s[pair]
         payload = sizes_bytes / np.minimum.reduceat(plain, routes.first[:-1])[pair]
-        for number, model in enumerate(models):
-            mine = passed[pair, number] > 0
+        for number in np.flatnonzero(passed.any(axis=0)):  # of many links' own models, those that are passed
+            model, mine = models[number], passed[pair, number] > 0
             hops, sizes, least = passed[pair, number][mine], sizes_bytes[mine], model.latency_s
             if model.knows_hops:
                 start = model.time_s(0.0, hops)
