@@ -457,9 +457,9 @@ TABLE: Mapping[str, Rules] = {
     ),
     "verify": Rules("command budget seed level output json"),
     "cluster": Rules(
-        "hosts hosts-file parameter budget verify update python seed level output json",
+        "hosts hosts-file slurm parameter budget verify update python seed level output json",
         (
-            _flag("slurm", "slurm", without="ssh", why="where ssh reaches the hosts"),
+            _flag("slurm", "", without="ssh"),
             Axis(_commanded, {"with a command": "", "without a command": "kernel"}),
         ),
     ),

@@ -26,6 +26,7 @@ SELECTS = {
     "partition": "method",
     "advise": "vary",
     "check": "schema resolved",
+    "cluster": "slurm",
     "whatif": "only slurm job-script",
     "export": "simgrid",
     "jobs run": "backfill processors estimates fairness platform policy",
@@ -484,7 +485,7 @@ REASONED = {
     "history record": ("name version history json", "tests/simulator/calibration/history/test_history.py runs it"),
     "verify": ("seed output json", "tests/advisor/verification runs it"),
     "cluster": (
-        "slurm verify update python seed output json",
+        "verify update python seed output json",
         "tests/hosts runs it; which hosts there are is asked before anything else",
     ),
     "allocate run": ("folder local output json", "tests/advisor/cli/test_allocate.py runs it"),
