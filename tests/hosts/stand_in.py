@@ -3,8 +3,8 @@
     stand_in.py [OPTIONS] -- HOST COMMAND
 
 The name of a host says how it behaves: `garbage...`, `flood...`, `escape...`, `huge...`, `hang...`, `dies...`,
-`other...` (it says it is host `a`), `texts...` (text in the place of numbers), `negative...`; any other is honest, and
-as fast as the number at its end says.
+`other...` (it says it is host `a`), `texts...` (text in the place of numbers), `negative...`, `instant...`; any other
+is honest, and as fast as the number at its end says.
 """
 
 import json
@@ -57,6 +57,8 @@ def used(seconds: float) -> dict[str, object]:
         return {"cpu_s": "rm -rf /", "wall_s": [], "voluntary_switches": None}
     if KIND == "negative":
         seconds = -seconds
+    if KIND == "instant":
+        return {"cpu_s": seconds, "wall_s": 0.0, "voluntary_switches": 0, "involuntary_switches": 0}
     return {"cpu_s": seconds, "wall_s": seconds, "voluntary_switches": 0, "involuntary_switches": 0}
 
 

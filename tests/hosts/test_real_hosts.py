@@ -133,3 +133,27 @@ def test_two_hundred_hosts_keep_the_driver_small(tmp_path):
     pairs = [tuple(one["pair"]) for one in pairs if "pair" in one]
     assert len(pairs) == len(set(pairs)) == 31 * 100
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 450 * 2**10  # of the driver, 393 MB here
+
+
+def test_answers_that_are_no_times_cost_their_own_host_only(tmp_path):
+    words = ["--hosts", "a,b2,texts,negative,instant", "--ssh", STAND_IN, "--budget", "20s", "-o", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "advisor.cli", "cluster", *words], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "cluster.json").read_text())
+    assert {one["name"] for one in found["hosts"]} == {"a", "b2"}
+    assert set(found["lost"]) == {"texts", "negative", "instant"}
+
+
+def test_ctrl_c_waits_for_no_host_and_keeps_what_was_measured(tmp_path):
+    words = ["--hosts", "a,b2", "--ssh", STAND_IN, "--budget", "10min", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "advisor.cli", "cluster", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if line.startswith("b2: all PEs at once"):
+            break
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=15)[1]
+    assert process.returncode == 130
+    assert "keeps what was measured, the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert (tmp_path / "out" / "cluster.jsonl").stat().st_size > 1000

@@ -54,6 +54,8 @@ SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, 2**23, 2**25)
 SURE, PROBED_ROUNDS, SAMPLED = 2**19, 3, 12.0
 """Messages up to this size are always measured, and tell what larger ones cost; messages that a size takes at least."""
 
+FAULTS = (ApportionError, *MALFORMED, OSError)
+"""What a host's answers may come to: no time, no number, no end."""
 MESSAGES = "messages between hosts"
 """In the place of a host, where its times are to be measured again."""
 
@@ -296,9 +298,13 @@ def measure_cluster(
 
 
 def _all_at_once(items: Sequence[Any], do: Callable[[Any], None]) -> None:
-    if items:
-        with ThreadPoolExecutor(len(items)) as pool:
-            list(pool.map(do, items))
+    if not items:
+        return
+    pool = ThreadPoolExecutor(len(items))
+    try:
+        list(pool.map(do, items))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C waits for nobody: threads end when hosts are closed
 
 
 def _guarded(host: Host, what: Callable[[Host], None], stage: str, lost: dict[str, str], on_progress: Progress) -> None:
@@ -306,7 +312,7 @@ def _guarded(host: Host, what: Callable[[Host], None], stage: str, lost: dict[st
     on_progress(host.name, stage, 0.0)
     try:
         what(host)
-    except (ApportionError, *MALFORMED, OSError) as error:
+    except FAULTS as error:
         lines = getattr(error, "lines", None)
         said = host.fault or (lines[0] if lines else f"what it answered is no answer ({type(error).__name__})")
         lost[host.name] = said.removeprefix(f"{host.name}: ")
@@ -459,7 +465,7 @@ def _links(
                 return
             try:
                 kept.keep_pair(_in_order(pair), _pair(one, other, about, share, plan.seed))
-            except (ApportionError, *MALFORMED, OSError) as error:
+            except FAULTS as error:
                 lines = getattr(error, "lines", (type(error).__name__,))
                 for mine, its in (pair, pair[::-1]):
                     apart.setdefault(mine, []).append((its, lines[0]))
