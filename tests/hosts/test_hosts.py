@@ -17,6 +17,7 @@ from simulator.calibration.bench.worker import SUBJECTS
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts import host as hosts_module
 from simulator.calibration.hosts.campaign import MeasuredPair, reach_hosts, rounds_of
+from simulator.calibration.hosts.links import link_rates
 from simulator.calibration.hosts.transport import allocated_hosts
 
 STAND_IN = [sys.executable, "-S", "-E", str(Path(__file__).with_name("stand_in.py"))]
@@ -110,6 +111,14 @@ def test_a_link_for_each_host_is_found_from_pairs():
     found = np.array([link.bandwidth_bytes_per_s for link in star.private])
     np.testing.assert_allclose(found[slower], bandwidth[slower], rtol=0.06)
     np.testing.assert_allclose([link.latency_s for link in star.private], latency, rtol=0.2)
+
+
+def test_one_lucky_pair_does_not_make_a_slow_link_fast():
+    ends = np.array(list(itertools.combinations(range(4), 2)))
+    slow = (ends == 3).any(axis=1)
+    rates = np.where(slow, 1e8, 1e9)
+    rates[np.flatnonzero(slow)[0]] = 1.6e8
+    assert link_rates(4, ends, rates)[3] == pytest.approx(1e8)
 
 
 def test_pairs_that_are_alike_have_one_model():
