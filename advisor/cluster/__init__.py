@@ -212,6 +212,15 @@ def _of_hosts(measured: MeasuredCluster) -> list[str]:
         if len(versions) > 1:
             said = "; ".join(f"{version} on {', '.join(names[:4])}" for version, names in versions.items())
             lines.append(f"hosts have unlike versions of {what}: {said}")
+    systems: dict[str, list[str]] = {}
+    for host in measured.hosts:
+        systems.setdefault(host.about.boot or host.name, []).append(host.name)
+    lines += [
+        f"{', '.join(names[:4])}{' and more' * (len(names) > 4)} run under one kernel, as containers do: "
+        "what they lose to each other is not known"
+        for names in systems.values()
+        if len(names) > 1
+    ]
     for host in measured.hosts:
         left = [f"cpu {one.cpu} {one.mean:.0%}" for one in host.available if one.mean < ALL_OF_IT]
         if left:

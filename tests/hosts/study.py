@@ -7,6 +7,7 @@ and of equal parts. Nothing else should run on the machine meanwhile; about 90 s
 """
 
 import argparse
+import itertools
 import json
 import random
 import subprocess
@@ -31,13 +32,13 @@ def drawn(seed: int) -> list[Spec]:
     return [Spec(one.name, one.cpus, round(one.quota, 3), draws.choice(RATES)) for one in specs]
 
 
-def one_run(seed: int, order: int, budget: str) -> dict[str, object]:
+def one_run(seed: int, order: int, budget: str, kernel: str) -> dict[str, object]:
     """What one command found."""
     specs = drawn(seed)
     with tempfile.TemporaryDirectory() as name, world(Path(name) / "world", specs) as made:
         begun, out = time.monotonic(), Path(name) / "out"
         words = ["--hosts", made.names, "--ssh", made.ssh, "--python", sys.executable, "--verify", "--budget", budget]
-        words += ["--parameter", f"n={order}", "--seed", str(seed), "-o", str(out)]
+        words += ["--kernel", kernel, "--parameter", f"n={order}", "--seed", str(seed), "-o", str(out)]
         subprocess.run([sys.executable, "-m", "advisor.cli", "cluster", *words], check=True, capture_output=True)
         found = json.loads((out / "cluster.json").read_text())
         wall_s = time.monotonic() - begun
@@ -46,6 +47,7 @@ def one_run(seed: int, order: int, budget: str) -> dict[str, object]:
     kept = ("predicted_s", "measured_median_s", "predicted_interval_s", "error_percent", "interval_holds", "partition")
     return {
         "seed": seed,
+        "kernel": kernel,
         "specs": [[one.name, one.quota, one.rate] for one in specs],
         "left": [one["available"] for one in found["hosts"]],
         "wall_s": wall_s,
@@ -61,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kernels", nargs="+", default=["dgemm", "stencil"], help="taken in turns, a run each")
     parser.add_argument("--order", type=int, default=2000, help="of the matrices")
     parser.add_argument("--budget", default="100s")
     parser.add_argument("--keep", type=Path, help="where each run is kept at once, a line each")
@@ -68,14 +71,14 @@ def main() -> None:
     if why := missing():
         sys.exit(why)
     rows = []
-    for number in range(asked.runs):
-        rows.append(one_run(1000 * asked.seed + number, asked.order, asked.budget))
+    for number, kernel in zip(range(asked.runs), itertools.cycle(asked.kernels), strict=False):
+        rows.append(one_run(1000 * asked.seed + number, asked.order, asked.budget, kernel))
         if asked.keep is not None:
             with asked.keep.open("a") as stream:
                 stream.write(json.dumps(rows[-1]) + "\n")
         advised, now = rows[-1]["advised"], rows[-1]["now"]
         print(
-            f"{number + 1}: advised {advised['error_percent']:+.1f} % {advised['interval_holds']}, "
+            f"{number + 1}: {kernel}: advised {advised['error_percent']:+.1f} % {advised['interval_holds']}, "
             f"equal {now['error_percent']:+.1f} % {now['interval_holds']}, {rows[-1]['gain']:.2f} times as fast, "
             f"{rows[-1]['wall_s']:.0f} s",
             flush=True,

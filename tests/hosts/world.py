@@ -24,6 +24,8 @@ SUBNET = "10.77.0"
 """Of the bridge that joins our namespaces; this machine has address 254 there."""
 BRIDGE = "apx-bridge"
 START_S = 20.0
+PERIOD_US = 20_000
+"""Of quotas: short, since what a program left of a period before it began is a gift that no slower processor makes."""
 CGROUPS = Path("/sys/fs/cgroup/cpu")
 """Version 1; with version 2 the folder above."""
 TOOLS = ("ip", "tc", "unshare", "nsenter", "mount", "taskset", "ssh", "ssh-keygen")
@@ -181,7 +183,8 @@ def _start(made: World, spec: Spec) -> None:
     """The host's first process: its own names, folders and sshd, within its share of a processor."""
     group = CGROUPS / _outer(spec.name)
     group.mkdir()
-    (group / "cpu.cfs_quota_us").write_text(f"{round(spec.quota * 100_000)}")
+    (group / "cpu.cfs_period_us").write_text(f"{PERIOD_US}")
+    (group / "cpu.cfs_quota_us").write_text(f"{round(spec.quota * PERIOD_US)}")
     hidden = " ".join(f"{ROOT / room}" for room in ("simulator", "advisor", "tests"))
     script = f"""
 set -e

@@ -31,6 +31,8 @@ MAX_LINE_BYTES = 2**20
 """Of a command, and of what a worker says in one line."""
 WAIT_S = 10.0
 """How long a connection of another host may take."""
+BUFFER_BYTES = 2**19
+"""What the system may keep of a message at either end."""
 _CHUNK_BYTES = 2**16
 _WORDS_BYTES = 2048
 """How much of the end of what a worker says as errors is kept."""
@@ -137,6 +139,7 @@ class Agent:
         with Door(_there(self._server), token) as door:
             while time.monotonic() < deadline:
                 for connection in door.admit(wait_s=0.2):
+                    bound_buffers(connection)
                     return {"number": self._kept(connection)}
         raise ApportionError(f"no connection came within {WAIT_S:g} s")
 
@@ -151,6 +154,7 @@ class Agent:
                 continue
             connection.settimeout(None)
             tune(connection)
+            bound_buffers(connection)
             prove(connection, token, timeout_s=WAIT_S / 2, listens=False)
             return {"number": self._kept(connection), "address": address}
         raise ApportionError(f"nothing answers at {' or '.join(addresses)}, port {port}")
@@ -251,6 +255,16 @@ class Agent:
         number = connection.detach()
         self._channels.add(number)
         return number
+
+
+def bound_buffers(connection: socket.socket) -> None:
+    """Let the system take little of a message before its receiver asks for it, as MPI libraries do by rendezvous.
+
+    By itself it takes up to tens of MB, by what the connection did before; then a sender would go on where the
+    simulated one waits.
+    """
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        connection.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
 
 
 def _there(server: socket.socket | None) -> socket.socket:

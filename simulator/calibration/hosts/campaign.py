@@ -276,13 +276,17 @@ def measure_cluster(
         kept.check(about, folder)
         alive = [host for host in hosts if host.name in about]
         measured: dict[str, MeasuredHost] = {}
+        turns = turns_of({host.name: about[host.name] for host in alive})
 
         def guarded(what: Callable[[Host], None], stage: str) -> Callable[[Host], None]:
             return lambda host: _guarded(host, what, stage, lost, on_progress)
 
-        _all_at_once(
-            alive, guarded(lambda host: _speeds(host, about[host.name], plan, folder, kept, measured), "speeds")
-        )
+        def speeds(host: Host) -> None:
+            turn = turns[host.name]
+            with turn.free:
+                _speeds(host, about[host.name], plan, turn.count, folder, kept, measured)
+
+        _all_at_once(alive, guarded(speeds, "speeds"))
         alive = [host for host in alive if host.name in measured]
         seconds = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s)
         _all_at_once(alive, guarded(lambda host: _together(host, seconds, kept, measured), "all PEs at once"))
@@ -345,17 +349,43 @@ def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
         yield _Kept(journal, hosts, pairs, reused=len(pairs))
 
 
+@dataclass(frozen=True)
+class Turn:
+    """What hosts share that measure their speeds one after the other."""
+
+    free: Lock
+    count: int
+    """Hosts."""
+
+
+def turns_of(about: Mapping[str, About]) -> dict[str, Turn]:
+    """The turn that each host waits for.
+
+    Hosts under one kernel that may use the same processors, such as containers, would measure each other's work.
+    """
+    alike: list[tuple[str, set[int], list[str]]] = []
+    for name, one in about.items():
+        cpus, names = {core.cpu for core in one.machine.cores}, [name]
+        for group in [group for group in alike if one.boot and group[0] == one.boot and cpus & group[1]]:
+            alike.remove(group)
+            cpus, names = cpus | group[1], [*group[2], *names]
+        alike.append((one.boot, cpus, names))
+    turns = [(Turn(Lock(), len(names)), names) for _, _, names in alike]
+    return {name: turn for turn, names in turns for name in names}
+
+
 def _speeds(
     host: Host,
     about: About,
     plan: ClusterPlan,
+    turns: int,
     folder: Path,
     kept: _Kept,
     measured: dict[str, MeasuredHost],
 ) -> None:
     """The speed of one PE alone, and what PEs of the host lose to each other."""
     cpus = [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
-    rest_s = (1 - LINKS - TOGETHER) * plan.budget_s
+    rest_s = (1 - LINKS - TOGETHER) * plan.budget_s / turns
     several = len(cpus) > 1
     apart = several and bool(about.numba)  # the probes that stand for neighbours are compiled
     notes: list[str] = []
@@ -385,7 +415,7 @@ _WITHOUT = (
 
 
 def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, together: bool) -> dict[str, Any]:
-    options: dict[str, Any] = {"cpu": cpu, "time_cap_s": max(0.5, budget_s / 10), "max_size": plan.max_size}
+    options: dict[str, Any] = {"cpu": cpu, "time_cap_s": max(0.5, budget_s / 5), "max_size": plan.max_size}
     if plan.kernel is not None:
         source = RealSource.of_kernel(plan.kernel, columns=plan.columns, store=store, together=together, **options)
     else:

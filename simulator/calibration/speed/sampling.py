@@ -110,7 +110,10 @@ def visit(
                 runner.sample(1)
         sample = one_of(runner.sample(known.inner), known.inner)
         visits = (*known.visits[:-1], known.visits[-1] + 1) if prepared else (*known.visits, 1)
-        point = replace(known, samples=(*known.samples, sample), visits=visits)
+        if known.warm_up_kept and len(known.samples) == 1:  # it stood in for this one, which is no start of a run
+            point = replace(known, samples=(sample,), visits=(1,), warm_up_kept=False)
+        else:
+            point = replace(known, samples=(*known.samples, sample), visits=visits)
     if point.samples[-1].cpu_s <= 0:
         raise CalibrationError(f"{subject.label}: n = {n}: no CPU time was seen; measure runs of a microsecond or more")
     point = replace(point, cost_s=(known.cost_s if known else 0.0) + time.monotonic() - begin)
