@@ -140,7 +140,7 @@ def cluster_scenario(
     kinds = tuple(tuple(names[number] for number in group) for group in joined.alike)
     notes += [note for host in measured.hosts for note in host.notes]
     stated = "one host" if found is None else found.text
-    return scenario, kinds, stated, tuple(dict.fromkeys((*notes, *_of_hosts(measured))))
+    return scenario, kinds, stated, tuple(dict.fromkeys((*notes, *_of_hosts(wish, measured))))
 
 
 _NO_LINK = {"kind": "network", "sizes_bytes": [0.0, 1e6], "times_s": [1e-6, 1e-4]}
@@ -202,7 +202,7 @@ def _host(hosts: Mapping[str, MeasuredHost], node: str) -> str | None:
     return None if bare == node else bare
 
 
-def _of_hosts(measured: MeasuredCluster) -> list[str]:
+def _of_hosts(wish: ClusterWish, measured: MeasuredCluster) -> list[str]:
     """What to know of the hosts before this is trusted."""
     lines = []
     for what in ("python", "numpy"):
@@ -212,6 +212,12 @@ def _of_hosts(measured: MeasuredCluster) -> list[str]:
         if len(versions) > 1:
             said = "; ".join(f"{version} on {', '.join(names[:4])}" for version, names in versions.items())
             lines.append(f"hosts have unlike versions of {what}: {said}")
+    limited = [host.name for host in measured.hosts if host.about.machine.quota_cores is not None]
+    if limited and "iterations" in wish.application.parameters:
+        lines.append(
+            f"{', '.join(limited[:4])}{' and more' * (len(limited) > 4)}: a quota stops processes for milliseconds at "
+            "a time; where they wait for each other more often, runs take longer than predicted (by half, in our tests)"
+        )
     systems: dict[str, list[str]] = {}
     for host in measured.hosts:
         systems.setdefault(host.about.boot or host.name, []).append(host.name)

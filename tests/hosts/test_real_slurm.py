@@ -1,5 +1,6 @@
 """Slurm's own daemons on this machine, started and ended here: what we export and `--slurm` are tried on them."""
 
+import contextlib
 import getpass
 import json
 import os
@@ -8,9 +9,14 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from advisor.advise.export import save_exports
+from simulator import Configuration
+from tests.support.platforms import pe, scenario
 
 TOOLS = ("slurmctld", "slurmd", "munged", "salloc", "sbatch", "srun", "scontrol", "sinfo")
 START_S = 30.0
@@ -22,13 +28,12 @@ AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-SlurmctldPort={first}
-SlurmdPort={second}
+SlurmdLogFile={folder}/slurmd-%n.log
+SlurmctldPort={port}
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
@@ -37,8 +42,8 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
 SchedulerType=sched/backfill
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=1000 State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+{nodes}
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
@@ -58,45 +63,67 @@ def free_ports(count):
     return found
 
 
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory):
-    """The environment in which Slurm's commands find one node that runs."""
-    folder = tmp_path_factory.mktemp("slurm")
+def host_name():
+    return socket.gethostname().partition(".")[0]
+
+
+@contextlib.contextmanager
+def daemons(folder, names):
+    """The environment in which Slurm's commands find nodes of these names, which all run here."""
     folder.chmod(0o755)
-    for one in ("state", "spool", "munge"):
+    for one in ("state", "munge", *(f"spool-{name}" for name in names)):
         (folder / one).mkdir()
     key = folder / "munge" / "key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o400)
     shutil.chown(folder / "munge", user=getpass.getuser())
-    host, (first, second) = socket.gethostname().partition(".")[0], free_ports(2)
-    cpus = len(os.sched_getaffinity(0))
-    (folder / "slurm.conf").write_text(CONF.format(folder=folder, host=host, first=first, second=second, cpus=cpus))
+    first, *ports = free_ports(1 + len(names))
+    each = f"NodeHostname={host_name()} NodeAddr=127.0.0.1 CPUs={len(os.sched_getaffinity(0))} RealMemory=1000"
+    nodes = "\n".join(
+        f"NodeName={name} Port={port} {each} State=UNKNOWN" for name, port in zip(names, ports, strict=True)
+    )
+    (folder / "slurm.conf").write_text(CONF.format(folder=folder, host=host_name(), port=first, nodes=nodes))
     environment = os.environ | {
         "SLURM_CONF": str(folder / "slurm.conf"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}/usr/sbin{os.pathsep}{os.environ['PATH']}",
     }
     munge = [f"--{name}={folder}/munge{end}" for name, end in (("socket", ".socket"), ("pid-file", ".pid"))]
     munge += [f"--key-file={key}", f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed", "--force"]
-    daemons = []
+    commands = [["munged", "--foreground", *munge], ["slurmctld", "-D"]]
+    commands += [["slurmd", "-D", "-N", name] for name in names]
+    started = []
     try:
-        for words in (["munged", "--foreground", *munge], ["slurmctld", "-D"], ["slurmd", "-D", "-N", host]):
-            log = (folder / f"{words[0]}.out").open("wb")
+        for number, words in enumerate(commands):
+            log = (folder / f"{number}-{words[0]}.out").open("wb")
             with log:
-                daemons.append(subprocess.Popen(words, env=environment, stdout=log, stderr=log, cwd=folder))
+                started.append(subprocess.Popen(words, env=environment, stdout=log, stderr=log, cwd=folder))
             time.sleep(1)
         deadline = time.monotonic() + START_S
-        while "idle" not in ask(environment, "sinfo", "-h", "-o", "%T"):
+        while set(ask(environment, "sinfo", "-h", "-N", "-o", "%T").split()) != {"idle"}:
             if time.monotonic() > deadline:
                 said = "".join(path.read_text(errors="replace")[-400:] for path in sorted(folder.glob("*.out")))
                 pytest.skip(f"Slurm's daemons do not start here: {said}")
             time.sleep(0.5)
         yield environment
     finally:
-        for daemon in reversed(daemons):
+        for daemon in reversed(started):
             daemon.terminate()
-        for daemon in daemons:
+        for daemon in started:
             daemon.wait(10)
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    """One node, this machine."""
+    with daemons(tmp_path, [host_name()]) as environment:
+        yield environment
+
+
+@pytest.fixture
+def two_nodes(tmp_path):
+    """Two nodes of other names, where this Slurm can run several daemons on a machine."""
+    with daemons(tmp_path, ["n1", "n2"]) as environment:
+        yield environment
 
 
 def ask(environment, *words, timeout=300):
@@ -109,7 +136,7 @@ def test_a_cluster_is_measured_inside_an_allocation_and_its_job_runs(slurm, tmp_
     words = [sys.executable, "-m", "advisor.cli", "cluster", "--slurm", "--budget", "40s", "--parameter", "n=1000"]
     said = ask(slurm, "salloc", "-Q", "--exclusive", "-N1", *words, "--python", sys.executable, "-o", str(out))
     found = json.loads((out / "cluster.json").read_text()), said
-    assert [one["name"] for one in found[0]["hosts"]] == [socket.gethostname().partition(".")[0]], said
+    assert [one["name"] for one in found[0]["hosts"]] == [host_name()], said
     processes = sum(one["processes"] for one in found[0]["hosts"])
     job = ask(slurm, "sbatch", "--wait", f"--output={tmp_path}/job.out", str(out / "job.slurm"), "hostname")
     assert "Submitted" in job
@@ -117,3 +144,14 @@ def test_a_cluster_is_measured_inside_an_allocation_and_its_job_runs(slurm, tmp_
     files = slurm | {"SLURM_HOSTFILE": str(out / "hostfile.slurm")}
     ran = ask(files, "srun", "--distribution=arbitrary", "-n", str(processes), "hostname")
     assert ran.split() == [socket.gethostname()] * processes
+
+
+def test_a_job_of_unlike_nodes_runs_where_advised(two_nodes, tmp_path):
+    pes = [replace(pe(f"{node}.{number}"), node=node) for node in ("n1", "n2") for number in (0, 1)]
+    made = scenario(pes, 1000)
+    layout = Configuration("unlike", (600, 300, 100), (0, 1, 2))
+    save_exports(made, layout, tmp_path / "out")
+    words = ["sbatch", "--wait", f"--output={tmp_path}/job.out", str(tmp_path / "out" / "job.slurm")]
+    said = ask(two_nodes, *words, "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME")
+    assert "Submitted" in said
+    assert sorted((tmp_path / "job.out").read_text().splitlines()) == ["0 n1", "1 n1", "2 n2"]

@@ -281,12 +281,9 @@ def measure_cluster(
         def guarded(what: Callable[[Host], None], stage: str) -> Callable[[Host], None]:
             return lambda host: _guarded(host, what, stage, lost, on_progress)
 
-        def speeds(host: Host) -> None:
-            turn = turns[host.name]
-            with turn.free:
-                _speeds(host, about[host.name], plan, turn.count, folder, kept, measured)
-
-        _all_at_once(alive, guarded(speeds, "speeds"))
+        _all_at_once(
+            alive, guarded(lambda host: _speeds(host, about[host.name], plan, turns, folder, kept, measured), "speeds")
+        )
         alive = [host for host in alive if host.name in measured]
         seconds = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s)
         _all_at_once(alive, guarded(lambda host: _together(host, seconds, kept, measured), "all PEs at once"))
@@ -378,20 +375,20 @@ def _speeds(
     host: Host,
     about: About,
     plan: ClusterPlan,
-    turns: int,
+    turns: Mapping[str, Turn],
     folder: Path,
     kept: _Kept,
     measured: dict[str, MeasuredHost],
 ) -> None:
-    """The speed of one PE alone, and what PEs of the host lose to each other."""
+    """The speed of one PE alone, and what PEs of the host lose to each other, when it is the host's turn."""
     cpus = [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
-    rest_s = (1 - LINKS - TOGETHER) * plan.budget_s / turns
+    rest_s = (1 - LINKS - TOGETHER) * plan.budget_s / turns[host.name].count
     several = len(cpus) > 1
     apart = several and bool(about.numba)  # the probes that stand for neighbours are compiled
     notes: list[str] = []
     if several and not apart:
         notes.append(f"{host.name}: Numba is not there, so that {_WITHOUT[plan.kernel is None]}")
-    with measuring_at(host), measuring_elsewhere(about.machine, about.topology):
+    with turns[host.name].free, measuring_at(host), measuring_elsewhere(about.machine, about.topology):
         store = _points_file(folder, host.name)
         budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several)
         speed = kept.stage(host, about, "speed", lambda: _speed(plan, cpus[0], budget_s, store, together=not apart))

@@ -296,7 +296,8 @@ class JoinedPlatform:
     @property
     def alike(self) -> list[list[int]]:
         """Numbers of the calibrated nodes that are alike by `RULE`, whatever names they have."""
-        return kinds_of(self.nodes)
+        known = {(one, other) for one, other, found in self.likenesses if found.alike}
+        return kinds_of(len(self.nodes), lambda one, other: (one, other) in known)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -420,7 +421,7 @@ def _kinds(inputs: Inputs, names: str | None) -> tuple[list[Kind], list[str]]:
     patterns = None if names is None else _patterns(names)
     groups = [[number] for number in range(len(nodes))]
     if patterns is None or len(patterns) != len(nodes):
-        groups = kinds_of(nodes)
+        groups = kinds_of(len(nodes), lambda one, other: likeness(nodes[one], nodes[other]).alike)
     if patterns is None:
         patterns = _own_names(nodes, groups)
     if len(patterns) != len(groups):

@@ -1,6 +1,6 @@
 """Which calibrated nodes are of one kind, what the PEs of a kind share, and why a joined platform is doubtful."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -106,12 +106,18 @@ def _constant_range(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
     return float(wide.sizes[0]), float(wide.sizes[-1])
 
 
-def kinds_of(nodes: Sequence[CalibratedNode]) -> list[list[int]]:
-    """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike."""
+def kinds_of(count: int, alike: Callable[[int, int], bool]) -> list[list[int]]:
+    """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike.
+
+    Parameters
+    ----------
+    alike
+        Called with an index and a later one.
+    """
     kinds: list[list[int]] = []
-    for number, node in enumerate(nodes):
+    for number in range(count):
         for kind in kinds:
-            if all(likeness(nodes[other], node).alike for other in kind):
+            if all(alike(other, number) for other in kind):
                 kind.append(number)
                 break
         else:
