@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.base.names import expanded
+    from simulator.engines.repartition import balance_text
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of, with_equal_parts
     from simulator.engines.job_queue import JobRuns
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import SpeedBand, SpeedSurface
     from simulator.platform.nodes import PE, Load, Meeting, Node, Platform, capacity_of, kept_shares
     from simulator.programs.applications import matmul
-    from simulator.programs.configuration import AS_NOW, Configuration
+    from simulator.programs.configuration import AS_NOW, Configuration, Repartition
     from simulator.programs.streams.lublin import lublin
     from simulator.programs.streams.stream import JobApplication, Stream, make_stream
     from simulator.programs.streams.tsafrir import with_estimates
@@ -111,6 +112,8 @@ _HOMES = {
     "CalibrationError": "simulator.base.errors",
     "Comparison": "simulator.results.comparison",
     "Configuration": "simulator.programs.configuration",
+    "balance_text": "simulator.engines.repartition",
+    "Repartition": "simulator.programs.configuration",
     "IdleCores": "simulator.scenario_file.idle_cores",
     "Interrupted": "simulator.base.errors",
     "JOB_FILES": "simulator.results.job_files",
@@ -219,6 +222,8 @@ __all__ = [
     "Cluster",
     "Comparison",
     "Configuration",
+    "Repartition",
+    "balance_text",
     "Estimates",
     "IdleCores",
     "Interrupted",

@@ -19,6 +19,7 @@ from advisor.advise.partition import by_times, refined
 from advisor.advise.partition.by_times import Times
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
+from advisor.advise.scheduling import Scheduling, axes_of, dynamic_candidates
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of, kinds_of, mean_share, process_times
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
@@ -41,7 +42,7 @@ from simulator.experiments.sweep import run_or_recall
 if TYPE_CHECKING:
     import pandas as pd
 
-VARIED = ("partition", "allocation")
+VARIED = ("partition", "allocation", "scheduling")
 BUDGET, FEWEST_RUNS = 300, 40
 """Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
 MOST_STEPS = 12
@@ -91,6 +92,8 @@ class Recommendation:
     simplest of them, or the best if that is more uncertain."""
     level: float = intervals.LEVEL
     """How often its stated intervals hold."""
+    scheduling: Scheduling | None = None
+    """Whether units should move while the program runs; None where that was not asked."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -228,7 +231,8 @@ def recommend(  # noqa: PLR0913 - all by name
     replications, seed
         In place of the scenario's own.
     vary
-        `partition`, `allocation` or both; by default all that the application allows.
+        Of `partition`, `allocation` and `scheduling`; by default the first two as far as the application allows.
+        `scheduling` lets units move while the program runs.
     objective
         What is to be least.
     runs, budget_s
@@ -254,6 +258,8 @@ def recommend(  # noqa: PLR0913 - all by name
     asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
     made = _made(asked, *_found(asked, benchmark_speeds))
+    if "scheduling" in asked.vary:
+        made = _scheduled(scenario, made)
     if not confirm or spending.left_s < CONFIRMING_S:
         return made
     return replace(made, confirmations=_confirmed(scenario, made, confirm))
@@ -338,8 +344,28 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
     return _with_own(own, found), (*left_out, *uneven, *unfit)
 
 
-def adopted(scenario: Scenario, made: Recommendation, configuration: Configuration) -> Recommendation:
-    """A recommendation with one more candidate, judged again; the same where it is known already.
+def _scheduled(scenario: Scenario, made: Recommendation) -> Recommendation:
+    """With candidates whose units move while the program runs, and when these pay."""
+    static = made.configuration
+    equal = next((one for one in made.candidates if one.name == "equal"), None)
+    found = dynamic_candidates(scenario, static, equal)
+    after = adopted(scenario, made, *found)
+    places = {entry.candidate: place for place, entry in enumerate(after.ranking.ranked)}
+    dynamic = min(found, key=lambda one: places[after.candidates.index(one)])
+    moves = [len(one) - 1 for one in after.runs.partitions[dynamic.name]]
+    judged = Scheduling(
+        static.name,
+        dynamic.name,
+        str(dynamic.repartition),
+        float(np.mean(moves)),
+        pays=after.configuration.repartition is not None,
+        axes=tuple(axes_of(scenario, static, dynamic)),
+    )
+    return replace(after, scheduling=judged)
+
+
+def adopted(scenario: Scenario, made: Recommendation, *configurations: Configuration) -> Recommendation:
+    """A recommendation with more candidates, judged again; the same where they are known already.
 
     Parameters
     ----------
@@ -347,7 +373,7 @@ def adopted(scenario: Scenario, made: Recommendation, configuration: Configurati
         With the seed and the replications of the recommendation.
     """
     known = made.strategies
-    compared = strategies(scenario, [*known.candidates, configuration], left_out=known.left_out)
+    compared = strategies(scenario, [*known.candidates, *configurations], left_out=known.left_out)
     names = tuple(one.name for one in compared.candidates)
     if names == made.runs.configurations:
         return made

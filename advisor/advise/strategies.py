@@ -57,7 +57,7 @@ def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: 
         placed = zip(one.placement, one.partition, strict=True)
         # a process without units does nothing, unless it is the master
         busy = tuple((pe, count) for process, (pe, count) in enumerate(placed) if count or (master and process == 0))
-        key = one.grid, busy
+        key = one.grid, busy, one.repartition
         if key in kept:
             if one.name != kept[key].name:
                 also.setdefault(one.name, kept[key].name)
@@ -207,12 +207,13 @@ def tied(values: Sequence[float], losses: Sequence[float | None]) -> list[int]:
 
 
 def simplest(configurations: Sequence[Configuration], values: Sequence[float]) -> int:
-    """The place of the simplest: fewer PEs, then fewer processes, then equal units, then the least objective."""
+    """The place of the simplest: units that stay, fewer PEs, fewer processes, equal units, the least objective."""
     keys = []
     for one, level in zip(configurations, ties.levels(values).tolist(), strict=True):
         busy = [(pe, count) for pe, count in zip(one.placement, one.partition, strict=True) if count]
         units_of = [count for _, count in busy]
-        keys.append((len({pe for pe, _ in busy}), len(busy), max(units_of) - min(units_of) > 1, level))
+        moves = one.repartition is not None
+        keys.append((moves, len({pe for pe, _ in busy}), len(busy), max(units_of) - min(units_of) > 1, level))
     return min(range(len(keys)), key=lambda place: keys[place])
 
 

@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
 """About what an advice writes in all, and for each PE in all its files."""
-VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
+VARY_HELP = (
+    "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition; "
+    "scheduling: also whether units move while it runs."
+)
 
 
 Vary = Annotated[
     str | None,
     typer.Option(
-        metavar="partition|allocation|both",
+        metavar="partition|allocation|both|scheduling",
         help=VARY_HELP,
-        autocompletion=offered("partition", "allocation", "both"),
+        autocompletion=offered("partition", "allocation", "both", "scheduling"),
     ),
 ]
 Sought = Annotated[
@@ -253,6 +256,7 @@ def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: 
     from advisor.advise.strategies import usual_vary
 
     named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
+    named["scheduling"] = (*usual_vary(scenario, oversubscribe=oversubscribe), "scheduling")
     if vary is not None and vary not in named:
         raise ScenarioError(f"--vary: {vary!r} cannot vary; name {', '.join(named)}")
     if vary is None and oversubscribe:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from advisor.verification.places import Places, Seat
-from simulator import Application, Configuration, ScenarioError
+from simulator import Application, Configuration, Scenario, ScenarioError, balance_text
 from simulator.calibration import CommandRanks, Ranks, RealProgram, RealRun, Usage
 
 PLACES = ("rank", "first", "units", "processes")
@@ -39,6 +39,8 @@ class ProgramRuns:
     application: Application
     places: Places
     limit_s: float = LIMIT_S
+    scenario: Scenario | None = None
+    """What speeds and costs of moving units are taken from, where they move."""
 
     def prepare(self, configurations: Sequence[Configuration]) -> None:
         """Give every rank its operands, and warm pages and buffers."""
@@ -55,7 +57,11 @@ class ProgramRuns:
     def _program(self, configuration: Configuration) -> RealProgram:
         asked, seats = self.application, self.places.seats(configuration)
         units, cpus = tuple(seat.units for seat in seats), tuple(seat.cpus for seat in seats)
-        return RealProgram(asked.name, asked.kernel, dict(asked.parameters), units, cpus)
+        program = RealProgram(asked.name, asked.kernel, dict(asked.parameters), units, cpus)
+        if configuration.repartition is None or self.scenario is None:
+            return program
+        balance = balance_text(self.scenario, configuration)
+        return replace(program, balance=balance, every=configuration.repartition.every)
 
 
 @dataclass(frozen=True)

@@ -280,7 +280,7 @@ def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
     limit_s = max(LEAST_LIMIT_S, SLOWEST * float(runs.makespan_s.max()))
     if plan.command is None:
         with Ranks(homes) as ranks:
-            yield ProgramRuns(ranks, plan.scenario.application, places, max(limit_s, LIMIT_S))
+            yield ProgramRuns(ranks, plan.scenario.application, places, max(limit_s, LIMIT_S), plan.scenario)
     else:
         with CommandRanks(homes) as commands:
             yield CommandRuns(commands, plan.command, places, limit_s)

@@ -107,6 +107,9 @@ def run(  # noqa: PLR0913 - all by name
     scenario = _asked(scenario, replications, seed)
     scenario.check_memory_needed()
     own = operations is not None or sharing is not service_table
+    if any(one.repartition is not None for one in scenario.configurations):
+        same = {"engine": engine, "threads": threads, "operations": operations, "sharing": sharing}
+        return _with_moves(scenario, first_replication, log_replications, partial(run, **same), progress)
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
     draws, kept = draw(scenario, first=first_replication, placed_only=True), {"log_replications": log_replications}
@@ -120,6 +123,25 @@ def run(  # noqa: PLR0913 - all by name
     found = _at_some_tick(partial(run_here, scenario, draws, **kept))
     # What is the user's own may draw.
     return replace(found, deterministic=scenario.deterministic and not own, **_truths(draws, scenario))
+
+
+def _with_moves(
+    scenario: Scenario, first: int, logged: int, simulate: Callable[..., RunSet], progress: Progress | None
+) -> RunSet:
+    """All configurations: those with a rule stretch by stretch, the others as they are, on the same draws."""
+    from simulator.engines.repartition import run_moves, with_moves
+
+    found, names = {}, [one.name for one in scenario.configurations]
+    for one in scenario.configurations:
+        if one.repartition is not None:
+            found[one.name] = run_moves(
+                scenario, one, lambda made, number: simulate(made, replications=1, first_replication=first + number)
+            )
+    fixed = tuple(replace(one, repartition=None) for one in scenario.configurations)
+    static = simulate(
+        scenario.with_configurations(fixed), first_replication=first, log_replications=logged, progress=progress
+    )
+    return with_moves(static, found, names)
 
 
 def _check(engine: str, scenario: Scenario) -> None:

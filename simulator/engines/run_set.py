@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class RunSet:
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
     truth_count: int | None = None
     """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
+    partitions: Mapping[str, tuple[tuple[tuple[float, tuple[int, ...]], ...], ...]] = field(default_factory=dict)
+    """Of configurations whose units move: per replication, since when (seconds) processes had which units."""
 
     def __repr__(self) -> str:
         count, replications = self.makespan_ticks.shape
@@ -96,6 +98,7 @@ class RunSet:
             busy_ticks=(*self.busy_ticks, *other.busy_ticks),
             finish_ticks=(*self.finish_ticks, *other.finish_ticks),
             logs={},
+            partitions={**self.partitions, **other.partitions},
         )
 
     @property

@@ -1,6 +1,7 @@
 """Who does how much where: partition (work per process) and allocation (processes per PE), together a configuration."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from simulator.base.errors import ScenarioError
 
@@ -15,6 +16,22 @@ MOST_SHOWN = 16
 
 
 @dataclass(frozen=True)
+class Repartition:
+    """When units move between processes while the program runs; decided as `scheduling/balance.py` says."""
+
+    when: Literal["gain", "threshold", "every"] = "gain"
+    """`gain`: where the expected gain over the calls to come exceeds the cost of moving; `threshold`: where the longest
+    time over the mean one, minus 1, is above `threshold`; `every`: always."""
+    every: int = 10
+    """Iterations from one decision to the next."""
+    threshold: float = 0.1
+
+    def __str__(self) -> str:
+        limit = f" above {self.threshold:.0%}" if self.when == "threshold" else ""
+        return f"{self.when}{limit}, every {self.every} iterations"
+
+
+@dataclass(frozen=True)
 class Configuration:
     """Work of each process, and the PE that each process runs on."""
 
@@ -25,6 +42,8 @@ class Configuration:
     """Index of the PE of each process."""
     grid: tuple[int, int] | None = None
     """Rows and columns of the grid of processes, which takes them row by row; None: as the application has it."""
+    repartition: Repartition | None = None
+    """When units move while it runs; None: never."""
 
     def __post_init__(self) -> None:
         where = f"configuration {self.name}"
@@ -46,7 +65,8 @@ class Configuration:
         if len(self.partition) > MOST_SHOWN:
             return f"Configuration({self.name!r}, {len(self.partition)} processes, {sum(self.partition)} units)"
         grid = "" if self.grid is None else f", grid={self.grid}"
-        return f"Configuration({self.name!r}, partition={self.partition}, placement={self.placement}{grid})"
+        moves = "" if self.repartition is None else f", repartition={self.repartition}"
+        return f"Configuration({self.name!r}, partition={self.partition}, placement={self.placement}{grid}{moves})"
 
     @classmethod
     def one_each(cls, name: str, partition: tuple[int, ...]) -> "Configuration":

@@ -199,6 +199,18 @@ AnyApplicationForm = Annotated[
 ]
 
 
+class RepartitionForm(Form):
+    """When units move from process to process while the program runs; what is decided sees past times only."""
+
+    when: Literal["gain", "threshold", "every"] = "gain"
+    """`gain`: where the expected gain exceeds what moving costs; `threshold`: where the longest time is that much above
+    the mean; `every`: always."""
+    every: int = Field(default=10, ge=1, le=10**9)
+    """Iterations from one decision to the next."""
+    threshold: float = Field(default=0.1, ge=0, le=1e6)
+    """Of `threshold`: longest time over mean time, minus 1."""
+
+
 class ConfigurationForm(Form):
     """Work per process, and where each process runs: by default one on each PE in order."""
 
@@ -216,6 +228,9 @@ class ConfigurationForm(Form):
     grid: list[Annotated[int, Field(ge=1, le=MOST_PROCESSES)]] | None = Field(default=None, min_length=2, max_length=2)
     """Rows and columns of the grid of processes, such as `[2, 4]`, which takes them row by row; for `hpl`, `fft3d` and
     `matmul_2d`. By default one row (`matmul_2d`: `grid_rows`)."""
+    repartition: RepartitionForm | None = None
+    """`when`, `every` and `threshold`: when units move while it runs; for `stencil`, and `matmul_2d` with one column. By
+    default never."""
 
     @model_validator(mode="after")
     def _placed_one_way(self) -> "ConfigurationForm":

@@ -31,7 +31,7 @@ from simulator.platform.nodes import PE, LoadForm, Platform
 from simulator.programs.applications import make_work
 from simulator.programs.applications.hpl import with_hpl_dat
 from simulator.programs.applications.work import Shape
-from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
+from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration, Repartition
 from simulator.programs.graphs.nodes import Seg
 from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.changes import with_changes
@@ -123,6 +123,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
                 "partition": list(c.partition),
                 "pes": _places([names[place] for place in c.placement]),
                 **({} if c.grid is None else {"grid": list(c.grid)}),
+                **({} if c.repartition is None else {"repartition": asdict(c.repartition)}),
             }
             for c in scenario.configurations
         },
@@ -318,7 +319,7 @@ def resolve(
                     f"the configurations up to here have {placed} processes; give at most {MOST_PLACED} to all"
                 )
             partition = _partition(entry, application, document, len(placement), name=name)
-            configuration = Configuration(name, partition, placement, _grid(entry))
+            configuration = Configuration(name, partition, placement, _grid(entry), _repartition(entry))
             _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
             configurations.append(configuration)
     faults.tell()
@@ -378,6 +379,8 @@ def _check(scenario: Scenario, configuration: Configuration, platform: Platform,
     if not oversized:
         check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
     check_routes(platform, configuration, program)
+    if configuration.repartition is not None:
+        scenario.movable(configuration)
 
 
 def _placement(form: ConfigurationForm, document: Document, places: Mapping[str, int], *, name: str) -> tuple[int, ...]:
@@ -441,6 +444,11 @@ def _partition(
 
 def _grid(form: ConfigurationForm) -> Shape | None:
     return None if form.grid is None else (form.grid[0], form.grid[1])
+
+
+def _repartition(form: ConfigurationForm) -> Repartition | None:
+    given = form.repartition
+    return None if given is None else Repartition(given.when, given.every, given.threshold)
 
 
 def _application(

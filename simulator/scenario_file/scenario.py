@@ -22,6 +22,7 @@ from simulator.platform.networks import Listed
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.applications import Parameters, Work, make_work
 from simulator.programs.applications.modelled import Modelled
+from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
@@ -400,6 +401,24 @@ class Scenario:
         """
         footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
         check_memory(self.platform, configuration, footprints)
+
+    def movable(self, configuration: Configuration) -> Movable:
+        """How units of a configuration change their process between iterations.
+
+        Raises
+        ------
+        ScenarioError
+            If they cannot, or a process has none to begin with.
+        """
+        where = f"configuration {configuration.name}: repartition"
+        known = self.application.written is None
+        movable = self.application.work.movable(configuration) if known else None
+        if movable is None:
+            can = "stencil, or matmul_2d with one column of processes"
+            raise ScenarioError(f"{where}: units of {self.application.name} cannot move between iterations; take {can}")
+        if any(units < movable.quantum for units in configuration.partition):
+            raise ScenarioError(f"{where}: a process has no units to begin with; give each {movable.quantum} or more")
+        return movable
 
     def placed(self, configuration: Configuration) -> NDArray[np.int64]:
         """The PE of each process that takes part: those with units, and a master; (process,)."""

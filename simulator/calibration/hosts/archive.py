@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simulator.base import files
 
-ROOMS = ("base", "calibration", "models", "programs")
+ROOMS = ("base", "calibration", "models", "programs", "scheduling")
 """The packages that an agent and its workers load from."""
 INTERPRETERS = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
 """What is looked for there, after the interpreter of an apportion that is installed."""

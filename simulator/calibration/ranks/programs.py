@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from simulator.calibration.kernels.operands import Matrix
 from simulator.calibration.kernels.plain import CLOSE, PLAIN, is_right
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.pingpong.ends import Buffers, End, StreamChannel
+if TYPE_CHECKING:
+    from simulator.scheduling.balance import Balancer
 
 Report = dict[str, float]
 """What a rank says of its run, besides its times."""
@@ -43,6 +46,10 @@ class RealProgram:
     """Of each rank; only a master may have none."""
     places: tuple[tuple[int, ...], ...]
     """The logical processors that each rank may use."""
+    balance: str = ""
+    """Where units move while it runs: the balancer's state before the first iteration, as it is saved."""
+    every: int = 0
+    """Iterations from one decision to the next."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,10 @@ class Product:
 
 
 class Strip:
-    """One rank's rows of the five-point stencil; rows at its edges go to both neighbours in each iteration."""
+    """One rank's rows of the five-point stencil; rows at its edges go to both neighbours in each iteration.
+
+    Where rows may move, its arrays have a place for all, and the system backs those that it has had.
+    """
 
     def __init__(self, seat: Seat, room: Room) -> None:
         self._seat, self._room = seat, room
@@ -190,28 +200,93 @@ class Strip:
 
     def ready(self) -> None:
         """The points as they begin; next to the strip the border, which a neighbour's row takes the place of."""
-        self._old, self._new = (self._room.rows(name, self._seat.units, self._n) for name in ("old", "new"))
-        self._edges = self._room.rows("edges", 2, self._n)
-        self._edges.fill(stencil.BORDER)
-        self._old[:] = stencil.start(self._n, self._seat.units, first=self._seat.first)
+        n, state = self._n, self._seat.program.balance
+        self._edges, self._moves = [0, *accumulate(self._seat.program.units)], 0
+        self._balancer: "Balancer | None" = None
+        self._offset = 0 if state else self._seat.first
+        self._borders = self._room.rows("edges", 2, n)
+        self._borders.fill(stencil.BORDER)
+        if state:
+            from simulator.scheduling.balance import Balancer  # few programs move units
+
+            self._balancer = Balancer.restore(state)
+            self._arrays = [self._room.once(f"all {name}", lambda: np.empty((n, n))) for name in ("old", "new")]
+        else:
+            self._arrays = [self._room.rows(name, self._seat.units, n) for name in ("old", "new")]
+        for array in self._arrays:
+            array[self._own] = stencil.start(n, self._seat.units, first=self._seat.first)
+
+    @property
+    def _own(self) -> slice:
+        first, end = self._edges[self._seat.rank : self._seat.rank + 2]
+        return slice(first - self._offset, end - self._offset)
 
     def run(self) -> Usage:
-        """In each iteration both exchanges, then all points."""
-        watch, (over, below) = Stopwatch(), self._edges
-        for _ in range(self._steps):
-            _exchange(self._under, self._old[-1], self._above, over)
-            _exchange(self._above, self._old[0], self._under, below)
-            watch.timed(lambda: self._sweep(over, self._old, below, self._new))
-            self._old, self._new = self._new, self._old
+        """In each iteration both exchanges, then all points; between some of them rows may move."""
+        watch, done = Stopwatch(), 0
+        every = self._steps if self._balancer is None else self._seat.program.every
+        while done < self._steps:
+            count, before_s = min(every, self._steps - done), watch.total.wall_s
+            self._iterate(watch, count)
+            done += count
+            if self._balancer is not None and done < self._steps:
+                self._decide(self._balancer, watch.total.wall_s - before_s)
         return watch.total
+
+    def _iterate(self, watch: Stopwatch, count: int) -> None:
+        over, below = self._borders
+        for _ in range(count):
+            old, new = (array[self._own] for array in self._arrays)
+            _exchange(self._under, old[-1], self._above, over)
+            _exchange(self._above, old[0], self._under, below)
+            watch.timed(partial(self._sweep, over, old, below, new))
+            self._arrays.reverse()
+
+    def _decide(self, balancer: "Balancer", seconds: float) -> None:
+        """Rank 0 hears from all, and says what each has from now on; all ranks then know."""
+        ranks = len(self._seat.program.units)
+        units, own = np.zeros(ranks, dtype=np.int64), np.array([seconds])
+        if self._seat.rank:
+            self._seat.channels[0].send(own.data.cast("B"))
+            self._seat.channels[0].receive(units.data.cast("B"))
+        else:
+            times = [seconds]
+            for rank in range(1, ranks):
+                self._seat.channels[rank].receive(own.data.cast("B"))
+                times.append(float(own[0]))
+            balancer.update(times)
+            units[:] = balancer.units
+            for rank in range(1, ranks):
+                self._seat.channels[rank].send(units.data.cast("B"))
+        edges = [0, *accumulate(units.tolist())]
+        if edges != self._edges:
+            self._move(edges)
+            self._edges = edges
+            self._moves += 1
+
+    def _move(self, edges: Sequence[int]) -> None:
+        """Rows that change their rank, from neighbour to neighbour: first to higher ranks, then to lower ones."""
+        before, rank, old = self._edges, self._seat.rank, self._arrays[0]
+        for direction, source, to in ((1, self._above, self._under), (-1, self._under, self._above)):
+            near, far = (rank, rank + 1) if direction > 0 else (rank + 1, rank)
+            for channel, edge, sends in ((source, near, False), (to, far, True)):
+                first, end = sorted((before[edge], edges[edge]))
+                if channel is None or (before[edge] - edges[edge]) * direction <= 0:
+                    continue
+                payload = old[first:end].data.cast("B")
+                if sends:
+                    channel.send(payload)
+                else:
+                    channel.receive(payload)
 
     def check(self) -> Report:
         """Compare the first, a middle and the last row of the strip with the closed form."""
-        for row in (0, self._seat.units // 2, self._seat.units - 1):
-            expected = stencil.start(self._n, 1, first=self._seat.first + row, steps=self._steps)[0]
-            if not np.allclose(self._old[row], expected, rtol=CLOSE):
-                raise ValueError(f"row {self._seat.first + row} of the stencil is wrong after {self._steps} iterations")
-        return {}
+        first, end = self._edges[self._seat.rank : self._seat.rank + 2]
+        for row in (first, (first + end) // 2, end - 1):
+            expected = stencil.start(self._n, 1, first=row, steps=self._steps)[0]
+            if not np.allclose(self._arrays[0][row - self._offset], expected, rtol=CLOSE):
+                raise ValueError(f"row {row} of the stencil is wrong after {self._steps} iterations")
+        return {"moves": self._moves}
 
 
 def _exchange(to: StreamChannel | None, sent: stencil.Row, source: StreamChannel | None, received: stencil.Row) -> None:

@@ -146,6 +146,7 @@ def _plain(runs: RunSet) -> dict[str, Any]:
         "deterministic": runs.deterministic,
         "truths": None if runs.truths is None else _packed(runs.truths),
         "truth_count": runs.truth_count,
+        "partitions": runs.partitions,
     }
 
 
@@ -161,6 +162,10 @@ def _runs_of(found: Mapping[str, Any]) -> RunSet:
         deterministic=found["deterministic"],
         truths=None if found["truths"] is None else _unpacked(found["truths"], (-1,)),
         truth_count=found["truth_count"],
+        partitions={
+            name: tuple(tuple((since, tuple(units)) for since, units in one) for one in rows)
+            for name, rows in found.get("partitions", {}).items()
+        },
         logs={},
         **tables,
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Whole, check_steps
-from simulator.programs.applications.work import Grid, Shape, Work, shapes
+from simulator.programs.applications.work import Grid, Movable, Shape, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
 
@@ -78,14 +78,24 @@ class GridProduct(Work):
         shape = configuration.grid or self._shape(len(configuration.partition), configuration.name)
         return Grid.of(self.n, configuration, shape, noun="elements of C", power="n**2")
 
+    def movable(self, configuration: Configuration) -> Movable | None:
+        """Whole rows of A, B and C, where the grid has one column."""
+        shape = configuration.grid or self._shape(len(configuration.partition), configuration.name)
+        return Movable(self.n, 3 * WORD_BYTES * self.n) if shape[1] == 1 else None
+
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without elements takes no part."""
+        return self.stretch(configuration, 0, self.rounds(len(configuration.partition)))
+
+    def stretch(self, configuration: Configuration, first: int, count: int) -> Program:
+        """Those of some panels; where panels pass from one process to the next, they are cut in two."""
         grid = self.grid(configuration)
         rows, columns = grid.rows.tolist(), grid.columns.tolist()
         edges = np.unique(
             np.concatenate((np.arange(0, self.n, self.nb), [self.n], np.cumsum(rows), np.cumsum(columns)))
         )
-        starts, widths = edges[:-1], np.diff(edges)
+        done = (edges[:-1] >= first * self.nb) & (edges[:-1] < (first + count) * self.nb)
+        starts, widths = edges[:-1][done], np.diff(edges)[done]
         of_a = np.searchsorted(np.cumsum(columns), starts, side="right")
         of_b = np.searchsorted(np.cumsum(rows), starts, side="right")
         across = [j for j, count in enumerate(columns) if count]

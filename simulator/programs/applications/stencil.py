@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from simulator.programs.applications.parameters import MOST_STEPS, ORDER, Counted, Whole
-from simulator.programs.applications.work import Team, Work
+from simulator.programs.applications.work import Movable, Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Exchange, Loop, Program
 
@@ -48,8 +48,16 @@ class Stencil(Work):
         """Two halo rows in each iteration."""
         return (WORD_BYTES * self.n,) * (2 * self.iterations) if units else ()
 
+    def movable(self, configuration: Configuration) -> Movable | None:  # noqa: ARG002 - the same for all
+        """Rows, each with its old points."""
+        return Movable(1, WORD_BYTES * self.n)
+
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without rows takes no part."""
+        return self.stretch(configuration, 0, self.iterations)
+
+    def stretch(self, configuration: Configuration, first: int, count: int) -> Program:  # noqa: ARG002 - all alike
+        """Those of some iterations."""
         team = Team.of(configuration, total=self.n, noun="rows", name="n")
         above, under = team.process(team.place - 1), team.process(team.place + 1)
         size, halo_bytes = self.n * (2 * team.units + 2), WORD_BYTES * self.n
@@ -58,7 +66,7 @@ class Stencil(Work):
             Exchange(above, under, halo_bytes),
             Compute(POINT_VOLUME * self.n * team.units, size),
         )
-        return team.program((Loop(self.iterations, body),), WORD_BYTES * size)
+        return team.program((Loop(count, body),), WORD_BYTES * size)
 
 
 APPLICATION = Counted(

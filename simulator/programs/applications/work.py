@@ -140,6 +140,16 @@ def _shares(total: int, weights: Floats) -> Ints:
     return np.asarray(shares)
 
 
+@dataclass(frozen=True)
+class Movable:
+    """How units may change their process between iterations."""
+
+    quantum: int
+    """Units that move together."""
+    size_bytes: int
+    """What goes with them."""
+
+
 class Work(Protocol):
     """An application with its parameters; an application that says nothing else has the answers given here."""
 
@@ -183,6 +193,14 @@ class Work(Protocol):
             Of the configuration; None: as the application has it.
         """
         return partition
+
+    def movable(self, configuration: Configuration) -> Movable | None:  # noqa: ARG002 - most cannot
+        """How units may change their process between iterations; None: they stay where they are."""
+        return None
+
+    def stretch(self, configuration: Configuration, first: int, count: int) -> Program:
+        """The operations of some iterations, of `rounds` in all, as `program` has them; where units are movable."""
+        raise NotImplementedError
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes.
