@@ -378,26 +378,23 @@ def restore(text: str) -> State:
 def _is_sound(state: State) -> bool:
     """Whether the parts of a state fit together, so that `decide` cannot go astray in them."""
     count, points = len(state.units), len(state.sizes)
-    if not (count and len(state.most) == count and len(state.first) == count + 1 and state.first[0] == 0):
+    if not count or (len(state.most), len(state.first), state.first[:1]) != (count, count + 1, (0,)):
         return False
-    if not (len(state.speeds) == len(state.widths) == points == state.first[-1]):
+    if not len(state.speeds) == len(state.widths) == points == state.first[-1]:
         return False
     if len(state.memory) != count * WIDTH + AFTER or not all(map(math.isfinite, state.memory)):
         return False
-    if any(a >= b for a, b in pairwise(state.first)):
+    if any(a >= b for a, b in pairwise(state.first)) or not all(0 <= width < 1 for width in state.widths):
         return False
     for begins, ends in pairwise(state.first):
-        sizes, speeds, widths = (part[begins:ends] for part in (state.sizes, state.speeds, state.widths))
-        if not all(0 <= width < 1 for width in widths):
-            return False
-        Band(sizes, speeds, speeds)
-    held = all(
-        0 <= units <= MOST_UNITS and 0 <= most <= MOST_UNITS
-        for units, most in zip(state.units, state.most, strict=True)
-    )
-    positive = (value for at in (NOMINAL, FORECAST) for value in state.memory[at : count * WIDTH : WIDTH])
-    counted = (value for at in (COUNT, CHANGES) for value in state.memory[at : count * WIDTH : WIDTH])
-    return held and all(value > 0 for value in positive) and all(value >= 0 for value in counted)
+        Band(state.sizes[begins:ends], state.speeds[begins:ends], state.speeds[begins:ends])
+    least = state.rule.least
+    held = all(0 <= units <= MOST_UNITS for units in state.units)
+    fit = all(most == 0 or least <= most <= MOST_UNITS for most in state.most)
+    enough = max(1, least * (count - len(state.left_out))) <= sum(state.units) <= MOST_UNITS
+    of = {at: state.memory[at : count * WIDTH : WIDTH] for at in (NOMINAL, FORECAST, COUNT, CHANGES)}
+    positive = all(value > 0 for at in (NOMINAL, FORECAST) for value in of[at])
+    return held and fit and enough and positive and all(value >= 0 for at in (COUNT, CHANGES) for value in of[at])
 
 
 def _open(state: State, times: list[float]) -> Book:

@@ -81,12 +81,12 @@ def decide_units(book: Book) -> int:
     if waiting > 0 or (standing != FORCED and not is_due(book)):
         return STAY
     suppose(book)
-    total, guess = 0, 0.0
+    total, rate = 0, 0.0
     for p in range(processes):
         total += book.units[p]
-        seconds = book.memory[p * WIDTH + NOMINAL] * book.memory[p * WIDTH + FORECAST]
-        guess = max(guess, seconds)
-    divide(book, total, guess)
+        if book.units[p] > 0 and book.most[p] > 0:
+            rate += book.units[p] / (book.memory[p * WIDTH + NOMINAL] * book.memory[p * WIDTH + FORECAST])
+    divide(book, total, total / rate if rate > 0.0 else 1.0)
     moved = False
     for p in range(processes):
         if book.found[p] != book.units[p]:
@@ -141,11 +141,13 @@ def learn(memory: Floats, at: int, seconds: float) -> None:
         noise = memory[at + NOISE]
         if step > CHANGE * noise and step > LEAST_CHANGE * memory[at + LAST]:
             memory[at + CHANGES] += 1.0
-        step = min(step, MOST_STEP * noise)
-        calls = min(count, NOISE_CALLS)
+        if step > MOST_STEP * noise:
+            step = MOST_STEP * noise
+        calls = count if count < NOISE_CALLS else NOISE_CALLS
         memory[at + NOISE] = noise + (step - noise) / calls
         past = 1.0 / (count - 1.0)
-        past = max(past, MEMORY)
+        if past < MEMORY:
+            past = MEMORY
     else:
         memory[at + NOISE] = FIRST_NOISE * value
         past = 0.0
@@ -157,12 +159,14 @@ def learn(memory: Floats, at: int, seconds: float) -> None:
         error = error + past * (off * off - error)
         memory[at + ERRORS + k] = error
         gain = GAINS[k]
-        gain = max(gain, weight)
+        if gain < weight:
+            gain = weight
         memory[at + LEVELS + k] = level + gain * off
         if k == 0 or error < least:
             best, least = k, error
     gain = GAINS[best]
-    gain = max(gain, weight)
+    if gain < weight:
+        gain = weight
     memory[at + COUNT] = count
     memory[at + LAST] = value
     memory[at + FORECAST] = memory[at + LEVELS + best]
@@ -198,7 +202,8 @@ def is_due(book: Book) -> bool:
         if book.most[p] > 0 and book.units[p] > 0:
             total += book.times[p]
             count += 1.0
-            longest = max(longest, book.times[p])
+            if book.times[p] > longest:
+                longest = book.times[p]
     return longest / (total / count) - 1.0 > book.rule[LIMIT]
 
 
@@ -230,7 +235,9 @@ def divide(book: Book, total: int, guess_s: float) -> None:
         if most[p] > 0:
             active += 1.0
     wanted = total + 0.5 * active
-    turn(book, min(room, wanted), guess_s)
+    if wanted > room:
+        wanted = room
+    turn(book, wanted, 0.5 + active / 64.0, guess_s * (wanted / total))
     left = total
     for p in range(processes):
         found[p] = int(shares[p])
@@ -255,28 +262,35 @@ def divide(book: Book, total: int, guess_s: float) -> None:
         left += 1
 
 
-def turn(book: Book, wanted: float, guess_s: float) -> None:
-    """Turn the line from a guess of the seconds until the shares are as many as wanted, to within half a unit."""
-    low, low_units, high = 0.0, 0.0, guess_s
-    high_units = fill(book, high)
+def turn(book: Book, wanted: float, slack: float, guess_s: float) -> None:
+    """Turn the line from a guess of the seconds until the shares are as many as wanted, to within some slack.
+
+    False position that halves what an end is off by which stays (the Illinois rule), and each fourth step bisection.
+    """
+    low, low_off, high = 0.0, -wanted, guess_s
+    off = high_off = fill(book, high) - wanted
     steps = 0
-    while high_units < wanted - 0.5 and steps < MOST_STEPS:
-        low, low_units = high, high_units
-        high = high * (wanted / high_units) if steps < 8 and high_units > 0.0 else high * 2.0
-        high_units = fill(book, high)
+    while high_off < -slack and steps < MOST_STEPS:
+        low, low_off = high, high_off
+        high = high * (wanted / (wanted + high_off)) if steps < 8 and wanted + high_off > 0.0 else high * 2.0
+        off = high_off = fill(book, high) - wanted
         steps += 1
-    off = high_units - wanted
-    steps = 0
-    while (off > 0.5 or off < -0.5) and steps < MOST_STEPS:
-        middle = low + (wanted - low_units) * ((high - low) / (high_units - low_units))
-        if steps % 2 == 1 or not low < middle < high:
+    steps, side = 0, 0
+    while (off > slack or off < -slack) and steps < MOST_STEPS:
+        middle = low - low_off * ((high - low) / (high_off - low_off))
+        if steps % 4 == 3 or not low < middle < high:
             middle = 0.5 * (low + high)
-        units = fill(book, middle)
-        off = units - wanted
+        off = fill(book, middle) - wanted
         if off < 0.0:
-            low, low_units = middle, units
+            low, low_off = middle, off
+            if side < 0:
+                high_off = 0.5 * high_off
+            side = -1
         else:
-            high, high_units = middle, units
+            high, high_off = middle, off
+            if side > 0:
+                low_off = 0.5 * low_off
+            side = 1
         steps += 1
 
 
@@ -332,6 +346,8 @@ def curve_at(units: float, begins: int, ends: int, sizes: Floats, values: Floats
 
 def nominal_of(book: Book, p: int, units: int) -> float:
     """Seconds that a process takes for some units at the speed that was measured before."""
+    if book.first[p + 1] == book.first[p] + 1:
+        return units / book.speeds[book.first[p]]
     return units / curve_at(1.0 * units, book.first[p], book.first[p + 1], book.sizes, book.speeds)
 
 
@@ -356,16 +372,20 @@ def pays(book: Book) -> bool:
             now_s, doubt_s, slowest = seconds, memory[at + NOMINAL] * memory[at + DOUBT], at
         nominal = nominal_of(book, p, found[p])
         seconds = nominal * memory[at + FORECAST]
-        new_s = max(new_s, seconds)
+        if seconds > new_s:
+            new_s = seconds
         own_s = nominal * memory[at + DOUBT]
-        width = curve_at(1.0 * found[p], book.first[p], book.first[p + 1], book.sizes, book.widths)
-        if width > 0.0 and found[p] != units[p]:  # what the band leaves open, by the share of the units that are new
+        single = book.first[p + 1] == book.first[p] + 1
+        if found[p] != units[p] and not (single and book.widths[book.first[p]] == 0.0):
+            # What the band leaves open, by the share of the units that are new.
+            width = curve_at(1.0 * found[p], book.first[p], book.first[p + 1], book.sizes, book.widths)
             more, fewer = found[p], units[p]
             if more < fewer:
                 more, fewer = fewer, more
             form_s = seconds * width * BAND_TO_DEVIATION * ((more - fewer) / more)
             own_s = sqrt(own_s * own_s + form_s * form_s)
-        new_doubt_s = max(new_doubt_s, own_s)
+        if own_s > new_doubt_s:
+            new_doubt_s = own_s
     slot = len(units) * WIDTH
     lasting = (memory[slowest + COUNT] + 1.0) / (memory[slowest + CHANGES] + 1.0)
     left = rule[CALLS] - memory[slot]
@@ -396,7 +416,8 @@ def cost_of(book: Book) -> float:
             moved += across if across > 0 else -across
             messages += 1.0
         seconds = rule[MESSAGE_S] * messages + rule[UNIT_S] * moved
-        worst = max(worst, seconds)
+        if seconds > worst:
+            worst = seconds
     return rule[FIXED_S] + worst
 
 
