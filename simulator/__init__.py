@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     )
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.base.names import expanded
-    from simulator.engines.repartition import balance_text
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of, with_equal_parts
     from simulator.engines.job_queue import JobRuns
     from simulator.engines.jobs import run_jobs
     from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.repartition import balance_text
     from simulator.engines.run import run
     from simulator.engines.run_set import RunSet, describe, interval_line, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
@@ -222,8 +222,6 @@ __all__ = [
     "Cluster",
     "Comparison",
     "Configuration",
-    "Repartition",
-    "balance_text",
     "Estimates",
     "IdleCores",
     "Interrupted",
@@ -243,6 +241,7 @@ __all__ = [
     "Part",
     "Platform",
     "Policy",
+    "Repartition",
     "Results",
     "RunSet",
     "Scenario",
@@ -255,6 +254,7 @@ __all__ = [
     "TraceError",
     "WriteError",
     "availability",
+    "balance_text",
     "blocks",
     "cache_folder",
     "calibration",

@@ -53,6 +53,7 @@ def advice_document(
         "baselines": recommendation.to_dict(),
         "confirmed": _confirmed(recommendation),
         **({} if fronts is None else {"pareto": [front.to_dict() for front in fronts]}),
+        **({} if recommendation.scheduling is None else {"scheduling": documents.to_dict(recommendation.scheduling)}),
         "replications": replications,
         "truths": recommendation.runs.truth_count,
         "level": recommendation.level,

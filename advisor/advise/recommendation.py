@@ -353,13 +353,20 @@ def _scheduled(scenario: Scenario, made: Recommendation) -> Recommendation:
     places = {entry.candidate: place for place, entry in enumerate(after.ranking.ranked)}
     dynamic = min(found, key=lambda one: places[after.candidates.index(one)])
     moves = [len(one) - 1 for one in after.runs.partitions[dynamic.name]]
+    over = over_runs(made.objective)
+    runs_s = after.runs.of(static.name), after.runs.of(dynamic.name)
+    ahead = gain(*runs_s, over, **after._how_drawn)  # noqa: SLF001 - of this module
     judged = Scheduling(
         static.name,
         dynamic.name,
         str(dynamic.repartition),
         float(np.mean(moves)),
         pays=after.configuration.repartition is not None,
-        axes=tuple(axes_of(scenario, static, dynamic)),
+        predicted_s=float(runs_s[1].mean()),
+        gain=ahead.mean,
+        gain_low=ahead.low,
+        gain_high=ahead.high,
+        axes=tuple(axes_of(scenario, made.candidates, dynamic)),
     )
     return replace(after, scheduling=judged)
 

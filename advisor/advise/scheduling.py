@@ -7,19 +7,18 @@ of the two is better.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
-from typing import Any
 
 import numpy as np
 
 from simulator import Configuration, Load, LoadTrace, Repartition, Scenario, ScenarioError, ties, units
 from simulator.experiments.sweep import run_or_recall
 
-EVERY = (1, 3, 10, 30, 100, 300, 1000)
-"""Iterations from one decision to the next that are tried."""
+DECISIONS = (100, 30, 10)
+"""In a run, of the rules that are tried."""
 THRESHOLD = 0.1
-FEW, MOST_RUNS = 6, 24
+FEW, MOST_RUNS = 6, 10
 """Replications by which rules are chosen; by which break-evens are found."""
-FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+FACTORS = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0, 50.0)
 PAYS = 0.01
 """Gain, as a share, from which on moving units pays: below it the simpler way is as good."""
 
@@ -31,13 +30,9 @@ class Axis:
     what: str
     factors: tuple[float, ...]
     gains: tuple[float, ...]
-    """Static over dynamic mean makespan, minus 1, at each factor."""
+    """Mean makespan of the best static candidate there over that of the dynamic one, minus 1, at each factor."""
     break_even: float | None
     """The factor at which dynamic begins, or ceases, to pay; None: at none of those tried."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -51,11 +46,13 @@ class Scheduling:
     moves: float
     """How often units moved in a run of the best rule, on average."""
     pays: bool
+    predicted_s: float
+    """Mean makespan of the dynamic one."""
+    gain: float
+    gain_low: float | None
+    gain_high: float | None
+    """How many times as long the static one takes, with its interval."""
     axes: tuple[Axis, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**vars(self), "axes": [axis.to_dict() for axis in self.axes]}
 
 
 def dynamic_candidates(scenario: Scenario, static: Configuration, equal: Configuration | None) -> list[Configuration]:
@@ -69,12 +66,14 @@ def dynamic_candidates(scenario: Scenario, static: Configuration, equal: Configu
     starts = [one for one in (static, equal) if one is not None and all(one.partition)]
     if not starts:  # whoever has nothing to begin with would teach nothing
         raise ScenarioError("vary: scheduling: the best static partition leaves PEs without units; nothing can move")
-    starts = [one for number, one in enumerate(starts) if one.partition not in [two.partition for two in starts[:number]]]
+    starts = [
+        one for number, one in enumerate(starts) if one.partition not in [two.partition for two in starts[:number]]
+    ]
     scenario.movable(replace(starts[0], repartition=Repartition()))
     rounds = scenario.application.work.rounds(len(starts[0].partition))
-    every = [count for count in EVERY if 2 * count <= rounds] or [1]
+    every = list(dict.fromkeys(max(1, rounds // (count + 1)) for count in DECISIONS))
     tried = [named(one, Repartition("gain", count)) for one in starts for count in every]
-    tried += [named(starts[0], Repartition("threshold", count, THRESHOLD)) for count in every[:3]]
+    tried += [named(starts[0], Repartition("threshold", count, THRESHOLD)) for count in every]
     values = mean_s(scenario, tried, FEW)
     return [tried[place] for place in ties.in_order(values)[:2].tolist()]
 
@@ -92,8 +91,14 @@ def mean_s(scenario: Scenario, tried: Sequence[Configuration], runs: int) -> lis
     return means
 
 
-def axes_of(scenario: Scenario, static: Configuration, dynamic: Configuration) -> Iterator[Axis]:
-    """What decides, each thing changed by itself; loads only where there are some."""
+def axes_of(scenario: Scenario, static: Sequence[Configuration], dynamic: Configuration) -> Iterator[Axis]:
+    """What decides, each thing changed by itself; loads only where there are some.
+
+    Parameters
+    ----------
+    static
+        Candidates of which the best one under each change is compared.
+    """
     loaded = any(pe.load is not None for pe in scenario.platform.pes)
     changes: list[tuple[str, Callable[[Scenario, float], Scenario]]] = [("latency and transfer times", slower_links)]
     if loaded:
@@ -101,8 +106,8 @@ def axes_of(scenario: Scenario, static: Configuration, dynamic: Configuration) -
     for what, change in changes:
         gains = []
         for factor in FACTORS:
-            fixed_s, moving_s = mean_s(change(scenario, factor), (static, dynamic), MOST_RUNS)
-            gains.append(fixed_s / moving_s - 1)
+            *fixed_s, moving_s = mean_s(change(scenario, factor), (*static, dynamic), MOST_RUNS)
+            gains.append(min(fixed_s) / moving_s - 1)
         yield Axis(what, FACTORS, tuple(gains), crossing(FACTORS, gains))
 
 
@@ -151,24 +156,20 @@ def slower_links(scenario: Scenario, factor: float) -> Scenario:
     return replace(scenario, platform=replace(scenario.platform, network=network))
 
 
-def sentence(found: Scheduling, gain: tuple[float, float | None, float | None], mean_s: float) -> str:
+def sentence(found: Scheduling) -> str:
     """What to do, and until when that holds, in words."""
-    mean, low, high = gain
+    low, high = found.gain_low, found.gain_high
     between = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    rule = f"{found.rule}; {found.moves:.1f} moves a run"
     if found.pays:
         said = (
-            f"Let units move while it runs ({found.rule}, {found.moves:.1f} times a run): {mean:.2f} times as fast"
-            f"{between} as the best static partition, {units.show_duration(mean_s)} predicted"
+            f"Let units move while it runs ({rule}): {found.gain:.2f} times as fast{between} as the best static "
+            f"partition, {units.show_duration(found.predicted_s)} predicted"
         )
     else:
-        said = f"Stay static: letting units move ({found.rule}) is predicted {mean:.2f} times as fast{between}"
-    ends = [
-        f"{axis.what} x {axis.break_even:.2g}" for axis in found.axes if axis.break_even is not None
-    ]
-    other = "ceases" if found.pays else "begins"
-    until = f"; moving {other} to pay at {', or at '.join(ends)}" if ends else f"; nothing that was tried, {_range()}, changes that"
-    return f"{said}{until}."
-
-
-def _range() -> str:
-    return f"factors {FACTORS[0]:g} to {FACTORS[-1]:g} on load, its pace and links"
+        said = f"Stay static: letting units move ({rule}) is predicted {found.gain:.2f} times as fast{between}"
+    ends = [f"{axis.what} x {axis.break_even:.2g}" for axis in found.axes if axis.break_even is not None]
+    if ends:
+        return f"{said}; moving {'ceases' if found.pays else 'begins'} to pay at {', or at '.join(ends)}."
+    tried = ", ".join(axis.what for axis in found.axes)
+    return f"{said}; {FACTORS[0]:g} to {FACTORS[-1]:g} times of these change nothing: {tried}."

@@ -32,6 +32,10 @@ def verify(
     ] = None,
     budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    dynamic: Annotated[
+        bool,
+        typer.Option("--dynamic", help="Equal parts, the best static partition, and units that move while it runs."),
+    ] = False,
     level: Level = LEVEL,
     output: Annotated[
         Path,
@@ -60,7 +64,7 @@ def verify(
     check_document(what)
     if not what.is_dir():
         print("looking for the best configuration first ...", file=sys.stderr)
-    plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed, level=level)
+    plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed, level=level, dynamic=dynamic)
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     with files.alone(output):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from advisor import wording
+from advisor.advise.scheduling import FACTORS, Scheduling, sentence
 from advisor.report.explanation import (
     Explained,
     again_lines,
@@ -24,7 +25,7 @@ from advisor.report.strategies import (
 from advisor.report.text import warnings
 from advisor.report.timelines import timeline_section
 from advisor.results import Compared, Provenance
-from simulator import blocks, documents
+from simulator import blocks, documents, plots
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Advice:
     compared: Compared = field(metadata=documents.FLAT)
     explained: Explained = field(metadata=documents.FLAT)
     drawn: Illustration = field(metadata=documents.FLAT)
+    scheduling: Scheduling | None = None
 
 
 def advice_page(advice: Advice) -> blocks.Page:
@@ -66,6 +68,7 @@ def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
     origin = provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text)
     return (
         strategies_section(compared),
+        *([] if advice.scheduling is None else [scheduling_section(advice.scheduling)]),
         timeline_section(drawn.timelines, compared.application),
         doubt_section(advice.explained),
         explanation_section(compared, advice.explained),
@@ -73,6 +76,22 @@ def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
         drawn.platform or NO_PLATFORM,
         origin,
     )
+
+
+def scheduling_section(found: Scheduling) -> blocks.Section:
+    """Static or dynamic: the answer, and how the gain changes with what may differ."""
+    rows = [(axis.what, *(f"{gain:+.1%}" for gain in axis.gains), _times(axis.break_even)) for axis in found.axes]
+    head = ("what is changed", *(f"x {factor:g}" for factor in FACTORS), "break-even")
+    caption = "How much longer the best static partition takes than the dynamic one, where one thing is changed."
+    axes = [documents.to_dict(axis) for axis in found.axes]
+    drawn = plots.break_even_svg(axes)
+    figure = blocks.Figure(drawn, "Gain of letting units move, against the factor by which one thing is changed.")
+    parts = (blocks.Text(sentence(found)), figure, blocks.table(caption, head, rows))
+    return blocks.Section("scheduling", "Static or dynamic", parts)
+
+
+def _times(factor: float | None) -> str:
+    return wording.NOTHING if factor is None else f"x {factor:.2g}"
 
 
 def _key_figures(compared: Compared) -> blocks.Pairs:
@@ -112,6 +131,8 @@ def advice_text(advice: Advice, *, top: int = TOP) -> Iterator[blocks.Block]:
         "Doubt": doubt_sentence(advice.explained),
     }
     yield blocks.Text(wording.answer(compared))
+    if advice.scheduling is not None:
+        yield blocks.Text(sentence(advice.scheduling))
     yield blocks.pairs(facts)
     yield blocks.Listing("\n".join(again_lines(advice.explained)))
     yield warnings(advice.warnings)

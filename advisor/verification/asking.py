@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advise.recommendation import Recommendation, recommend
-from advisor.advise.strategies import strategies
+from advisor.advise.strategies import strategies, usual_vary
 from advisor.verification.check import VerifyPlan, lacks_here
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
@@ -15,7 +15,7 @@ ADVICE, FORMAT = "advice.json", 1
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
 
 
-def verify(
+def verify(  # noqa: PLR0913 - all by name
     what: Scenario | str | Path,
     recommendation: Recommendation | None = None,
     *,
@@ -23,6 +23,7 @@ def verify(
     budget_s: float = 60.0,
     seed: int | None = None,
     level: float = intervals.LEVEL,
+    dynamic: bool = False,
     kept: str | Path | None = None,
     on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
 ) -> dict[str, Any]:
@@ -42,6 +43,9 @@ def verify(
         In place of the scenario's own.
     level
         How often the stated intervals are to hold.
+    dynamic
+        Also let units move while it runs: of equal parts, the best static partition and the best dynamic one, real
+        runs say which is fastest. Not with a command.
     kept
         File that every run is appended to; called again, whole repetitions there are not run again.
     on_progress
@@ -59,7 +63,9 @@ def verify(
     CalibrationError
         If a run fails.
     """
-    plan = plan_verification(what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level)
+    plan = plan_verification(
+        what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level, dynamic=dynamic
+    )
     found: dict[str, Any] = documents.to_dict(
         run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
     )
@@ -74,15 +80,39 @@ def plan_verification(
     budget_s: float = 60.0,
     seed: int | None = None,
     level: float = intervals.LEVEL,
+    dynamic: bool = False,
 ) -> VerifyPlan:
     """What to run, each configuration once, checked before anything is started; see `verify`."""
     require_linux()
     words = None if command is None else tuple(command)
-    scenario, recommended, also = _asked(what, recommendation, seed, words)
+    if dynamic:
+        scenario, recommended, also = _with_dynamic(what, seed, words)
+    else:
+        scenario, recommended, also = _asked(what, recommendation, seed, words)
     asked = scenario.with_draws(None, seed)
     plan = VerifyPlan(asked, recommended, words, budget_s, also, level)
     plan.check()
     return plan
+
+
+def _with_dynamic(
+    what: Scenario | str | Path, seed: int | None, command: Sequence[str] | None
+) -> tuple[Scenario, str, dict[str, str]]:
+    """Equal parts, the best static partition and the best one whose units move; see `_asked`."""
+    if command is not None:
+        raise ScenarioError("--dynamic: units of a command do not move while it runs; leave --command out")
+    if not isinstance(what, Scenario):
+        check_document(Path(what))
+        what = load_scenario(Path(what) / "scenario.yaml" if Path(what).is_dir() else what)
+    if faults := lacks_here(what):
+        raise ScenarioError(faults)
+    made = recommend(what, seed=seed, vary=(*usual_vary(what), "scheduling"))
+    if made.scheduling is None:
+        raise TypeError("it was asked for")
+    names = ("equal", made.scheduling.static, made.scheduling.dynamic, made.configuration.name)
+    kept = tuple(one for one in made.candidates if one.name in names)
+    also = {name: same for name, same in made.strategies.also.items() if same in names}
+    return what.with_configurations(kept), made.configuration.name, also
 
 
 def check_document(path: Path) -> None:

@@ -7,6 +7,7 @@ means what one long program would. The rule sees what a real program would: the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import ceil
 
@@ -65,9 +66,13 @@ def run_moves(scenario: Scenario, configuration: Configuration, simulate: Simula
     work, movable = scenario.application.work, scenario.movable(configuration)
     state = first_state(scenario, configuration, work, movable)
     return [
-        _one_run(scenario, configuration, state, movable, lambda made, number=number: simulate(made, number))
+        _one_run(scenario, configuration, state, movable, partial(_numbered, simulate, number))
         for number in range(scenario.replications)
     ]
+
+
+def _numbered(simulate: Simulate, number: int, scenario: Scenario) -> RunSet:
+    return simulate(scenario, number)
 
 
 def first_state(scenario: Scenario, configuration: Configuration, work: Work, movable: Movable) -> State:

@@ -108,8 +108,8 @@ def run(  # noqa: PLR0913 - all by name
     scenario.check_memory_needed()
     own = operations is not None or sharing is not service_table
     if any(one.repartition is not None for one in scenario.configurations):
-        same = {"engine": engine, "threads": threads, "operations": operations, "sharing": sharing}
-        return _with_moves(scenario, first_replication, log_replications, partial(run, **same), progress)
+        same = partial(run, engine=engine, threads=threads, operations=operations, sharing=sharing)
+        return _with_moves(scenario, first_replication, log_replications, same, progress)
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
     draws, kept = draw(scenario, first=first_replication, placed_only=True), {"log_replications": log_replications}

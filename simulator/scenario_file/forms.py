@@ -229,8 +229,8 @@ class ConfigurationForm(Form):
     """Rows and columns of the grid of processes, such as `[2, 4]`, which takes them row by row; for `hpl`, `fft3d` and
     `matmul_2d`. By default one row (`matmul_2d`: `grid_rows`)."""
     repartition: RepartitionForm | None = None
-    """`when`, `every` and `threshold`: when units move while it runs; for `stencil`, and `matmul_2d` with one column. By
-    default never."""
+    """`when`, `every` and `threshold`: when units move while it runs; for `stencil`, and `matmul_2d` with one column.
+    By default never."""
 
     @model_validator(mode="after")
     def _placed_one_way(self) -> "ConfigurationForm":

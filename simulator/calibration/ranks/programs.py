@@ -24,6 +24,7 @@ from simulator.calibration.kernels.operands import Matrix
 from simulator.calibration.kernels.plain import CLOSE, PLAIN, is_right
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.pingpong.ends import Buffers, End, StreamChannel
+
 if TYPE_CHECKING:
     from simulator.scheduling.balance import Balancer
 
@@ -202,14 +203,10 @@ class Strip:
         """The points as they begin; next to the strip the border, which a neighbour's row takes the place of."""
         n, state = self._n, self._seat.program.balance
         self._edges, self._moves = [0, *accumulate(self._seat.program.units)], 0
-        self._balancer: "Balancer | None" = None
-        self._offset = 0 if state else self._seat.first
+        self._balancer, self._offset = _balancer_of(state), 0 if state else self._seat.first
         self._borders = self._room.rows("edges", 2, n)
         self._borders.fill(stencil.BORDER)
         if state:
-            from simulator.scheduling.balance import Balancer  # few programs move units
-
-            self._balancer = Balancer.restore(state)
             self._arrays = [self._room.once(f"all {name}", lambda: np.empty((n, n))) for name in ("old", "new")]
         else:
             self._arrays = [self._room.rows(name, self._seat.units, n) for name in ("old", "new")]
@@ -287,6 +284,14 @@ class Strip:
             if not np.allclose(self._arrays[0][row - self._offset], expected, rtol=CLOSE):
                 raise ValueError(f"row {row} of the stencil is wrong after {self._steps} iterations")
         return {"moves": self._moves}
+
+
+def _balancer_of(state: str) -> "Balancer | None":
+    if not state:
+        return None
+    from simulator.scheduling.balance import Balancer  # few programs move units
+
+    return Balancer.restore(state)
 
 
 def _exchange(to: StreamChannel | None, sent: stencil.Row, source: StreamChannel | None, received: stencil.Row) -> None:

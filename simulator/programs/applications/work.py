@@ -198,9 +198,9 @@ class Work(Protocol):
         """How units may change their process between iterations; None: they stay where they are."""
         return None
 
-    def stretch(self, configuration: Configuration, first: int, count: int) -> Program:
-        """The operations of some iterations, of `rounds` in all, as `program` has them; where units are movable."""
-        raise NotImplementedError
+    def stretch(self, configuration: Configuration, first: int, count: int) -> Program:  # noqa: ARG002
+        """The operations of some iterations, of `rounds` in all; of what has none that units move between, all."""
+        return self.program(configuration)
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes.

@@ -12,6 +12,7 @@ from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, 
 from simulator.results.plots.load import load_svg
 from simulator.results.plots.outcome import (
     baselines_svg,
+    break_even_svg,
     costs_svg,
     differences_svg,
     gains_svg,
@@ -29,6 +30,7 @@ from simulator.results.plots.timeline import gantt_svg
 
 __all__ = [
     "baselines_svg",
+    "break_even_svg",
     "busy_svg",
     "class_slowdown_svg",
     "costs_svg",

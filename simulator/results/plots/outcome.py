@@ -381,5 +381,36 @@ def costs_svg(points: Sequence[Entry], *, unit: str, name: str = "costs") -> str
         return svg(figure, name=name, title=f"Makespan against {unit}", description=ends)
 
 
+def break_even_svg(axes_found: Sequence[Entry], *, name: str = "scheduling") -> str:
+    """Draw the gain of one way over another against the factor by which one thing is changed, a line for each thing.
+
+    Parameters
+    ----------
+    axes_found
+        One entry per thing: `what`, `factors`, `gains` (shares) and `break_even` (a factor, or None).
+    name
+        Begins the ids of the figure.
+    """
+    with drawing(height_in=2.8) as figure:
+        axes, parts = figure.subplots(), []
+        for number_of, entry in enumerate(axes_found):
+            colour = SERIES[number_of % len(SERIES)]
+            gains = [100 * gain for gain in numbers(entry.get("gains"))]
+            axes.plot(
+                numbers(entry.get("factors")), gains, color=colour, marker="o", ms=3.5, label=label(entry["what"])
+            )
+            end = number(entry.get("break_even"))
+            if end is not None:
+                axes.axvline(end, color=colour, lw=0.8, ls=":")
+            parts.append(f"{entry['what']}: break-even at {'none' if end is None else f'{end:.2g}'}")
+        axes.axhline(0.0, color=INK, lw=0.8)
+        axes.set_xscale("log")
+        axes.set_xlabel("factor")
+        axes.set_ylabel("gain in %")
+        axes.grid()
+        legend(figure, [axes])
+        return svg(figure, name=name, title="Static or dynamic", description="; ".join(parts))
+
+
 def _places(entries: Sequence[Entry]) -> tuple[list[float], list[float]]:
     return [entry["makespan_s"] for entry in entries], [entry["run"] for entry in entries]

@@ -178,7 +178,7 @@ def test_numba_decides_alike():
     """The compiled engine can take these functions as they stand, each bound to those that it calls."""
     numba = pytest.importorskip("numba")
     made = dict(vars(repartition))
-    for name in "curve_at units_within learn nominal_of end_of hear stand is_due suppose fill turn settle divide cost_of pays decide_units".split():
+    for name in ["curve_at", "units_within", "learn", "nominal_of", "end_of", "hear", "stand", "is_due", "suppose", "fill", "turn", "settle", "divide", "cost_of", "pays", "decide_units"]:
         made[name] = numba.njit(types.FunctionType(getattr(repartition, name).__code__, made, name))
     for number in range(60):
         state, steps = sequence(number)

@@ -1,0 +1,186 @@
+"""Units that move between iterations: both engines, one long program, closed forms, and who gets what."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import (
+    Application,
+    Configuration,
+    Load,
+    LoadTrace,
+    Repartition,
+    Scenario,
+    ScenarioError,
+    dump_scenario,
+    load_scenario,
+    run,
+)
+from simulator.engines.repartition import moved, stretch
+from simulator.programs.applications.work import Movable
+from simulator.programs.program import NOBODY
+from tests.agreement.scenarios import platforms
+
+TEXT = """
+format: 1
+platform:
+  nodes:
+    - name: n
+      pes:
+        - name: "{node}.[0-1]"
+          speeds: {stencil: 2 Gflop/s}
+  link: {latency: 10us, bandwidth: 3GB/s}
+application: {name: stencil, kernel: stencil, parameters: {n: 1000, iterations: 200}}
+configurations:
+  equal: {partition: equal}
+  moving: {partition: equal, repartition: {when: gain, every: 5}}
+replications: 8
+"""
+
+
+def written(folder, text=TEXT):
+    path = folder / "scenario.yaml"
+    path.write_text(text)
+    return path
+
+
+def alternating(scenario, low_s, high_s, seed=1):
+    """One competitor that goes from one PE to the other at random times."""
+    stays = np.random.default_rng(seed).uniform(low_s, high_s, 400)
+    times, on = np.concatenate([[0.0], np.cumsum(stays)]), np.arange(400) % 2
+    first = LoadTrace(times[:-1], on.astype(float), float(times[-1]))
+    other = LoadTrace(times[:-1], 1.0 - on, float(times[-1]))
+    one, two = scenario.platform.pes
+    pes = replace(one, load=Load(first, "fair")), replace(two, load=Load(other, "fair", recording=first))
+    return replace(scenario, platform=replace(scenario.platform, pes=pes))
+
+
+@st.composite
+def moving(draw):
+    """A small stencil or product by panels on any platform, with any rule."""
+    pes = draw(st.integers(1, 3))
+    platform = draw(platforms(pes))
+    processes = draw(st.integers(1, 4))
+    extra = draw(st.lists(st.integers(0, 8), min_size=processes, max_size=processes))
+    units = tuple(1 + more for more in extra)
+    total = sum(units)
+    if draw(st.booleans()):
+        application = Application("stencil", "k", {"n": total, "iterations": draw(st.integers(1, 9))})
+    else:
+        nb = draw(st.integers(1, total))
+        application = Application("matmul_2d", "k", {"n": total, "nb": nb, "grid_rows": processes})
+        units = tuple(total * one for one in units)
+    placement = tuple(draw(st.integers(0, pes - 1)) for _ in units)
+    when = draw(st.sampled_from(["gain", "threshold", "every"]))
+    rule = Repartition(when, draw(st.integers(1, 4)), draw(st.sampled_from([0.0, 0.3])))
+    return Scenario(platform, application, (Configuration("a", units, placement, repartition=rule),), 2, 3)
+
+
+def found_or_fault(scenario, engine):
+    try:
+        runs = run(scenario, engine=engine)
+    except (ScenarioError, ArithmeticError) as error:
+        return type(error).__name__
+    tables = [(runs.makespan_ticks, *runs.finish_ticks, *runs.busy_ticks, *runs.computed_ticks)]
+    return [[table.tolist() for table in tables[0]], runs.partitions]
+
+
+@given(moving())
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_both_engines_agree(scenario):
+    assert found_or_fault(scenario, "process") == found_or_fault(scenario, "compiled")
+
+
+@pytest.mark.slow
+@given(moving())
+@settings(max_examples=2000, deadline=None, derandomize=True)
+def test_both_engines_agree_on_thousands(scenario):
+    assert found_or_fault(scenario, "process") == found_or_fault(scenario, "compiled")
+
+
+@given(moving(), st.sampled_from(["process", "compiled"]))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_a_chain_of_stretches_is_one_long_program(scenario, engine):
+    """Without a move, gathers and barriers between the stretches of one program written as a whole."""
+    (one,) = scenario.configurations
+    never = replace(one, repartition=Repartition("threshold", one.repartition.every, 1e6))
+    chained = run(replace(scenario, configurations=(never,)), engine=engine)
+    work, movable, fixed = scenario.application.work, scenario.movable(never), replace(never, repartition=None)
+    rounds, rows, done = work.rounds(len(one.partition)), [()] * len(one.partition), 0
+    while done < rounds:
+        count = min(one.repartition.every, rounds - done)
+        part = stretch(work, None, fixed, movable, done, count, begun_s=0.0, last=done + count == rounds)
+        rows = [(*row, *more) for row, more in zip(rows, part.operations, strict=True)]
+        done += count
+    whole = replace(part, operations=tuple(rows))
+    long = replace(scenario.application, written=whole)
+    at_once = run(replace(scenario, application=long, configurations=(fixed,)), engine=engine)
+    assert chained.makespan_ticks.tolist() == at_once.makespan_ticks.tolist()
+    assert chained.busy_ticks[0].tolist() == at_once.busy_ticks[0].tolist()
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_what_is_sent_is_what_changes_hands(pairs):
+    before = [one for one, _ in pairs]
+    after = [other for _, other in pairs]
+    after[-1] = max(1, after[-1] + sum(before) - sum(after))
+    after[0] += sum(before) - sum(after)
+    if after[0] < 1:
+        return
+    held = [set(range(sum(before[:p]), sum(before[: p + 1]))) for p in range(len(before))]
+    wanted = [set(range(sum(after[:p]), sum(after[: p + 1]))) for p in range(len(after))]
+    sent = np.zeros((len(before), len(before)), dtype=int)
+    for step in moved(before, after, Movable(1, 7)):
+        for process, (to, size) in enumerate(zip(step.to, step.size_bytes, strict=True)):
+            if to != NOBODY:
+                assert step.source[to] == process
+                sent[process, to] += size
+    for p, mine in enumerate(held):
+        for q, theirs in enumerate(wanted):
+            assert sent[p, q] == (7 * len(mine & theirs) if p != q else 0)
+
+
+def test_a_competitor_that_wanders_is_followed(tmp_path):
+    runs = run(alternating(load_scenario(written(tmp_path)), 0.2, 1.0))
+    static, dynamic = runs.makespan_s.mean(axis=1)
+    assert static > 1.2 * dynamic
+    for happened in runs.partitions["moving"]:
+        assert len(happened) > 1
+        assert all(sum(units) == 1000 for _, units in happened)
+        loaded = [since for since, units in happened if units[0] != units[1]]
+        assert loaded  # units leave the PE that is shared
+
+
+def test_a_steady_load_is_left_alone(tmp_path):
+    scenario = load_scenario(written(tmp_path))
+    runs = run(scenario)
+    static, dynamic = runs.makespan_s.mean(axis=1)
+    assert all(len(happened) == 1 for happened in runs.partitions["moving"])
+    assert static <= dynamic < 1.03 * static
+
+
+def test_the_same_seed_gives_the_same_runs(tmp_path):
+    scenario = alternating(load_scenario(written(tmp_path)), 0.2, 1.0)
+    whole, part = run(scenario), run(scenario, first_replication=3, replications=2)
+    assert whole.makespan_ticks[:, 3:5].tolist() == part.makespan_ticks.tolist()
+    assert whole.partitions["moving"][3:5] == part.partitions["moving"]
+
+
+def test_a_file_says_the_rule_and_is_written_back(tmp_path):
+    scenario = load_scenario(written(tmp_path))
+    again = load_scenario(written(tmp_path, dump_scenario(scenario)))
+    assert again.configurations == scenario.configurations
+    assert again.configurations[1].repartition == Repartition("gain", 5)
+
+
+def test_units_that_cannot_move_are_refused(tmp_path):
+    text = TEXT.replace("partition: equal, rep", "partition: [1000, 0], rep")
+    with pytest.raises(ScenarioError, match=r"configuration moving: repartition: a process has no units"):
+        load_scenario(written(tmp_path, text))
+    text = TEXT.replace("name: stencil, kernel", "name: matmul, kernel").replace(", iterations: 200", "")
+    with pytest.raises(ScenarioError, match=r"units of matmul cannot move between iterations"):
+        load_scenario(written(tmp_path, text))
