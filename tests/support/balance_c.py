@@ -35,7 +35,7 @@ def compiled(folder: Path) -> ctypes.CDLL:
     """The library, with the strictest warnings as errors."""
     _, source = c_files()
     target = folder / "balance.so"
-    options = "-std=c99 -O2 -Wall -Wextra -pedantic -Werror -ffp-contract=off -shared -fPIC".split()
+    options = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run([COMPILER, *options, "-o", target, source, "-lm"], check=True, capture_output=True, text=True)
     library = ctypes.CDLL(str(target))
     pointer = ctypes.c_void_p
