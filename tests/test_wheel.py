@@ -118,7 +118,7 @@ def test_it_runs_from_its_own_files(installed, tmp_path):
 
 def test_the_module_of_users_is_there(installed, tmp_path):
     """Beside the command of the same name; the C files lie where it says."""
-    code = "from apportion import balance; print(balance.Balancer(4, 2).units, all(f.is_file() for f in balance.c_files()))"
+    code = "from apportion import balance as b; print(b.Balancer(4, 2).units, all(f.is_file() for f in b.c_files()))"
     done = subprocess.run(
         [installed.parent / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
