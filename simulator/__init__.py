@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.scenario_file.streams import read_stream
     from simulator.scenario_file.truths import deviates, truth_of
+    from simulator.scheduling import balance
     from simulator.scheduling.estimates import Estimates, JobTimes
     from simulator.scheduling.places import Cluster
     from simulator.scheduling.policy import Policy
@@ -190,6 +191,7 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 _MODULES = {
+    "balance": "simulator.scheduling.balance",
     "blocks": "simulator.base.blocks",
     "calibration": "simulator.calibration",
     "characterisation": "simulator.characterisation",
@@ -255,6 +257,7 @@ __all__ = [
     "WriteError",
     "availability",
     "balance_text",
+    "balance",
     "blocks",
     "cache_folder",
     "calibration",

@@ -84,6 +84,7 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {
+        "apportion",
         "simulator",
         "advisor",
         f"{wheel.name.split('-py3')[0]}.dist-info",
@@ -95,6 +96,8 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel):
     for path in (path for package in ("simulator", "advisor") for path in (ROOT / package).glob("**/templates/**/*")):
         assert not path.is_file() or path.relative_to(ROOT).as_posix() in names
     assert {"simulator/py.typed", "advisor/py.typed", "simulator/_data/scenarios/scenario.schema.json"} <= set(names)
+    assert {"apportion/py.typed", "simulator/scheduling/balance.h", "simulator/scheduling/balance.c"} <= set(names)
+    assert not [name for name in names if name.startswith("advisor/facade/apportion")]
     assert wheel.stat().st_size < MOST_BYTES
 
 
@@ -111,6 +114,15 @@ def test_it_runs_from_its_own_files(installed, tmp_path):
     done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert str(ROOT) not in done.stdout
     assert done.stdout.endswith("another project\n")
+
+
+def test_the_module_of_users_is_there(installed, tmp_path):
+    """Beside the command of the same name; the C files lie where it says."""
+    code = "from apportion import balance as b; print(b.Balancer(4, 2).units, all(f.is_file() for f in b.c_files()))"
+    done = subprocess.run(
+        [installed.parent / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[2, 2] True\n"
 
 
 COMMANDS = [
