@@ -200,7 +200,7 @@ class JobPrograms:
             if program.doubt is not None or program.noise is not None:
                 name = self.stream.applications[key[0]].name
                 raise ScenarioError(f"job {self.stream.ids[one.job]}: {name} is known by its times only; predict it")
-            self._columns[key] = assemble(program)
+            self._columns[key] = _without_draws(assemble(program))
         return self._columns[key]
 
 
@@ -231,6 +231,13 @@ def together(parts: Sequence[Columns], starts_s: Sequence[float]) -> Columns:
     first = np.concatenate([columns.first[:-1] for columns in found] + [found[-1].first[-1:]])
     tables = tuple(table for columns in found for table in columns.farm_tables)
     return Columns(first=first, farm_tables=tables, customs=(), polls=any(columns.polls for columns in found), **joined)
+
+
+def _without_draws(columns: Columns) -> Columns:
+    """Columns whose farms' units are the same in each run: jobs have no draws of their own."""
+    if any(table.spread is not None for table in columns.farm_tables):
+        raise ScenarioError("stream: a farm with a distribution; jobs draw no units, leave the distribution out")
+    return columns
 
 
 def _delayed(columns: Columns, start_s: float) -> Columns:

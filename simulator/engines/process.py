@@ -33,6 +33,7 @@ from simulator.engines.resources import (
     NoContention,
     Occurrence,
     OwnPE,
+    Request,
     Service,
     SharedPE,
     Site,
@@ -46,6 +47,7 @@ from simulator.programs.columns import KIND_NAMES, Columns, Kind
 from simulator.programs.program import ANY
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.truths import Draws
+from simulator.scheduling import chunks
 
 __all__ = ["CustomOperation", "Progress", "Sharing", "run"]
 
@@ -100,10 +102,11 @@ class Setup:
     def farms(self) -> list[FarmTerms]:
         """By farm."""
         columns = self.costs.columns
-        tables = [
-            FarmTerms(table.volumes.size, table.chunk, pull)
-            for table, pull in zip(columns.farm_tables, self.costs.pull_ticks, strict=True)
-        ]
+        costs, tables = self.costs, []
+        for table, pull, serve in zip(columns.farm_tables, costs.pull_ticks, costs.serve_ticks, strict=True):
+            told, units, processes = table.scheduling, table.volumes.size, len(table.processes)
+            notes = tuple(chunks.begin(told, units, processes, chunk=table.chunk))
+            tables.append(FarmTerms(units, processes, chunks.number_of(told), notes, pull, serve))
         return [tables[table] for table in columns.farms.tolist()]
 
     @cached_property
@@ -136,8 +139,14 @@ class Setup:
         found: list[int] = ticks.tolist()
         return found
 
+    @lru_cache(maxsize=1)  # noqa: B019 - as above
+    def data_ticks(self, configuration: int) -> list[list[list[int]]]:
+        """Per farm table and process of it: what the data of so many units takes."""
+        tables = zip(self.costs.data_ticks, self.costs.data_rows, strict=True)
+        return [[ticks[row].tolist() for row in rows[configuration].tolist()] for ticks, rows in tables]
+
     def farm_ticks(self, configuration: int, replication: int) -> list[list[list[int]]]:
-        """Per farm table and process of it: nominal ticks of all units before one."""
+        """Per farm table and row: nominal ticks of all units before one."""
         place = self.costs.replications.index(replication)
         return [_at(_at(ticks, configuration), place).tolist() for ticks in self.costs.farm_ticks]
 
@@ -172,6 +181,7 @@ class Simulation:
         self.barriers = Barriers(self.env, costs.columns.barriers.tolist())
         self.farms = Farms(self.env, self.instant, setup.farms)
         self.farm_ticks = setup.farm_ticks(configuration, replication)
+        self.data_ticks = setup.data_ticks(configuration) if setup.farms else []
         self.usage = Usage(processes)
         self.finish = [0] * processes
         """When each process ended."""
@@ -293,12 +303,16 @@ class _Actor:
         costs, farms = self._simulation.setup.costs, self._simulation.farms
         table = int(costs.columns.farms[number])
         place = costs.columns.farm_tables[table].processes.index(self._number)
-        before = self._simulation.farm_ticks[table][place]
-        while True:
-            first, after = yield from self._poll(farms.pull(number, self._number))
+        before = self._simulation.farm_ticks[table][int(costs.farm_rows[table][place])]
+        request = Request(self._number, number, place, self._simulation.data_ticks[table][place])
+        more = True
+        while more:
+            first, after = yield from self._poll(farms.pull(request))
             if first == after:
                 return
+            begin = self._env.now
             yield self._pe.compute(max(1, before[after] - before[first]), self._number)
+            more = farms.computed(request, after - first, self._env.now - begin)
 
     def wait_until(self, row: int) -> simpy.Event | None:
         left = self._ticks[row] - self._env.now

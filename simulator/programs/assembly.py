@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.machine import check_room
 from simulator.programs.collectives import expand
-from simulator.programs.columns import Columns, FarmTable, Kind, Slot
+from simulator.programs.columns import (
+    DISTRIBUTIONS,
+    RULES,
+    Columns,
+    FarmTable,
+    Kind,
+    SelfScheduling,
+    Slot,
+    UnitSpread,
+)
 from simulator.programs.program import (
     ANY,
     NOBODY,
@@ -341,7 +350,7 @@ def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[s
         **columns,
         barriers=sizes,
         farms=np.array(farms, dtype=np.int32),
-        farm_tables=tuple(_farm(by_id[key], group) for key, group in tables),
+        farm_tables=tuple(_farm(by_id[key], group, place) for place, (key, group) in enumerate(tables)),
         customs=tuple(state.customs),
         footprints_bytes=footprints,
         polls=program.polls,
@@ -352,16 +361,66 @@ def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[s
     return made
 
 
-def _farm(operation: Operation, group: Group) -> FarmTable:
+def _farm(operation: Operation, group: Group, number: int) -> FarmTable:
     if not isinstance(operation, Farm):
         raise TypeError(operation)
     volumes = np.asarray(operation.volumes, dtype=np.float64)
     if volumes.ndim != 1 or not np.all(np.isfinite(volumes)) or np.any(volumes < 0):
         raise ScenarioError("program: farm: volumes: give one finite number of at least 0 for each unit")
-    if operation.chunk < 1 or operation.pull_s < 0:
-        found = f"chunk is {operation.chunk} and pull_s {operation.pull_s:g}"
+    numbers = {name: getattr(operation, name) for name in ("pull_s", "serve_s", "unit_bytes")}
+    wrong = [f"{name} {value:g}" for name, value in numbers.items() if not (math.isfinite(value) and value >= 0)]
+    if operation.chunk < 1 or wrong:
+        found = " and ".join([f"chunk is {operation.chunk}", *(wrong or [f"pull_s {operation.pull_s:g}"])])
         raise ScenarioError(f"program: farm: {found}; give at least 1 and at least 0")
-    return FarmTable(volumes, operation.size, operation.chunk, operation.pull_s, group)
+    _check_rule(operation.scheduling, volumes.size, len(group))
+    _check_spread(operation.spread)
+    return FarmTable(
+        volumes,
+        operation.size,
+        operation.chunk,
+        operation.pull_s,
+        group,
+        operation.scheduling,
+        operation.serve_s,
+        operation.unit_bytes,
+        operation.spread,
+        number,
+    )
+
+
+def _check_rule(told: SelfScheduling, units: int, processes: int) -> None:
+    """Refuse a rule that is none, or is told what it cannot use."""
+    where = "program: farm: scheduling"
+    if told.rule not in RULES:
+        raise ScenarioError(f"{where}: {told.rule!r} is no rule; take {', '.join(RULES)}{meant(told.rule, RULES)}")
+    if told.least < 1 or told.last < 1 or told.first < 0 or (told.first and told.first < told.last):
+        found = f"least is {told.least}, first {told.first} and last {told.last}"
+        raise ScenarioError(f"{where}: {found}; give at least 1, and a first chunk of at least the last one")
+    if not (math.isfinite(told.assumed_cv) and told.assumed_cv >= 0):
+        raise ScenarioError(f"{where}: assumed_cv is {told.assumed_cv:g}; give a finite number of at least 0")
+    if told.rule != "static":
+        return
+    if len(told.parts) != processes or min(told.parts) < 0:
+        raise ScenarioError(f"{where}: {len(told.parts)} parts; give each of {processes} processes one of at least 0")
+    if sum(told.parts) != units:
+        found = f"the parts hand out {sum(told.parts)} units and there are {units}"
+        raise ScenarioError(f"{where}: {found}; give parts that add up to them")
+
+
+def _check_spread(spread: UnitSpread | None) -> None:
+    """Refuse a distribution that is none, or cannot have such a deviation."""
+    if spread is None:
+        return
+    known, cv = DISTRIBUTIONS, spread.cv
+    if spread.distribution not in known:
+        found = f"{spread.distribution!r} is no distribution"
+        raise ScenarioError(f"program: farm: {found}; take {', '.join(known)}{meant(spread.distribution, known)}")
+    if not (math.isfinite(cv) and cv > 0):
+        raise ScenarioError(f"program: farm: cv is {cv:g}; give a finite number above 0")
+    if spread.distribution == "exponential" and cv != 1:
+        raise ScenarioError(f"program: farm: cv is {cv:g}; an exponential distribution has 1, take gamma for others")
+    if spread.distribution == "uniform" and 3 * cv * cv > 1:
+        raise ScenarioError(f"program: farm: cv is {cv:g}; a uniform distribution above 0 has 0.577 at most")
 
 
 __all__ = ["ANY", "assemble"]

@@ -1,6 +1,6 @@
 """A program in its plainest form: the primitive operations of all processes as columns of one table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -44,6 +44,40 @@ class Slot:
     tag: int = 0
 
 
+RULES = "static", "ss", "gss", "tss", "fac", "fac2", "awf-b", "af"
+"""Chunk rules by name, in the order of their numbers in `scheduling.chunks`."""
+DISTRIBUTIONS = "exponential", "gamma", "uniform", "lognormal"
+"""Of the volumes of units."""
+
+
+@dataclass(frozen=True)
+class SelfScheduling:
+    """Which rule says how many units a pull gets, and what it is told; `scheduling.chunks` defines the rules."""
+
+    rule: str = "ss"
+    """One of `RULES`."""
+    least: int = 1
+    """Units of a chunk at least, under `gss`, `fac`, `fac2`, `awf-b` and `af`."""
+    first: int = 0
+    """Units of the first chunk under `tss`; 0: half of equal parts, rounded up."""
+    last: int = 1
+    """Units of the last chunk under `tss`."""
+    assumed_cv: float = 0.0
+    """Deviation of a unit's time over its mean, as `fac` is told."""
+    parts: tuple[int, ...] = ()
+    """Units of each process of the group under `static`."""
+
+
+@dataclass(frozen=True)
+class UnitSpread:
+    """How volumes of units differ from the given ones: each is multiplied with a draw of mean 1."""
+
+    distribution: str
+    """One of `DISTRIBUTIONS`."""
+    cv: float = 1.0
+    """Deviation over mean: 1 for `exponential`, at most 1 / sqrt(3) for `uniform`."""
+
+
 @dataclass(frozen=True)
 class FarmTable:
     """One farm: what its processes pull."""
@@ -53,6 +87,12 @@ class FarmTable:
     chunk: int
     pull_s: float
     processes: tuple[int, ...]
+    scheduling: SelfScheduling = field(default_factory=SelfScheduling)
+    serve_s: float = 0.0
+    unit_bytes: float = 0.0
+    spread: UnitSpread | None = None
+    number: int = 0
+    """Place among the tables of its own program, by which draws of its units are keyed."""
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ million operations are a few arrays. `ANY`, `NOBODY` and `group` are explained w
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.models.doubt import Doubt, Noise
-
-if TYPE_CHECKING:
-    from simulator.programs.columns import Columns
+from simulator.programs.columns import Columns, SelfScheduling, UnitSpread
 
 Numbers = float | NDArray[np.float64] | NDArray[np.int64]
 """One number for all, or an array (iterations..., process)."""
@@ -169,10 +167,17 @@ class Farm(_ByFields):
     size: float
     """Problem size in elements of a unit, which decides the speed."""
     chunk: int = 1
-    """Units per pull; the last one may get fewer."""
+    """Units per pull under `ss`; the last one may get fewer."""
     pull_s: float = 0.0
     """Seconds that a pull takes; at least one tick."""
     group: Group | None = None
+    scheduling: SelfScheduling = field(default_factory=SelfScheduling)
+    serve_s: float = 0.0
+    """Seconds for which the pool serves a request and nobody else; they come before the pull."""
+    unit_bytes: float = 0.0
+    """Data of a unit, which goes from the pool, at the PE of the group's first process, to the one that pulls."""
+    spread: UnitSpread | None = None
+    """How units differ, drawn in each replication; None: the volumes as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +238,7 @@ class Program:
     """What is not known of the times of its computations and delays, which all share it; None: nothing."""
     noise: Noise | None = None
     """How these times differ from run to run in addition to what PEs and links do; None: not at all."""
-    assembled: "Columns | None" = None
+    assembled: Columns | None = None
     """Its operations as columns, where it was made of such; the rows are then empty."""
 
     @classmethod

@@ -27,7 +27,7 @@ from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
 from simulator.programs.graphs.work import SegWork, with_parameters
-from simulator.programs.program import Program
+from simulator.programs.program import Farm, Loop, Program, Row
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -75,6 +75,13 @@ class Application:
         return cls("program", kernel, {}, written=program)
 
     @property
+    def draws(self) -> bool:
+        """Whether its units differ from run to run, by draws of their own: those of farms may."""
+        if self.written is not None:
+            return any(_draws(row) for row in {id(row): row for row in self.written.operations}.values())
+        return self.name == "farm" and self.work.draws
+
+    @property
     def prepared_as(self) -> dict[str, str]:
         """Template and resource model, where it has them, as plain data for JSON."""
         if self.prepared is None:
@@ -92,6 +99,14 @@ class Application:
         """
         found = self.prepared or make_work(self.name, self.parameters, self.model)
         return found if self.deviate is None or not isinstance(found, Modelled) else found.truth(self.deviate)
+
+
+def _draws(row: Row) -> bool:
+    """Whether units of some farm in a row of operations are drawn."""
+    return any(
+        (isinstance(one, Farm) and one.spread is not None) or (isinstance(one, Loop) and _draws(one.body))
+        for one in row
+    )
 
 
 @dataclass(frozen=True)
@@ -213,11 +228,12 @@ class Scenario:
 
     @property
     def noisy(self) -> bool:
-        """Whether runs of one truth differ: by where a load starts, or the noise of a speed or of the application."""
+        """Whether runs of one truth differ: by where a load starts, noise of speeds or the application, drawn units."""
         return (
             any(band.noise is not None for band in self.bands)
             or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
             or self.application_spreads[1]
+            or self.application.draws
         )
 
     @property

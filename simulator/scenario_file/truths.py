@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import randomness
+from simulator.base.errors import ScenarioError
 from simulator.base.identity import Same
 from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import COMMON, Doubt
@@ -25,7 +26,7 @@ from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Platform
-from simulator.programs.columns import Columns
+from simulator.programs.columns import Columns, FarmTable, UnitSpread
 from simulator.scenario_file.scenario import Scenario, truth_count
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,8 @@ FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
 APPLICATION = "the application's model"
 """What is drawn for the model of an application; a scenario has one."""
+UNITS = "units of a farm"
+"""What their volumes are drawn by."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 KEPT = 64
@@ -346,6 +349,8 @@ class Draws:
     """Standard normal deviate of the doubt of the application's own model, (replication,); None: 0 everywhere."""
     application_positions: Floats | None = None
     """Where in the application's own noise each run lies, from 0 to 1, (replication,); None: 0.5 everywhere."""
+    numbers: Ints | None = None
+    """Number of each replication, by which the volumes of a farm's units are drawn; (replication,)."""
 
     def of(self, replications: slice | Ints) -> "Draws":
         """Of some of the replications."""
@@ -361,10 +366,41 @@ class Draws:
             found = noise if found is None else found * noise
         return found
 
+    def unit_factors(self, seed: int, table: FarmTable) -> Floats | None:
+        """What the volumes of a farm's units are multiplied with, (replication, unit); None: nothing.
+
+        Raises
+        ------
+        ScenarioError
+            If these draws do not say which replications they are for.
+        """
+        if table.spread is None:
+            return None
+        if self.numbers is None:
+            raise ScenarioError("farm: its units are drawn, and the draws do not number the replications; set numbers")
+        found = np.empty((self.numbers.size, table.volumes.size))
+        for row, number in enumerate(self.numbers.tolist()):
+            _draw_units(table.spread, randomness.stream(seed, number, UNITS, table.number), found[row])
+        return found
+
     def speeds(self, band: SpeedBand, pe: int, sizes: Floats) -> Floats:
         """Speeds of a PE with this band at problem sizes (S,) in each run; (replication, S)."""
         noise = 0.5 if self.noise_positions is None else self.noise_positions[:, pe, np.newaxis]
         return band.drawn(sizes, position=self.band_positions[:, pe, np.newaxis], noise=noise)
+
+
+def _draw_units(spread: UnitSpread, generator: np.random.Generator, into: Floats) -> None:
+    """Independent draws of mean 1."""
+    cv, size = spread.cv, into.size
+    if spread.distribution == "exponential":
+        into[:] = generator.standard_exponential(size)
+    elif spread.distribution == "gamma":
+        into[:] = generator.standard_gamma(cv**-2, size) * cv**2
+    elif spread.distribution == "uniform":
+        into[:] = 1 + np.sqrt(3) * cv * (2 * generator.random(size) - 1)
+    else:
+        variance = np.log1p(cv**2)
+        into[:] = np.exp(np.sqrt(variance) * generator.standard_normal(size) - variance / 2)
 
 
 def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
@@ -410,7 +446,8 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
-    return Draws(starts, positions, noise, truths, series, *_of_application(scenario, first, truths, series))
+    more = _of_application(scenario, first, truths, series)
+    return Draws(starts, positions, noise, truths, series, *more, first + np.arange(scenario.replications))
 
 
 def _of_application(

@@ -37,6 +37,7 @@ from simulator.programs.program import (
     WaitUntil,
 )
 from simulator.scenario_file.scenario import Application, Scenario
+from tests.support.programs import served
 
 TICK = 1e-12
 PER_TICK = 1e12
@@ -207,6 +208,9 @@ def farm(draw, made, everyone):
     group = tuple(draw(st.permutations(everyone))[: draw(st.integers(1, len(everyone)))])
     volumes = np.array(draw(st.lists(few, max_size=8)), dtype=float)
     operation = Farm(volumes, 1.0, draw(st.integers(1, 3)), draw(few) * TICK, group)
+    if draw(st.booleans()):
+        other = draw(served(operation, len(group)))
+        operation = replace(other, serve_s=other.serve_s * TICK)
     for process in group:
         made[process].append(operation)
 

@@ -11,6 +11,7 @@ from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareT
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.columns import RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
     ANY,
@@ -77,6 +78,57 @@ def platforms(draw):
 
 
 @st.composite
+def served(draw, farm, processes):
+    """A farm under any rule, with a pool that takes its time, data, and now and then drawn units."""
+    rule, units = draw(st.sampled_from(RULES)), farm.volumes.size
+    parts = ()
+    if rule == "static":
+        ends = sorted(draw(st.lists(st.integers(0, units), min_size=processes - 1, max_size=processes - 1)))
+        parts = tuple(np.diff([0, *ends, units]).tolist())
+    first, last = sorted(draw(st.tuples(st.integers(1, 9), st.integers(1, 4))), reverse=True)
+    told = SelfScheduling(
+        rule,
+        draw(st.integers(1, 2)),
+        draw(st.sampled_from([0, first])),
+        last,
+        draw(st.sampled_from([0.0, 0.3, 1.0, 4.0])),
+        parts,
+    )
+    if told.first == 0:
+        told = replace(told, last=1)
+    spread = draw(st.sampled_from([None, None, UnitSpread("exponential"), UnitSpread("gamma", 0.4)]))
+    return replace(
+        farm,
+        scheduling=told,
+        serve_s=float(draw(st.sampled_from([0, 0, 1, 2, 5]))),
+        unit_bytes=float(draw(st.sampled_from([0, 0, 1, 3]))),
+        spread=spread,
+    )
+
+
+@st.composite
+def farming(draw):
+    """As `scenarios`, but nearly all that happens is farms with many units, two at a time now and then."""
+    made, draws = draw(scenarios())
+    processes = len(made.configurations[0].placement)
+    everyone, rows = tuple(range(processes)), [[] for _ in range(processes)]
+    for _ in range(draw(st.integers(1, 3))):
+        some = draw(
+            st.sampled_from([everyone, everyone[: max(1, processes // 2)], everyone[::-1], everyone[processes // 2 :]])
+        )
+        volumes = np.array(draw(st.lists(st.integers(0, 6), min_size=4, max_size=24)), dtype=float)
+        farm = draw(
+            served(Farm(volumes, 1.0, draw(st.integers(1, 3)), float(draw(st.integers(0, 2))), some), len(some))
+        )
+        late = draw(st.sampled_from(everyone))
+        rows[late].append(Delay(draw(small)))
+        for process in some:
+            rows[process].append(farm)
+    program = Program(tuple(map(tuple, rows)), (0,) * processes, draw(st.booleans()))
+    return replace(made, application=replace(made.application, written=program)), draws
+
+
+@st.composite
 def programs(draw, processes):
     """Operations that fit together if done in the order drawn; now and then one is left out."""
     rows = [[] for _ in range(processes)]
@@ -101,6 +153,7 @@ def programs(draw, processes):
             volumes = np.array(draw(st.lists(st.integers(0, 6), max_size=6)), dtype=float)
             pull_s = float(draw(st.integers(0, 3)))
             farm = Farm(volumes, 1.0, draw(st.integers(1, 3)), pull_s, group)
+            farm = draw(st.just(farm) | served(farm, len(group)))
             for process in group:
                 add(process, Barrier(group) if kind == "barrier" else farm)
         alone = {
@@ -185,7 +238,7 @@ def scenarios(draw):
     made = Scenario(platform, application, configurations, draw(st.integers(1, 2)), 0)
     shape = (made.replications, len(platform.pes))
     starts = [[0 if ends(pe) else draw(st.integers(0, 20)) for pe in platform.pes] for _ in range(shape[0])]
-    return made, Draws(np.array(starts, dtype=float), np.full(shape, 0.5))
+    return made, Draws(np.array(starts, dtype=float), np.full(shape, 0.5), numbers=np.arange(made.replications))
 
 
 def ends(pe):

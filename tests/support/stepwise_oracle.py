@@ -10,6 +10,7 @@ from simulator.engines import faults
 from simulator.engines.costs import service_table
 from simulator.programs.columns import Kind
 from simulator.programs.program import ANY
+from tests.support.chunk_oracle import Pool
 
 FULL = 2**30
 POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.BARRIER)
@@ -62,7 +63,9 @@ class Stepwise:
         self.computing = {}
         self.transfers, self.messages, self.receives, self.pulls = [], [], [], []
         self.arrived = [0] * self.columns.barriers.size
-        self.handed_out = [0] * self.columns.farms.size
+        self.pools = [Pool(self.columns.farm_tables[table]) for table in self.columns.farms.tolist()]
+        self.turns = []
+        """Requests that a pool serves later, and when."""
         self.m = {}
         self.kept = {}
         self.now = 0
@@ -95,7 +98,7 @@ class Stepwise:
 
     def pending(self):
         timers = any(state and state.get("until", -1) > self.now for state in self.state)
-        return timers or bool(self.computing) or any(one.over is None for one in self.transfers)
+        return timers or bool(self.turns) or bool(self.computing) or any(one.over is None for one in self.transfers)
 
     # What is due ends, phase a
 
@@ -235,20 +238,26 @@ class Stepwise:
 
     def farm(self, process, row, state):
         """Whether a process has done its part."""
+        number = int(self.columns.partner[row])
+        table, pool = int(self.columns.farms[number]), self.pools[number]
+        place = self.columns.farm_tables[table].processes.index(process)
         if state.get("done") is True:
             self.busy[process] += self.now - state["computing_since"]
             state.pop("done")
-            self.pulls.append((self.now, process, state, int(self.columns.partner[row])))
+            first, after = state["units"]
+            pool.times[place].append((after - first, self.now - state["computing_since"]))
+            if pool.rule == "static":
+                return True
+            self.pulls.append((self.now, process, state, number))
             return False
         if "until" not in state or state["until"] > self.now:
             return False
         first, after = state["units"]
         if first == after:
             return True
-        table = int(self.columns.farms[self.columns.partner[row]])
         before = self.costs.farm_ticks[table]
         before = before[min(self.c, before.shape[0] - 1)][min(self.r, before.shape[1] - 1)]
-        before = before[self.columns.farm_tables[table].processes.index(process)]
+        before = before[self.costs.farm_rows[table][place]]
         state.pop("until")
         self.compute(process, max(1, int(before[after] - before[first])))
         return False
@@ -267,15 +276,25 @@ class Stepwise:
                 state["granted"], state["until"] = self.now, self.now + 1
                 self.match(chosen, state)
                 self.receives.remove((tick, process, state))
-        for _, _process, state, number in sorted(self.pulls, key=lambda one: one[:2]):
-            table = int(self.columns.farms[number])
-            terms, first = self.columns.farm_tables[table], self.handed_out[number]
-            after = min(first + terms.chunk, terms.volumes.size)
-            self.handed_out[number] = after
-            state["units"], state["until"] = (first, after), self.now + self.costs.pull_ticks[table]
+        for _, process, state, number in sorted(self.pulls, key=lambda one: one[:2]):
+            pool, table = self.pools[number], int(self.columns.farms[number])
+            served = max(self.now, pool.free)
+            pool.free = served + self.costs.serve_ticks[table]
+            self.turns.append((served, process, state, number))
         self.pulls.clear()
+        for turn in [one for one in self.turns if one[0] == self.now]:
+            self.turns.remove(turn)
+            self.serve(*turn[1:])
         if self.costs.contention == "fifo":
             self.grant_links()
+
+    def serve(self, process, state, number):
+        table, pool = int(self.columns.farms[number]), self.pools[number]
+        place = self.columns.farm_tables[table].processes.index(process)
+        first, after = pool.take(place)
+        row = self.costs.data_rows[table][self.c][place]
+        state["units"] = first, after
+        state["until"] = self.now + self.costs.pull_ticks[table] + int(self.costs.data_ticks[table][row][after - first])
 
     def links_of(self, transfer):
         route = self.cost(self.costs.route, transfer.row)

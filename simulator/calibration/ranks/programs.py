@@ -354,6 +354,9 @@ class Hand:
 
 def _farm_fault(kernel_name: str, parameters: Mapping[str, Any]) -> str | None:
     """Why no run of a kernel is a farm's unit; None if one is."""
+    more = [name for name in parameters if name not in ("units", "volume", "size", "chunk", "pull")]
+    if more and (more != ["rule"] or parameters["rule"] != "ss"):
+        return f"the real farm has chunks of one size and units without data; leave {', '.join(more)} out"
     unit, size, volume = SIZED_KERNELS[kernel_name], parameters["size"], parameters["volume"]
     n = unit.n_of(size)
     runs = volume / unit.volume(n)

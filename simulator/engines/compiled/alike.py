@@ -82,6 +82,7 @@ def _part(block: Block, places: Sequence[int], replications: Ints) -> Block:
         replications=range(replications.size),
         placement=costs.placement[places],
         farm_ticks=tuple(_of(ticks, places) for ticks in costs.farm_ticks),
+        data_rows=tuple(rows[places] for rows in costs.data_rows),
         sharing=None if costs.sharing is None else costs.sharing.of(places),
         **{name: _of(values, places) for name, values in shorter.items()},
     )

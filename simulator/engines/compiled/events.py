@@ -37,6 +37,7 @@ from simulator.engines.compiled.memory import (
     computation,
     ended,
     farms,
+    floats_at,
     inboxes,
     links,
     messages,
@@ -54,6 +55,7 @@ from simulator.engines.compiled.memory import (
 )
 from simulator.engines.compiled.neighbours import next_done_of, reset_sharing, settle_group
 from simulator.engines.compiled.queues import (
+    BAD_CHUNK,
     DEADLOCK,
     DONE,
     MORE_SLOTS,
@@ -86,8 +88,18 @@ from simulator.engines.compiled.transfers import (
 )
 from simulator.engines.costs import LAST_TICK
 from simulator.programs.columns import Kind
+from simulator.scheduling import chunks
 
 FIRST, LAST = STATE.start, STATE.stop
+_ANSWER, _ASKS, _ITS_TURN = 1, 2, 3
+"""What a process in a farm waits for (`pulling`): the end of its pull, to be looked at in this instant, to be served.
+At 0 it computes."""
+_STATIC, _SS, _GSS, _TSS = chunks.STATIC, chunks.SS, chunks.GSS, chunks.TSS
+_FAC, _FAC2, _AWF_B, _AF = chunks.FAC, chunks.FAC2, chunks.AWF_B, chunks.AF
+_static, _ss, _gss, _tss = subroutine(chunks.static), callee(chunks.ss), callee(chunks.gss), subroutine(chunks.tss)
+_fac, _fac2, _awf_b, _af = map(subroutine, (chunks.fac, chunks.fac2, chunks.awf_b, chunks.af))
+_finished_awf, _finished_af = subroutine(chunks.finished_awf), subroutine(chunks.finished_af)
+HEAD, WIDTH = chunks.HEAD, chunks.WIDTH
 
 
 @subroutine
@@ -128,7 +140,12 @@ def _reset_processes(w: Words) -> None:
         barrier = barriers(w)[number]
         barrier.missing, barrier.waiting, barrier.latest = barrier.expected, NONE, 0
     for number in range(w[W.FARM_COUNT]):
-        farms(w)[number].next_unit = 0
+        farm = farms(w)[number]
+        farm.next_unit, farm.free = 0, 0
+        table = tables(w)[farm.table]
+        now, first = floats_at(farm.notes), floats_at(table.notes)
+        for place in range(table.notes_size):
+            now[place] = first[place]
 
 
 @subroutine
@@ -390,8 +407,12 @@ def _process_due(w: Words, process: int) -> None:
     one.clock = w[W.NOW]
     if operations(w)[one.row].kind != _FARM or one.calling:
         make_ready(w, process)
+    elif one.pulling == _ITS_TURN:
+        push(pulls(w), 0, w[W.PULLED], process, 0, process)
+        w[W.PULLED] += 1
     elif one.pulling:
         one.pulling = 0
+        one.latest = one.clock
         if one.unit == one.unit_end:
             make_ready(w, process)
             return
@@ -401,7 +422,7 @@ def _process_due(w: Words, process: int) -> None:
         farm = farms(w)[operations(w)[one.row].partner]
         table = tables(w)[farm.table]
         before = numbers_at(table.before)
-        place = operations(w)[one.row].into * (table.units + 1)
+        place = operations(w)[one.row].out * (table.units + 1)
         if compute(w, process, max(1, before[place + one.unit_end] - before[place + one.unit])):
             schedule(w, process, one.clock)
     else:
@@ -423,32 +444,91 @@ def _computed(w: Words, process: int) -> None:
 @subroutine
 def _pull_again(w: Words, process: int) -> None:
     """A process has computed a chunk of its farm."""
+    one = processes(w)[process]
+    operation = operations(w)[one.row]
+    farm = farms(w)[operation.partner]
+    rule, place = tables(w)[farm.table].rule, np.int64(operation.into)
+    if rule == _STATIC:
+        make_ready(w, process)
+        return
+    if rule == _AWF_B:
+        _finished_awf(place, one.unit_end - one.unit, one.clock - one.latest, floats_at(farm.notes))
+    elif rule == _AF:
+        _finished_af(place, one.unit_end - one.unit, one.clock - one.latest, floats_at(farm.notes))
     _pull(w, process)
     if w[W.POLLS]:
-        processes(w)[process].polling = 1
+        one.polling = 1
         wait_busily(w, process, 1)
 
 
 @subroutine
 def _pull(w: Words, process: int) -> None:
+    processes(w)[process].pulling = _ASKS
     push(pulls(w), 0, w[W.PULLED], process, 0, process)
     w[W.PULLED] += 1
 
 
 @subroutine
 def _grant_pulls(w: Words) -> None:
-    """All pulls that were asked for in this instant, by process."""
+    """All pulls that were asked for in this instant, and those whose turn it is, by process."""
     while w[W.PULLED] > 0:
         process = pulls(w)[0].value
         pop(pulls(w), 0, w[W.PULLED])
         w[W.PULLED] -= 1
         one = processes(w)[process]
         farm = farms(w)[operations(w)[one.row].partner]
-        table = tables(w)[farm.table]
-        one.unit, one.pulling = farm.next_unit, 1
-        farm.next_unit = min(table.units, farm.next_unit + table.chunk)
-        one.unit_end = farm.next_unit
-        schedule(w, process, later(w, table.pull))
+        if one.pulling == _ASKS:
+            begin = max(w[W.NOW], farm.free)
+            farm.free = begin + tables(w)[farm.table].serve
+            if begin > w[W.NOW]:
+                one.pulling = _ITS_TURN
+                schedule(w, process, later(w, begin - w[W.NOW]))
+                continue
+        _hand_out(w, process)
+
+
+@subroutine
+def _hand_out(w: Words, process: int) -> None:
+    """A process is served: its chunk, and when it has it."""
+    one = processes(w)[process]
+    operation = operations(w)[one.row]
+    farm = farms(w)[operation.partner]
+    table, place = tables(w)[farm.table], np.int64(operation.into)
+    left, count = table.units - farm.next_unit, 0
+    if left > 0:
+        count = _decide(table.rule, left, table.processes, place, floats_at(farm.notes))
+        if count > left or count < (table.rule != _STATIC):
+            w[W.STATUS] = BAD_CHUNK
+            return
+    one.unit, one.pulling = farm.next_unit, _ANSWER
+    if table.rule == _STATIC:
+        one.unit = np.int64(floats_at(farm.notes)[HEAD + WIDTH * place])
+    one.unit_end = one.unit + count
+    farm.next_unit += count
+    ticks = table.pull
+    if table.data != 0:
+        ticks += numbers_at(table.data)[numbers_at(table.data_rows)[place] * table.chunks + count]
+    schedule(w, process, later(w, ticks))
+
+
+@subroutine
+def _decide(rule: int, left: int, processes: int, place: int, notes: Any) -> int:  # noqa: PLR0911 - one for each rule
+    """Units for a process that asks; see `chunks`."""
+    if rule == _SS:
+        return _ss(left, processes, place, notes)
+    if rule == _GSS:
+        return _gss(left, processes, place, notes)
+    if rule == _TSS:
+        return _tss(left, processes, place, notes)
+    if rule == _FAC:
+        return _fac(left, processes, place, notes)
+    if rule == _FAC2:
+        return _fac2(left, processes, place, notes)
+    if rule == _AWF_B:
+        return _awf_b(left, processes, place, notes)
+    if rule == _AF:
+        return _af(left, processes, place, notes)
+    return _static(left, processes, place, notes)
 
 
 @callee

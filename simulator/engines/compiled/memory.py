@@ -131,7 +131,8 @@ QUEUE = _record(tick="i8", id="i8", place="i8")
 ENTRY = _record(key="i8", second="i8", value="i8")
 """What lies in a small heap, least (key, second) first."""
 OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
-"""`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`, of FARM the place in it."""
+"""`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`. Of FARM `into` is the place in
+it and `out` the row of its nominal ticks."""
 PROCESS = _record(
     row="i8", end="i8", pe="i8", clock="i8", parts="i8", latest="i8", next="i8",
     asking="i1", polling="i1", pulling="i1", calling="i1", keeps_time="i1", joined="i8",
@@ -141,7 +142,8 @@ PROCESS = _record(
 )  # fmt: skip
 """`clock`: up to when the process is known, now or ahead of now; `latest`: the latest end so far of parts of its
 operation; `turns`: how often it still goes round in its loop, `passed`: what its row is less than in the whole program;
-`calling`: whether its event only says that its clock is reached; `keeps_time`: whether it is never ahead.
+`calling`: whether its event only says that its clock is reached; `keeps_time`: whether it is never ahead;
+`pulling`: what it waits for in a farm, see `events`.
 What is read most stands in front, here and in what follows: with thousands of processes memory decides the speed."""
 SLOT = _record(
     row="i8", number="i8", sender="i8", receiver="i8", next="i8", queued="i1", eager="i1", moving="i1",
@@ -180,9 +182,14 @@ LINK = _record(
 )  # fmt: skip
 NODE = _record(next="i8", previous="i8", slot="i8")
 BARRIER = _record(expected="i8", missing="i8", waiting="i8", latest="i8")
-FARM = _record(next_unit="i8", table="i8")
-TABLE = _record(units="i8", chunk="i8", pull="i8", before="i8")
-"""`before`: address of the nominal ticks (place, units + 1) of this run."""
+FARM = _record(next_unit="i8", table="i8", notes="i8", free="i8")
+"""`notes`: address of what its rule notes; `free`: from when on its pool serves others."""
+TABLE = _record(
+    units="i8", processes="i8", rule="i8", pull="i8", serve="i8", before="i8", data="i8", data_rows="i8", chunks="i8",
+    notes="i8", notes_size="i8",
+)  # fmt: skip
+"""`before`: address of the nominal ticks (row, units + 1) of this run; `data`: of the ticks of data (row, `chunks`), 0
+without data, and `data_rows` of the row of each place; `notes`: address of what the rule notes in the beginning."""
 MANY = 1 << 40
 
 
@@ -227,8 +234,20 @@ def _numbers_at(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Num
     return array(types.int64), generate
 
 
+@intrinsic
+def _floats_at(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Numba's signature
+    array = types.float64[::1]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return _array_at(context, builder, array, arguments[0])
+
+    return array(types.int64), generate
+
+
 numbers_at: Any = _numbers_at
 """The int64 array at an address."""
+floats_at: Any = _floats_at
+"""The float64 array at an address."""
 queue = _view(W.QUEUE, QUEUE)
 operations = _view(W.OPERATIONS, OPERATION)
 processes = _view(W.PROCESSES, PROCESS)

@@ -23,6 +23,7 @@ _SOURCES = (
     "engines/costs/*.py",
     "programs/columns.py",
     "programs/program.py",
+    "scheduling/chunks.py",
     "scheduling/scores.py",
 )
 """What kernels are made of, constants included; below `simulator/`."""

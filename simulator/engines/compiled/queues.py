@@ -6,7 +6,9 @@ from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.memory import W, Words, queue
 from simulator.engines.costs import LAST_TICK
 
-RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TICK, MORE_SLOTS = range(9)
+(
+    RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TICK, MORE_SLOTS, BAD_CHUNK,
+) = range(10)  # fmt: skip
 """`w[STATUS]`; `w[FAULT]` is then the PE (STALLED, ENDED_TRACE) or the directed link (NO_RATE)."""
 
 

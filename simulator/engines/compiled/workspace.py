@@ -24,6 +24,7 @@ from simulator.engines.compiled.service import ServiceTables
 from simulator.engines.costs import Costs, Sharing
 from simulator.programs.columns import Columns, Kind
 from simulator.programs.program import ANY
+from simulator.scheduling import chunks
 
 Ints = NDArray[np.int64]
 Records = NDArray[np.void]
@@ -308,11 +309,13 @@ class Layout:
         shorter: dict[str, Any] = {name: getattr(costs, name)[..., program.row] for name in BY_ROW}
         costs = replace(costs, columns=columns, **shorter)
         straight: dict[str, Any] = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
-        costs = replace(costs, farm_ticks=tuple(_straight(table) for table in costs.farm_ticks), **straight)
+        for name in ("farm_ticks", "data_ticks", "data_rows"):
+            straight[name] = tuple(_straight(table) for table in getattr(costs, name))
+        costs = replace(costs, **straight)
         operations = np.zeros(columns.kind.size, memory.OPERATION)
         operations["kind"], operations["eager"] = columns.kind, costs.eager
         operations["partner"], operations["out"], operations["into"] = columns.partner, NONE, NONE
-        _place_farms(columns, operations)
+        _place_farms(columns, operations, costs.farm_rows)
         channels, inboxes, places = _connect(columns, operations, program.times)
         lengths = np.diff(costs.route_first)
         flows = costs.contention != "none" and lengths.size
@@ -324,14 +327,15 @@ class Layout:
         return cls(costs, program, most_slots, services, operations, channels, inboxes, *sizes, room, cores)
 
 
-def _place_farms(columns: Columns, operations: Records) -> None:
-    """Where in its farm each process stands."""
+def _place_farms(columns: Columns, operations: Records, farm_rows: tuple[Ints, ...]) -> None:
+    """Where in its farm each process stands, and which row of its ticks it has."""
     for number, table in enumerate(columns.farm_tables):
         rows = np.flatnonzero(columns.kind == Kind.FARM)
         rows = rows[columns.farms[columns.partner[rows]] == number]
         place = np.zeros(columns.processes, dtype=np.int64)
         place[list(table.processes)] = np.arange(len(table.processes))
         operations["into"][rows] = place[columns.process[rows]]
+        operations["out"][rows] = farm_rows[number][operations["into"][rows]]
 
 
 def _connect(columns: Columns, operations: Records, times: Ints) -> tuple[Records, Records, int]:
@@ -472,16 +476,34 @@ class Workspace:
         barriers = np.zeros(columns.barriers.size, memory.BARRIER)
         barriers["expected"] = columns.barriers
         self._keep(W.BARRIERS, barriers)
-        farms = np.zeros(columns.farms.size, memory.FARM)
-        farms["table"] = columns.farms
-        self._keep(W.FARMS, farms)
-        tables = np.zeros(len(columns.farm_tables), memory.TABLE)
-        tables["units"] = [table.volumes.size for table in columns.farm_tables]
-        tables["chunk"] = [table.chunk for table in columns.farm_tables]
-        tables["pull"] = self._layout.costs.pull_ticks
-        self._keep(W.TABLES, tables)
+        farms = self._make_farms()
         self.w[[W.PROCESS_COUNT, W.BARRIER_COUNT, W.FARM_COUNT]] = columns.processes, barriers.size, farms.size
         self.w[W.POLLS] = columns.polls
+
+    def _make_farms(self) -> Records:
+        """Farms, and what their pulls get."""
+        costs, columns = self._layout.costs, self._layout.costs.columns
+        tables = np.zeros(len(columns.farm_tables), memory.TABLE)
+        farms = np.zeros(columns.farms.size, memory.FARM)
+        farms["table"] = columns.farms
+        tables["pull"], tables["serve"] = costs.pull_ticks, costs.serve_ticks
+        self._notes: list[NDArray[np.float64]] = []
+        for number, table in enumerate(columns.farm_tables):
+            told, units, processes = table.scheduling, table.volumes.size, len(table.processes)
+            notes = np.array(chunks.begin(told, units, processes, chunk=table.chunk))
+            mine = np.flatnonzero(columns.farms == number)
+            lines = np.zeros((mine.size, notes.size))
+            self._notes += [notes, lines]
+            one = tables[number]
+            one["units"], one["processes"], one["rule"] = units, processes, chunks.number_of(told)
+            one["notes"], one["notes_size"] = notes.ctypes.data, notes.size
+            farms["notes"][mine] = lines.ctypes.data + lines.strides[0] * np.arange(mine.size)
+            one["chunks"] = costs.data_ticks[number].shape[1]
+            if table.unit_bytes:
+                one["data"] = costs.data_ticks[number].ctypes.data
+        self._keep(W.TABLES, tables)
+        self._keep(W.FARMS, farms)
+        return farms
 
     def _place_others(self) -> None:
         costs, layout = self._layout.costs, self._layout
@@ -582,6 +604,8 @@ class Workspace:
         tables = self._kept[W.TABLES]
         for number, before in enumerate(costs.farm_ticks):
             tables["before"][number] = _at(before, configuration, replication)
+            if tables["data"][number]:
+                tables["data_rows"][number] = _at(costs.data_rows[number], configuration)
 
 
 def _at(values: Ints, *places: int) -> int:

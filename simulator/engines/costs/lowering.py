@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
-from simulator.engines.costs.messages import capacities, message_costs
+from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs
 from simulator.engines.costs.sharing import Sharing, sharing_of
-from simulator.engines.costs.ticks import LAST_TICK, Floats, Ticks, rounded, to_ticks
+from simulator.engines.costs.ticks import LAST_TICK, Floats, TickOverflowError, Ticks, rounded, to_ticks
 from simulator.models.load import AfterEnd, availability
 from simulator.models.memory.levels import RAM, MemoryUse, paged_time_s, resident_levels, shared_access_time_s
 from simulator.models.predicted_speed import UNKNOWN_USE
@@ -23,6 +23,7 @@ from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
 from simulator.scenario_file.scenario import Scenario, check_memory, truth_count
 from simulator.scenario_file.truths import Draws, structure_of
+from simulator.scheduling.chunks import largest
 
 ALL_TIME = np.array([0, LAST_TICK])
 
@@ -150,22 +151,78 @@ def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placeme
 
 def farm_ticks(
     scenario: Scenario, table: FarmTable, placement: Ticks, lost: Floats | None, *, draws: Draws, tick_s: float
-) -> Ticks:
-    """Nominal ticks of all units of a farm before one; (configuration, replication or 1, its processes, units + 1).
+) -> tuple[Ticks, Ticks]:
+    """Nominal ticks of all units of a farm before one, and which row of them each of its processes has.
 
     Parameters
     ----------
     lost
         Seconds per unit of volume, as `memory.lost_s` gives them.
+
+    Returns
+    -------
+    ticks
+        (configuration, replication or 1, row, units + 1).
+    rows
+        Processes that are alike in all runs share one; (its processes,).
     """
-    before = np.concatenate(([0.0], np.cumsum(table.volumes)))
+    factors = draws.unit_factors(scenario.seed, table)
+    volumes = table.volumes[np.newaxis] if factors is None else table.volumes * factors
+    before = np.concatenate((np.zeros((volumes.shape[0], 1)), np.cumsum(volumes, axis=1)), axis=1)
     processes = list(table.processes)
     pes = placement[:, processes]
     speeds = [[_speeds_of(scenario, pe, np.array([table.size]), draws)[:, 0] for pe in row] for row in pes.tolist()]
     rows = max(speed.size for row in speeds for speed in row)
     full = np.array([[np.broadcast_to(speed, rows) for speed in row] for row in speeds]).transpose(0, 2, 1)
     per_unit_s = 1 / full if lost is None else 1 / full + lost[:, np.newaxis, processes]
-    return rounded(before * per_unit_s[..., np.newaxis], tick_s)
+    first, row_of = _alike(per_unit_s.reshape(-1, len(processes)).T)
+    return rounded(before[np.newaxis, :, np.newaxis] * per_unit_s[..., first, np.newaxis], tick_s), row_of
+
+
+def _alike(lines: Floats | Ticks) -> tuple[Ticks, Ticks]:
+    """The first of each kind of equal lines, in their order, and which of them each line is."""
+    known: dict[bytes, int] = {}
+    row_of = np.array([known.setdefault(line.tobytes(), len(known)) for line in np.ascontiguousarray(lines)])
+    return np.unique(row_of, return_index=True)[1], row_of.astype(np.int64)
+
+
+def data_ticks(
+    platform: Platform, table: FarmTable, placement: Ticks, pull: int, *, tick_s: float
+) -> tuple[Ticks, Ticks]:
+    """Ticks that the data of a chunk takes from the pool to a process, and which row of them each process has.
+
+    Parameters
+    ----------
+    pull
+        Ticks that are added, which together may not pass the last one.
+
+    Returns
+    -------
+    ticks
+        By units of a chunk up to the largest one, row 0 for those without data; (row, units + 1).
+    rows
+        (configuration, its processes).
+    """
+    processes = list(table.processes)
+    most = largest(table.scheduling, table.volumes.size, len(processes), chunk=table.chunk)
+    rows = np.zeros((placement.shape[0], len(processes)), dtype=np.int64)
+    if table.unit_bytes == 0 or most == 0:
+        return np.zeros((1, most + 1), dtype=np.int64), rows
+    sizes_bytes = table.unit_bytes * np.arange(1.0, most + 1)
+    if sizes_bytes[-1] > MAX_BYTES:
+        raise ScenarioError(f"program: farm: a chunk has more than {MAX_BYTES:.3g} bytes; give fewer unit_bytes")
+    found, known = [np.zeros(most, dtype=np.int64)], dict[tuple[int, int], int]()
+    for row, nodes in enumerate(platform.node_of[placement[:, processes]].tolist()):
+        for place, node in enumerate(nodes[1:], 1):
+            pair = nodes[0], node
+            if pair not in known:
+                known[pair] = len(found)
+                found.append(to_ticks(alone_s(platform.network, *pair, sizes_bytes), tick_s))
+            rows[row, place] = known[pair]
+    ticks = np.concatenate((np.zeros((len(found), 1), dtype=np.int64), np.array(found)), axis=1)
+    if ticks.max() > LAST_TICK - pull:
+        raise TickOverflowError
+    return ticks, rows
 
 
 def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, draws: Draws) -> Floats:
@@ -233,10 +290,18 @@ class Costs:
     capacities: Ticks
     """Per directed link: `round(bytes per tick * 2**50)`; all 0 unless contention is `fair`."""
     farm_ticks: tuple[Ticks, ...]
-    """Per farm table: nominal ticks of all units before one; (configuration or 1, replication or 1, its processes,
-    units + 1). Units `i` up to `j` take `max(1, [j] - [i])`."""
+    """Per farm table: nominal ticks of all units before one; (configuration or 1, replication or 1, row, units + 1).
+    Units `i` up to `j` take `max(1, [j] - [i])`."""
+    farm_rows: tuple[Ticks, ...]
+    """Per farm table: row of `farm_ticks` that each of its processes has; (its processes,)."""
     pull_ticks: tuple[int, ...]
-    """Per farm table."""
+    """Per farm table: from when a request is served until the end of the pull, without data."""
+    serve_ticks: tuple[int, ...]
+    """Per farm table: how long nobody else is served, part of `pull_ticks`; 0: all are served at once."""
+    data_ticks: tuple[Ticks, ...]
+    """Per farm table: what the data of so many units takes; (row, units + 1), up to the largest chunk."""
+    data_rows: tuple[Ticks, ...]
+    """Per farm table: the row of `data_ticks` of each of its processes; (configuration, its processes)."""
     contention: Contention
     sharing: Sharing | None = None
     """What processes lose to neighbours; None where nobody can lose anything."""
@@ -266,10 +331,12 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
     TickOverflowError
         If an operation alone would pass the last tick.
     """
-    varies, programs, base = bands_have_width(scenario), _by_program(scenario), dict[Hashable, Costs]()
+    wide, programs, base = bands_have_width(scenario), _by_program(scenario), dict[Hashable, Costs]()
     for truth, whole in _truths(scenario, draws):
         for number, (columns, places) in enumerate(programs):
-            computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
+            drawn = sum(table.volumes.size * len(table.processes) for table in columns.farm_tables if table.spread)
+            varies = wide or drawn > 0
+            computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)) + drawn)
             rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
             at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
             for first in range(0, len(places), at_once):
@@ -338,6 +405,8 @@ def _block(
         computation[asleep] = computes.size + np.arange(asleep.size)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     nominal, farms = _computing(scenario, columns, placement, draws, tick_s=tick_s)
+    pulls, serves = _pulls(columns, tick_s)
+    data = _data(platform, columns, placement, pulls, tick_s=tick_s)
     return Costs(
         scenario=scenario,
         columns=columns,
@@ -347,12 +416,35 @@ def _block(
         nominal_ticks=nominal,
         computation=computation,
         eager=((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)) & (columns.amount <= threshold),
-        farm_ticks=farms,
-        pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
+        farm_ticks=tuple(ticks for ticks, _ in farms),
+        farm_rows=tuple(rows for _, rows in farms),
+        pull_ticks=pulls,
+        serve_ticks=serves,
+        data_ticks=tuple(ticks for ticks, _ in data),
+        data_rows=tuple(rows for _, rows in data),
         contention=platform.network.contention,
         sharing=sharing_of(scenario, columns, placement, pages(scenario, columns, placement), tick_s=tick_s),
         **_moving(platform, columns, placement, tick_s=tick_s),
     )
+
+
+def _pulls(columns: Columns, tick_s: float) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of each farm table ticks of a pull, service included, and of the service."""
+    serves = tuple(int(to_ticks(table.serve_s, tick_s)) if table.serve_s else 0 for table in columns.farm_tables)
+    pulls = tuple(
+        int(to_ticks(table.pull_s, tick_s)) + serve for table, serve in zip(columns.farm_tables, serves, strict=True)
+    )
+    if max(pulls, default=0) > LAST_TICK:
+        raise TickOverflowError
+    return pulls, serves
+
+
+def _data(
+    platform: Platform, columns: Columns, placement: Ticks, pulls: tuple[int, ...], *, tick_s: float
+) -> list[tuple[Ticks, Ticks]]:
+    """Of each farm table; see `data_ticks`."""
+    tables = zip(columns.farm_tables, pulls, strict=True)
+    return [data_ticks(platform, table, placement, pull, tick_s=tick_s) for table, pull in tables]
 
 
 def _in_truth(costs: Costs, truth: Scenario, replications: range, *, tick_s: float) -> Costs:
@@ -361,6 +453,8 @@ def _in_truth(costs: Costs, truth: Scenario, replications: range, *, tick_s: flo
     platform, changed, rows = truth.platform, dict[str, Any](), _slice(replications)
     if platform.network is not before.network or any(pe.slice_s for pe in platform.pes):
         changed |= _moving(platform, columns, placement, tick_s=tick_s)
+        data = _data(platform, columns, placement, costs.pull_ticks, tick_s=tick_s)
+        changed["data_ticks"] = tuple(ticks for ticks, _ in data)
     if platform.domains or costs.sharing is not None:
         paging = pages(truth, columns, placement)
         changed["sharing"] = sharing_of(truth, columns, placement, paging, tick_s=tick_s)
@@ -381,8 +475,8 @@ def _of_rows(ticks: Ticks, rows: slice) -> Ticks:
 
 def _computing(
     scenario: Scenario, columns: Columns, placement: Ticks, draws: Draws, *, tick_s: float
-) -> tuple[Ticks, tuple[Ticks, ...]]:
-    """Nominal ticks of computations and of farms; see `Costs`."""
+) -> tuple[Ticks, tuple[tuple[Ticks, Ticks], ...]]:
+    """Nominal ticks of computations, and of farms with their rows; see `Costs`."""
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     seconds = computation_s(scenario, columns, computes, placement, draws=draws)
     lost = lost_s(scenario, columns, placement)

@@ -122,6 +122,16 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     return made
 
 
+def alone_s(network: Network, source: int, destination: int, sizes_bytes: Floats) -> Floats:
+    """Seconds of messages between processes on two nodes, or on one, that meet no others; (messages,)."""
+    if source == destination:
+        return np.asarray(network.within.time_s(sizes_bytes))
+    if network.topology is not None:
+        routes = network.routes(np.array([source]), np.array([destination]))
+        return network.times_s(routes, np.zeros(sizes_bytes.size, dtype=np.int64), sizes_bytes)
+    return np.asarray((network.within if network.model is None else network.model).time_s(sizes_bytes))
+
+
 def capacities(platform: Platform, *, tick_s: float) -> Ticks:
     """Per directed link, then per node's disk: `round(bytes per tick * 2**50)`; zeros unless flows share them."""
     speeds = [link.bandwidth_bytes_per_s for link in platform.network.links for _ in range(2)]

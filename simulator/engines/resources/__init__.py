@@ -15,6 +15,7 @@ from simulator.engines.resources.links import (
     Messages,
     Movements,
     NoContention,
+    Request,
     Transfers,
 )
 from simulator.engines.resources.neighbours import DomainPE, Neighbourhood
@@ -35,6 +36,7 @@ __all__ = [
     "Occurrence",
     "OwnPE",
     "Phase",
+    "Request",
     "Service",
     "SharedPE",
     "Site",

@@ -15,6 +15,7 @@ from typing import Protocol
 import simpy
 
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
+from simulator.scheduling import chunks
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,34 @@ class FarmTerms:
     """What a pull gets and how long it lasts."""
 
     units: int
-    chunk: int
+    processes: int
+    rule: int
+    """Its number in `chunks`."""
+    notes: tuple[float, ...]
+    """Of the rule, before anything is handed out."""
     pull_ticks: int
+    serve_ticks: int
+
+
+class _Pool:
+    """The units of one farm that are left, and whom its rule has seen."""
+
+    __slots__ = ("free", "handed_out", "notes")
+
+    def __init__(self, terms: FarmTerms) -> None:
+        self.handed_out, self.free, self.notes = 0, 0, list(terms.notes)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A process that asks a farm's pool for work."""
+
+    process: int
+    farm: int
+    place: int
+    """Of the process in the farm."""
+    data: Sequence[int]
+    """Ticks that the data of so many units takes to it."""
 
 
 class Farms:
@@ -138,23 +165,50 @@ class Farms:
 
     def __init__(self, env: Clock, instant: Instant, terms: Sequence[FarmTerms]) -> None:
         self._env, self._instant, self._terms = env, instant, terms
-        self._handed_out = [0] * len(terms)
-        self._asked: list[tuple[int, int, Occurrence]] = []
+        self._pools = [_Pool(one) for one in terms]
+        self._asked: list[tuple[Request, Occurrence]] = []
+        self._served: list[tuple[Request, Occurrence]] = []
 
-    def pull(self, number: int, process: int) -> Occurrence:
+    def pull(self, request: Request) -> Occurrence:
         """Ask for work; the event has as its value the first of the units that are handed out, and the one after."""
         pulled = Occurrence(self._env)
-        self._asked.append((process, number, pulled))
+        self._asked.append((request, pulled))
         self._instant.ask(Phase.PULLS, self._grant)
         return pulled
 
+    def computed(self, request: Request, units: int, ticks: int) -> bool:
+        """Note that a process has computed its chunk; whether it asks for another one."""
+        rule = self._terms[request.farm].rule
+        chunks.finish(rule, request.place, units, ticks, self._pools[request.farm].notes)
+        return rule != chunks.STATIC
+
     def _grant(self) -> None:
-        for _, number, pulled in sorted(self._asked, key=lambda request: request[0]):
-            terms, first = self._terms[number], self._handed_out[number]
-            after = min(first + terms.chunk, terms.units)
-            self._handed_out[number] = after
-            pulled.after(terms.pull_ticks, (first, after))
+        for request, pulled in sorted(self._asked, key=lambda one: one[0].process):
+            pool, serve = self._pools[request.farm], self._terms[request.farm].serve_ticks
+            begin = max(self._env.now, pool.free)
+            pool.free = begin + serve
+            if begin > self._env.now:
+                turn = Occurrence(self._env)
+                turn.callbacks.append(partial(self._its_turn, request, pulled))
+                turn.after(begin - self._env.now)
+            else:
+                self._served.append((request, pulled))
+        for request, pulled in self._served:
+            self._hand_out(request, pulled)
         self._asked.clear()
+        self._served.clear()
+
+    def _its_turn(self, request: Request, pulled: Occurrence, _event: simpy.Event) -> None:
+        self._served.append((request, pulled))
+        self._instant.ask(Phase.PULLS, self._grant)
+
+    def _hand_out(self, request: Request, pulled: Occurrence) -> None:
+        pool, terms = self._pools[request.farm], self._terms[request.farm]
+        left = terms.units - pool.handed_out
+        count = chunks.decide(terms.rule, left, terms.processes, request.place, pool.notes)
+        first = chunks.first_unit(terms.rule, pool.handed_out, request.place, pool.notes)
+        pool.handed_out += count
+        pulled.after(terms.pull_ticks + request.data[count], (first, first + count))
 
 
 Channel = tuple[int, int, int]

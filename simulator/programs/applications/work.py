@@ -163,6 +163,11 @@ class Work(Protocol):
         return False
 
     @property
+    def draws(self) -> bool:
+        """Whether its units differ from run to run, by draws of its own."""
+        return False
+
+    @property
     def has_master(self) -> bool:
         """Whether process 0 handles the messages of all others, one after the other."""
         return False

@@ -1,0 +1,58 @@
+"""Farms under chunk rules: both engines and the reader that goes tick by tick on random programs, and cases by hand."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, assume, given, seed, settings
+
+from simulator.base.errors import ApportionError
+from simulator.engines import process
+from simulator.engines.compiled import run as compiled
+from simulator.engines.costs import TickOverflowError
+from tests.support.programs import farming
+from tests.support.stepwise import TICK, check_one
+from tests.support.stepwise_oracle import TooLongError
+
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "60"))
+MANY, AT_ONCE = 10_000, 100
+quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+def outcome(engine, made, draws):
+    try:
+        runs = engine(made, draws, tick_s=TICK, log_replications=made.replications)
+    except (ApportionError, TickOverflowError) as fault:
+        return type(fault).__name__, getattr(fault, "lines", ())
+    logs = {
+        key: sorted((e.process, e.index, e.start_ticks, e.end_ticks) for e in log) for key, log in runs.logs.items()
+    }
+    arrays = (runs.makespan_ticks, *runs.computed_ticks, *runs.busy_ticks, *runs.finish_ticks)
+    return logs, [values.tolist() for values in arrays]
+
+
+def check_all(case):
+    made, draws = case
+    expected = outcome(process.run, made, draws)
+    assert outcome(compiled.run, made, draws) == expected
+    try:
+        check_one(made, draws)
+    except TooLongError:
+        assume(False)
+
+
+@given(farming())
+@quick
+def test_three_readings_of_farms_agree(case):
+    check_all(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(MANY // AT_ONCE))
+def test_three_readings_of_ten_thousand_farms_agree(number):
+    @seed(number)
+    @given(farming())
+    @settings(quick, max_examples=AT_ONCE, derandomize=False, database=None)
+    def some(case):
+        check_all(case)
+
+    some()
