@@ -231,8 +231,7 @@ def recommend(  # noqa: PLR0913 - all by name
     replications, seed
         In place of the scenario's own.
     vary
-        Of `partition`, `allocation` and `scheduling`; by default the first two as far as the application allows.
-        `scheduling` lets units move while the program runs.
+        Of `partition`, `allocation`, `scheduling` (units may move while it runs); by default the first two, if allowed.
     objective
         What is to be least.
     runs, budget_s
@@ -257,9 +256,7 @@ def recommend(  # noqa: PLR0913 - all by name
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
     asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
-    made = _made(asked, *_found(asked, benchmark_speeds))
-    if "scheduling" in asked.vary:
-        made = _scheduled(scenario, made)
+    made = _scheduled(asked, _made(asked, *_found(asked, benchmark_speeds)))
     if not confirm or spending.left_s < CONFIRMING_S:
         return made
     return replace(made, confirmations=_confirmed(scenario, made, confirm))
@@ -344,9 +341,11 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
     return _with_own(own, found), (*left_out, *uneven, *unfit)
 
 
-def _scheduled(scenario: Scenario, made: Recommendation) -> Recommendation:
-    """With candidates whose units move while the program runs, and when these pay."""
-    static = made.configuration
+def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
+    """With candidates whose units move while the program runs, and when these pay, where that is asked."""
+    if "scheduling" not in asked.vary:
+        return made
+    scenario, static = asked.scenario, made.configuration
     equal = next((one for one in made.candidates if one.name == "equal"), None)
     found = dynamic_candidates(scenario, static, equal)
     after = adopted(scenario, made, *found)

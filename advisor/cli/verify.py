@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from advisor.verification.check import Verified, VerifyPlan
 
 
+Dynamic = Annotated[
+    bool,
+    typer.Option("--dynamic", help="Run equal parts, the best static partition, and units that move while it runs."),
+]
+
+
 def verify(
     what: Annotated[
         Path,
@@ -32,10 +38,7 @@ def verify(
     ] = None,
     budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
-    dynamic: Annotated[
-        bool,
-        typer.Option("--dynamic", help="Equal parts, the best static partition, and units that move while it runs."),
-    ] = False,
+    dynamic: Dynamic = False,
     level: Level = LEVEL,
     output: Annotated[
         Path,
@@ -48,7 +51,7 @@ def verify(
     """Really run the recommended configuration and the baselines, interleaved, with the scenario's loads on.
 
     Matmul, stencil and farm run as we have them, anything else by --command; each process on a core of its PE.
-    What was predicted and measured is kept, for `apportion history coverage` and for models made later.
+    What was predicted and measured is kept, for `apportion history coverage` and models made later.
     Exit code 1: the recommended one was more than 2 % slower than the best one measured. Example:
 
     apportion verify out/quickstart/scenario.yaml --budget 60s

@@ -103,13 +103,11 @@ def run(  # noqa: PLR0913 - all by name
     UnsupportedProgram
         If `compiled` is asked for what it does not interpret, with the reason.
     """
-    _check(engine, scenario)
-    scenario = _asked(scenario, replications, seed)
-    scenario.check_memory_needed()
+    scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table
     if any(one.repartition is not None for one in scenario.configurations):
-        same = partial(run, engine=engine, threads=threads, operations=operations, sharing=sharing)
-        return _with_moves(scenario, first_replication, log_replications, same, progress)
+        fixed = partial(run, engine=engine, threads=threads, operations=operations, sharing=sharing)
+        return _with_moves(scenario, first_replication, log_replications, fixed, progress)
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
     draws, kept = draw(scenario, first=first_replication, placed_only=True), {"log_replications": log_replications}
@@ -151,12 +149,15 @@ def _check(engine: str, scenario: Scenario) -> None:
         raise ScenarioError("there are no configurations; give at least one")
 
 
-def _asked(scenario: Scenario, replications: int | None, seed: int | None) -> Scenario:
+def _asked(scenario: Scenario, engine: str, replications: int | None, seed: int | None) -> Scenario:
     """The scenario with replications and seed of the call: fewer than its own are some of them, of the same truths."""
+    _check(engine, scenario)
     count = scenario.replications if replications is None else replications
     seed = scenario.seed if seed is None else seed
     whole = replace(scenario, replications=max(count, scenario.replications))
-    return replace(scenario, replications=count, seed=seed, truths=truth_count(whole) if whole.doubtful else None)
+    asked = replace(scenario, replications=count, seed=seed, truths=truth_count(whole) if whole.doubtful else None)
+    asked.check_memory_needed()
+    return asked
 
 
 def _truths(draws: Draws, scenario: Scenario) -> dict[str, Any]:

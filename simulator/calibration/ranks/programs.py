@@ -218,6 +218,11 @@ class Strip:
         first, end = self._edges[self._seat.rank : self._seat.rank + 2]
         return slice(first - self._offset, end - self._offset)
 
+    @property
+    def rows(self) -> stencil.Strip:
+        """Its rows of the points as they are now."""
+        return self._arrays[0][self._own]
+
     def run(self) -> Usage:
         """In each iteration both exchanges, then all points; between some of them rows may move."""
         watch, done = Stopwatch(), 0
