@@ -93,7 +93,7 @@ def test_c_and_python_decide_alike_on_a_thousand_recorded_sequences(library):
     """Units, outlooks and all that is remembered, bit for bit; states go over from Python at the begin and half-way."""
     seen = {"moves": 0, "stays": 0, "left out": 0, "faults": 0}
     for number in range(1000):
-        state, steps = sequence(number)
+        state, steps = sequence(number, calls=80 if number % 20 == 0 else 15)
         other = InC.restore(library, save(state))
         assert other.save() == save(state)
         for at, step in enumerate(steps):
@@ -173,6 +173,7 @@ def damaged_texts(text):
     yield text.replace('"first": "0 1 2 3"', '"first": "0 2 1 3"')
     yield text.replace('"rule": "0x1.0', '"rule": "0x1.8')
     yield re.sub(r'"memory": "\S+', '"memory": "nan', text)
+    yield re.sub(r'("memory": "\S+ \S+) \S+', r"\1 inf", text)
     yield re.sub(r'"speeds": "\S+', '"speeds": "-0x1.0000000000000p+0', text)
 
 
@@ -240,6 +241,12 @@ def test_units_are_divided_as_an_oracle_hands_them_out(number):
     ends = [max(time_of(p, count) for p, count in enumerate(each)) for each in (found, wanted)]
     assert ends[0] == pytest.approx(ends[1], rel=1e-12)
     assert found == wanted or sum(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 2  # rounding of a tie
+
+
+@pytest.mark.parametrize(("units", "processes"), [(10, 4), (11, 4), (1000, 128), (1088, 128)])
+def test_ties_go_to_the_process_with_the_lower_number(units, processes):
+    more = units % processes
+    assert list(begin(units, processes).units) == [units // processes + (p < more) for p in range(processes)]
 
 
 def test_units_are_conserved_and_within_their_bounds():
@@ -361,7 +368,7 @@ def test_what_a_band_leaves_open_is_doubt():
 
 
 def test_who_never_answers_is_left_out_after_the_stated_time():
-    balancer = Balancer(300, 3, rule=Rule(patience_s=250.0))
+    balancer = Balancer(300, 3, rule=Rule(patience_s=200.0))
     assert balancer.update([100.0, 100.0, None]) is None
     assert balancer.update([100.0, 100.0, math.inf]) is None
     assert balancer.left_out == []
