@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.base.machine import check_room
 from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs
 from simulator.engines.costs.sharing import Sharing, sharing_of
 from simulator.engines.costs.ticks import LAST_TICK, Floats, TickOverflowError, Ticks, rounded, to_ticks
@@ -176,6 +177,10 @@ def farm_ticks(
     full = np.array([[np.broadcast_to(speed, rows) for speed in row] for row in speeds]).transpose(0, 2, 1)
     per_unit_s = 1 / full if lost is None else 1 / full + lost[:, np.newaxis, processes]
     first, row_of = _alike(per_unit_s.reshape(-1, len(processes)).T)
+    cells = float(per_unit_s.shape[0]) * max(per_unit_s.shape[1], before.shape[0]) * first.size * before.shape[1]
+    check_room(
+        f"a farm of {table.volumes.size} units", 3 * 8 * cells, instead="fewer units or unlike processes need less"
+    )
     return rounded(before[np.newaxis, :, np.newaxis] * per_unit_s[..., first, np.newaxis], tick_s), row_of
 
 

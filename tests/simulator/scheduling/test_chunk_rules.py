@@ -35,8 +35,8 @@ def test_sequences_of_a_thousand_units_on_four_processes_are_those_published(rul
     assert sequence(SelfScheduling(rule), 1000, 4) == expected
 
 
-def test_gss_of_a_hundred_units_on_five_processes_is_that_of_its_paper():
-    """Polychronopoulos and Kuck 1987, table I."""
+def test_gss_of_a_hundred_units_on_five_processes():
+    """By hand, ceil(left / 5)."""
     expected = [20, 16, 13, 11, 8, 7, 5, 4, 4, 3, 2, 2, 1, 1, 1, 1, 1]
     assert sequence(SelfScheduling("gss"), 100, 5) == expected
 

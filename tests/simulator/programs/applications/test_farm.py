@@ -181,9 +181,9 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("case", ORDERS)
-def test_rules_stand_in_the_order_that_factoring_was_published_for(case):
-    """Hummel, Schonberg and Flynn 1992: units that vary and no overhead: the smaller the chunks, the better; if pulls
-    are dear, one unit at a time loses most, and factoring is ahead of guided self-scheduling as of equal parts."""
+def test_rules_stand_in_the_order_that_the_paper_on_factoring_argues_for(case):
+    """What Hummel, Schonberg and Flynn 1992 argue, with numbers of ours. Without overhead, small chunks are better; if
+    pulls are dear, one unit at a time loses most, and factoring is ahead of guided self-scheduling and equal parts."""
     pull, order = ORDERS[case]
     options = {"units": 1024, "distribution": "gamma", "cv": 2.0, "pull": pull}
     parts = (64,) * 16
