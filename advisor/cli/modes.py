@@ -431,7 +431,11 @@ TABLE: Mapping[str, Rules] = {
     "advise": Rules(
         "replications seed vary objective top budget runs pareto output hostfile explain measure-next "
         "resource-model level json",
-        (_by_value("vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe"}),),
+        (
+            _by_value(
+                "vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe", "scheduling": ""}
+            ),
+        ),
     ),
     "whatif": Rules(
         "",
@@ -455,7 +459,7 @@ TABLE: Mapping[str, Rules] = {
             Axis(_varied, {"with several --vary": "zip", "with one --vary": ""}),
         ),
     ),
-    "verify": Rules("command budget seed level output json"),
+    "verify": Rules("command budget seed level output json", (_flag("command", "", without="dynamic"),)),
     "cluster": Rules(
         "hosts hosts-file slurm parameter budget verify update python seed level output json",
         (

@@ -134,6 +134,7 @@ REACH = {
         "with --vary partition": "{w}/small.yaml --vary partition",
         "with --vary allocation": "{w}/small.yaml --vary allocation --runs 20",
         "with --vary both": "{w}/small.yaml --vary both --runs 20",
+        "with --vary scheduling": "{w}/strips.yaml --vary scheduling --runs 20",
     },
     "whatif": {
         "with --job-script": "{w}/small.yaml --slurm jobs=1 --job-script",
@@ -146,7 +147,7 @@ REACH = {
         "with several --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --vary seed=1,2 --workers 1",
         "with one --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
     },
-    "verify": {"": "{w}/small.yaml"},
+    "verify": {"with --command": "{w}/small.yaml --command 'true {{units}}'", "without --command": "{w}/small.yaml"},
     "cluster": {
         "with --slurm": "--slurm",
         "without --slurm": "--hosts nowhere --ssh false",
@@ -232,6 +233,17 @@ REACH = {
     },
 }
 
+STRIPS = """
+format: 1
+platform:
+  nodes:
+    - {name: "n[0-1]", pes: [{speeds: {stencil: 2 Gflop/s}}]}
+  link: {latency: 10us, bandwidth: 3GB/s}
+application: {name: stencil, kernel: stencil, parameters: {n: 100, iterations: 20}}
+configurations: {equal: {partition: equal}}
+replications: 4
+"""
+"""Units of which may move while it runs."""
 SMALL = """
 format: 1
 platform:

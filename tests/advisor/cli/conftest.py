@@ -9,7 +9,7 @@ from advisor.whatif import plan_whatif
 from simulator import shipped
 from simulator.experiments.whatif import read_varied
 from tests.support.command_line import apportion_here
-from tests.support.modes_reached import DATA, SMALL, write_tables
+from tests.support.modes_reached import DATA, SMALL, STRIPS, write_tables
 
 SWEPT = {
     "format": 1,
@@ -34,6 +34,7 @@ def prepared(tmp_path_factory):
         assert done.returncode == 0, (text, done.stderr)
 
     (folder / "small.yaml").write_text(SMALL)
+    (folder / "strips.yaml").write_text(STRIPS)
     (folder / "sized.yaml").write_text(SMALL.replace("mid: [3e9, 3e9]", "mid: [3e9, 2e9]"))
     write_tables(folder)
     (folder / "swept.json").write_text(json.dumps(SWEPT))
