@@ -345,8 +345,10 @@ def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
     """With candidates whose units move while the program runs, and when these pay, where that is asked."""
     if "scheduling" not in asked.vary:
         return made
-    scenario, static = asked.scenario, made.configuration
-    equal = next((one for one in made.candidates if one.name == "equal"), None)
+    scenario, fixed = asked.scenario, [one for one in made.candidates if one.repartition is None]
+    places = {entry.candidate: place for place, entry in enumerate(made.ranking.ranked)}
+    static = min(fixed, key=lambda one: places[made.candidates.index(one)])
+    equal = next((one for one in fixed if one.name == "equal"), None)
     found = dynamic_candidates(scenario, static, equal)
     after = adopted(scenario, made, *found)
     places = {entry.candidate: place for place, entry in enumerate(after.ranking.ranked)}
@@ -365,7 +367,7 @@ def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
         gain=ahead.mean,
         gain_low=ahead.low,
         gain_high=ahead.high,
-        axes=tuple(axes_of(scenario, made.candidates, dynamic)),
+        axes=tuple(axes_of(scenario, fixed, dynamic)),
     )
     return replace(after, scheduling=judged)
 
