@@ -1,7 +1,7 @@
 """A cluster in one call: all hosts measured, the scenario that follows, advice, what launchers read, real runs."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ ITERATIONS = 100
 REPLICATIONS = 200
 MANY_PES, ADVICE_S = 64, 20.0
 """PEs from which on the search for the advice has a budget, and how many seconds."""
+PIECES = 0.08
+"""Share of the budget for short real pieces of the application."""
 FOLDER = "calibrations"
 PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
 """Kernel -> the application that is advised."""
@@ -83,7 +85,8 @@ class ClusterWish:
             words = shlex.join(self.command).replace("{units}", "{n}")
             largest = float(asked.parameters["samples"])
             return ClusterPlan(None, None, words, largest, self.budget_s, self.seed)
-        return ClusterPlan(self.kernel, int(asked.parameters["n"]), None, None, self.budget_s, self.seed)
+        columns = int(asked.parameters["n"])
+        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=PIECES)
 
 
 @dataclass(frozen=True)
@@ -99,15 +102,28 @@ class Answer:
     warnings: tuple[str, ...]
 
 
-def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path) -> Answer:
+Checked = Callable[[Scenario], tuple[Scenario, Sequence[str]]]
+"""Corrects a scenario by short real runs of its application, and says what it corrected."""
+
+
+def unchecked(scenario: Scenario) -> tuple[Scenario, Sequence[str]]:
+    """Correct nothing."""
+    return scenario, ()
+
+
+def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *, check: Checked = unchecked) -> Answer:
     """Make the scenario of measured hosts, and find who should get how much.
 
     Parameters
     ----------
     folder
         Keeps a node file of each host and the link's, as `apportion platform` reads them.
+    check
+        What real runs have to say of the scenario.
     """
     scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
+    scenario, said = check(scenario)
+    warnings = (*warnings, *said)
     budget_s = ADVICE_S if len(scenario.platform.pes) > MANY_PES else None
     made = recommend(scenario, level=wish.level, budget_s=budget_s)
     return Answer(scenario, made, measured, kinds, network, warnings)
@@ -123,7 +139,7 @@ def cluster_scenario(
     paths = []
     for host, node in zip(measured.hosts, nodes, strict=True):
         paths.append(folder / FOLDER / f"{node}.json")
-        files.write_json(paths[-1], node_document(host, node))
+        files.write_json(paths[-1], node_document(wish, host, node))
     found = fit_cluster_network(names, measured.pairs) if len(names) > 1 else None
     of_links, notes = [], list(found.warnings if found is not None else ())
     if found is not None:
@@ -153,11 +169,11 @@ def node_name(host: str) -> str:
     return "".join(one if one.isalnum() or one in "._-" else "-" for one in bare)
 
 
-def node_document(host: MeasuredHost, node: str) -> dict[str, Any]:
-    """A node file."""
+def node_document(wish: ClusterWish, host: MeasuredHost, node: str) -> dict[str, Any]:
+    """A node file; its speeds are those while all hosts compute."""
     machine = host.about.machine.to_dict() | {"host": node}
     topology = host.about.topology.to_dict() | {"host": node}
-    models = [host.speed, *([host.neighbours] if host.neighbours is not None else [])]
+    models = [host.at_work(wish.plan), *([host.neighbours] if host.neighbours is not None else [])]
     return make_node_document(name=node, topology=topology, machine=machine, models=models)
 
 
@@ -218,9 +234,19 @@ def _of_hosts(wish: ClusterWish, measured: MeasuredCluster) -> list[str]:
             f"{', '.join(limited[:4])}{' and more' * (len(limited) > 4)}: a quota stops processes for milliseconds at "
             "a time; where they wait for each other more often, runs take longer than predicted (by half, in our tests)"
         )
+    slowed = {host.name: kept for host in measured.hosts if (kept := host.kept(wish.plan))}
+    if slowed:
+        least = {name: min(kept.values()) for name, kept in slowed.items()}
+        worst = min(least, key=lambda name: least[name])
+        names = ", ".join(list(slowed)[:4]) + " and more" * (len(slowed) > 4)
+        lines.append(
+            f"speeds of {names} are those while all hosts compute: {worst} then keeps {least[worst]:.0%} of the speed "
+            "that it has alone, as hosts do that share a cache or a memory"
+        )
     systems: dict[str, list[str]] = {}
     for host in measured.hosts:
-        systems.setdefault(host.about.boot or host.name, []).append(host.name)
+        if not host.at_work_s:
+            systems.setdefault(host.about.boot or host.name, []).append(host.name)
     lines += [
         f"{', '.join(names[:4])}{' and more' * (len(names) > 4)} run under one kernel, as containers do: "
         "what they lose to each other is not known"

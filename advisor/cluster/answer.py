@@ -12,13 +12,13 @@ from advisor.advise.advice import advice_document
 from advisor.advise.explanation.next_measurement import next_measurement
 from advisor.advise.export import layout_of, save_exports
 from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
-from advisor.cluster.real_runs import configuration_now, verify_cluster
+from advisor.cluster.real_runs import check_by_pieces, configuration_now, verify_cluster
 from advisor.report.cluster import ClusterResult, HostShare, Predicted
 from advisor.results import Provenance, application_of
 from advisor.verification.applications import filled
 from advisor.verification.check import Verified
-from simulator import ApportionError, Configuration, files, this_machine
-from simulator.calibration import MESSAGES, Host, measure_cluster, reach_hosts
+from simulator import ApportionError, Configuration, Scenario, files, this_machine
+from simulator.calibration import MESSAGES, Host, MeasuredCluster, measure_cluster, reach_hosts
 
 MOST_WORDS = 64
 """Processes of a command line of the user's up to which the line names each."""
@@ -56,10 +56,18 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
         measure = partial(
             measure_cluster, hosts, about, asked.wish.plan, folder=asked.folder, lost=lost, on_progress=on_progress
         )
-        answer = advise_cluster(asked.wish, measure(), asked.folder)
+
+        def advised(measured: MeasuredCluster) -> Answer:
+            def check(scenario: Scenario) -> tuple[Scenario, list[str]]:
+                on_progress("", "short pieces of the application", 0.0)
+                return check_by_pieces(scenario, asked.wish, {one.name: one.about for one in measured.hosts}, hosts)
+
+            return advise_cluster(asked.wish, measured, asked.folder, check=check)
+
+        answer = advised(measure())
         if asked.update and (again := most_doubted(answer)) is not None:
             on_progress("", f"measuring again what the advice doubts most: {again}", 0.0)
-            answer = advise_cluster(asked.wish, measure(again=again), asked.folder)
+            answer = advised(measure(again=again))
         on_progress("", "advice", 0.0)
         exports = _written(answer, asked.folder)
         verified, fault = None, ""

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from advisor.advise.recommendation import Recommendation
-from advisor.cluster import AS_NOW, Answer, ClusterWish, node_name
+from advisor.cluster import AS_NOW, PIECES, Answer, ClusterWish, node_name
 from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
 from advisor.verification.applications import Beside
 from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
+from advisor.verification.pieces import correct
 from advisor.verification.places import Seat
-from simulator import Configuration, Scenario
+from simulator import ApportionError, Configuration, Scenario, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
 
 LIMIT_S = 600.0
@@ -74,12 +77,61 @@ class ClusterRuns:
 
 
 @contextmanager
-def cluster_runs(answer: Answer, wish: ClusterWish, hosts: Sequence[Host]) -> Iterator[ClusterRuns]:
+def cluster_runs(
+    scenario: Scenario, about: Mapping[str, About], command: tuple[str, ...], hosts: Sequence[Host]
+) -> Iterator[ClusterRuns]:
     """What runs the application on the hosts; it ends what it started."""
     by_node = {node_name(host.name): host for host in hosts}
-    about = {host.name: host.about for host in answer.measured.hosts}
     with ExitStack() as stack:
-        yield ClusterRuns(answer.scenario, by_node, about, wish.command, stack)
+        yield ClusterRuns(scenario, by_node, about, command, stack)
+
+
+FEWEST, MOST = 3, 5
+"""Short real pieces of the application."""
+MOST_HOSTS = 64
+"""Beyond them no pieces are run: joining the ranks would take minutes."""
+SHORTEST_S = 0.3
+"""Of a piece, where the application has iterations to leave out."""
+
+
+def check_by_pieces(
+    scenario: Scenario, wish: ClusterWish, about: Mapping[str, About], hosts: Sequence[Host]
+) -> tuple[Scenario, list[str]]:
+    """Run short pieces of the application across the hosts with equal units, and correct the scenario by them.
+
+    A command of the user's is not run: its speeds are those of whole runs, and nothing is known of its messages.
+    """
+    if wish.command or not 2 <= len(about) <= MOST_HOSTS:
+        return scenario, []
+    equal, budget_s = scenario.configurations[0], PIECES * wish.budget_s
+    piece = _shortened(scenario, budget_s)
+    each_s = _predicted_s(piece)
+    if (FEWEST + 1) * each_s > budget_s:
+        return scenario, []  # warmed up and run three times, it would take too long
+    count = min(MOST, int(budget_s / each_s) - 1)
+    try:
+        with cluster_runs(piece, about, (), hosts) as runs:
+            runs.prepare([equal])
+            real = [runs.run(equal) for _ in range(count)]
+    except ApportionError as error:  # what was measured stands
+        return scenario, [f"no short real pieces of the application checked the speeds: {error.lines[0]}"]
+    corrected = correct(scenario, piece, equal, real)
+    return corrected.scenario, corrected.lines
+
+
+def _shortened(scenario: Scenario, budget_s: float) -> Scenario:
+    """With as few iterations as take long enough, where the application has any."""
+    asked = scenario.application
+    iterations = int(asked.parameters.get("iterations", 1))
+    wished_s = max(SHORTEST_S, budget_s / (MOST + 1))
+    fewer = max(1, min(iterations, int(iterations * wished_s / _predicted_s(scenario))))
+    if fewer == iterations:
+        return scenario
+    return replace(scenario, application=replace(asked, parameters={**asked.parameters, "iterations": fewer}))
+
+
+def _predicted_s(scenario: Scenario) -> float:
+    return float(np.median(run(replace(scenario, replications=FEWEST)).makespan_s[0]))
 
 
 def verify_cluster(
@@ -106,7 +158,8 @@ def verify_cluster(
     plan = VerifyPlan(
         scenario, made.configuration.name, wish.command or None, budget_s, dict(made.strategies.also), wish.level
     )
-    with cluster_runs(answer, wish, hosts) as runs:
+    about = {host.name: host.about for host in answer.measured.hosts}
+    with cluster_runs(answer.scenario, about, wish.command, hosts) as runs:
         return run_plan(plan, kept=kept, on_progress=on_progress, elsewhere=runs)
 
 

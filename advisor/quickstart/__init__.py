@@ -11,7 +11,7 @@ import numpy as np
 
 from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, mean_shares, recommend
-from advisor.quickstart.state import Progress, Quickstart, corrected, kernels_document, run_pieces
+from advisor.quickstart.state import Progress, Quickstart, kernels_document, run_pieces
 from advisor.report.html import render_page
 from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.timelines import median_replication, timelines
@@ -229,7 +229,7 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     learnt = {kernel: widening(kernel) for kernel in drifts}
     found = measured_bands(state.measured, columns={KERNEL: n}, drifts=drifts, learnt=learnt)
     for piece in state.pieces:
-        found[piece.pe, KERNEL] = corrected(found[piece.pe, KERNEL], piece.ratio)
+        found[piece.pe, KERNEL] = found[piece.pe, KERNEL].scaled(piece.ratio)
     for key, band in found.items():  # all PEs were at work; what that costs is in the domains
         found[key] = without_neighbours(band, state.neighbours, key[1], len(state.cpus))
     for name in state.names:

@@ -3,60 +3,14 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from advisor.verification import ProgramRuns, Verification
+from advisor.verification.pieces import PIECES, Piece
 from simulator import Configuration, LinkModel, LoadTrace, Machine, SpeedBand, files, matmul, provenance
 from simulator.calibration import Measurement, NeighboursModel, Usage, clean_samples
-
-# A short real piece of the application, which checks and corrects measured speeds before anything is predicted.
-
-PIECES = 3
-"""Real runs, after one that warms up."""
-LEAST_CORRECTION = 0.03
-"""A machine differs by less from one second to the next."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What one PE really attained in runs of the application, unloaded, and what its band says."""
-
-    pe: str
-    rows: int
-    said: float
-    """Speed of the band at that panel, in volume per second."""
-    half_width: float
-    """Of the band there, as a share of its middle."""
-    attained: tuple[float, ...]
-    """Volume per CPU second of each run's computation."""
-
-    @property
-    def ratio(self) -> float:
-        """What the band has to be multiplied by; 1 where the runs do not say so all alike.
-
-        Their middle has to lie outside the band, and by more than they differ among themselves: what a machine drifts
-        from one second to the next is no fault of the band.
-        """
-        ratios = np.array(self.attained) / self.said
-        middle = float(np.median(ratios))
-        doubt = max(self.half_width, float(np.ptp(ratios)), LEAST_CORRECTION)
-        return middle if abs(middle - 1) > doubt else 1.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        attained = float(np.median(self.attained))
-        return {
-            "pe": self.pe,
-            "rows": self.rows,
-            "speed_of_band": self.said,
-            "speed_attained": attained,
-            "difference_percent": 100 * (attained / self.said - 1),
-            "corrected_by_percent": 100 * (self.ratio - 1),
-        }
 
 
 def run_pieces(
@@ -82,13 +36,6 @@ def run_pieces(
         if rows and attained:
             pieces.append(Piece(name, rows, cut.mid, (cut.high - cut.low) / 2 / cut.mid, attained))
     return tuple(pieces)
-
-
-def corrected(band: SpeedBand, ratio: float) -> SpeedBand:
-    """A band whose speeds are all multiplied."""
-    if ratio == 1.0:
-        return band
-    return replace(band, low=band.low * ratio, mid=band.mid * ratio, high=band.high * ratio)
 
 
 # What a quickstart knows so far, kept on disk as it grows, so that an interruption loses nothing.

@@ -51,7 +51,7 @@ def residuals(scenario: Scenario, runs: RunSet, verification: Verification) -> d
     rows, count = verification.usages, len(names)
     if not rows or len(rows) % count:
         return {}
-    idle = run(_without_loads(scenario))
+    idle = run(without_loads(scenario))
     found = {}
     for place, configuration in enumerate(scenario.configurations):
         own = rows[place::count]
@@ -99,7 +99,8 @@ def _busy_s(runs: RunSet, name: str, processes: Sequence[int]) -> float:
     return float(np.median(ticks.sum(axis=1))) * runs.tick_s
 
 
-def _without_loads(scenario: Scenario) -> Scenario:
+def without_loads(scenario: Scenario) -> Scenario:
+    """The same with all PEs to ourselves."""
     pes = tuple(pe if pe.load is None else replace(pe, load=None) for pe in scenario.platform.pes)
     return replace(scenario, platform=replace(scenario.platform, pes=pes))
 

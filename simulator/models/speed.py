@@ -278,6 +278,24 @@ class SpeedBand(Record):
         mid = np.interp(sizes, self.sizes, self.mid)
         return mid * np.minimum(low, 1.0).reshape(sizes.shape), mid * np.maximum(high, 1.0).reshape(sizes.shape)
 
+    def scaled(self, factors: ArrayLike, sizes: ArrayLike = 1.0) -> "SpeedBand":
+        """The same with all speeds multiplied.
+
+        Parameters
+        ----------
+        factors, sizes
+            By what, at which ascending problem sizes; straight between by the logarithm of the size, and the outer
+            ones beyond.
+        """
+        at, by = np.atleast_1d(np.asarray(sizes, np.float64)), np.atleast_1d(np.asarray(factors, np.float64))
+        if np.all(by == 1.0):
+            return self
+        within = at[(at > self.sizes[0]) & (at < self.sizes[-1])]
+        knots = np.union1d(self.sizes, within) if at.size > 1 else self.sizes
+        factor = np.interp(np.log(knots), np.log(at), by)
+        low, mid, high = (np.interp(knots, self.sizes, curve) * factor for curve in (self.low, self.mid, self.high))
+        return replace(self, sizes=knots, low=low, mid=mid, high=high)
+
     def shown(self) -> "SpeedBand":
         """The same with its lower and upper curve where 90 % of runs lie; as it is where that is not known."""
         if not self.stated:

@@ -81,7 +81,11 @@ class Play:
             return used(float(str(told["inner"])) * (1e-6 + 2.0 * self.n * 1e6 / SPEED))
         if do == "allocate":
             return {"granted": True}
-        return used(0.25) if do == "stop" else {}
+        if do in {"stop", "runs"}:
+            each = 1e-6 + 2.0 * self.n * 1e6 / SPEED
+            runs = max(1, round(0.25 / each))
+            return {"runs": runs} if do == "runs" else used(runs * each)
+        return {}
 
     def agent(self, told: dict[str, object]) -> dict[str, object] | None:
         """What the agent answers."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from threading import Lock
+from threading import Barrier, BrokenBarrierError, Lock
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from simulator.calibration.bench.group import Group, measuring_at
 from simulator.calibration.bench.journal import IDENTITY, Journal, plain
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.hosts.host import About, Host, HostError
+from simulator.calibration.kernels.table import panel_kernel
 from simulator.calibration.neighbours.campaign import (
     fit_neighbour_visits,
     measure_neighbour_visits,
@@ -35,8 +36,9 @@ from simulator.calibration.pingpong.hosts import new_token
 from simulator.calibration.pingpong.pairs import Pairs
 from simulator.calibration.speed.real_source import RealSource
 from simulator.calibration.speed.speeds import fit_speed
+from simulator.models.speed import SpeedBand
 
-KIND, FORMAT = "cluster", 1
+KIND, FORMAT = "cluster", 2
 LEAST_BUDGET_S = 20.0
 LINKS, TOGETHER = 0.3, 0.1
 """Shares of the budget: messages between hosts; all PEs at once."""
@@ -47,6 +49,14 @@ SLICE_S = 0.25
 """How long a sample of what a PE leaves us lasts."""
 PROBE, PROBE_N = "dgemm", 96
 """What runs meanwhile: it fits the nearest cache, so that other PEs take nothing from it but their share of the PE."""
+PANELS = 0.06
+"""Share of the budget: panels of the kernel that is asked for, on all PEs of all hosts at once."""
+PARTS = (0.5, 1.0, 2.0)
+"""Rows of these panels, over those of an equal part."""
+SAME_SPEED = 0.03
+"""A host differs by less from one second to the next."""
+WAIT_S = 30.0
+"""How long a host waits for the others, so that all begin at once."""
 MOST_ROUNDS = 31
 """Rounds of disjoint pairs: all pairs of 32 hosts; of more a sample."""
 SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, 2**23, 2**25)
@@ -75,6 +85,8 @@ class ClusterPlan:
     max_size: float | None = None
     budget_s: float = 120.0
     seed: int = 0
+    spared: float = 0.0
+    """Share of the budget that is for something else."""
 
     @property
     def subject(self) -> dict[str, Any]:
@@ -126,7 +138,34 @@ class MeasuredHost:
     within_s: Mapping[int, tuple[float, ...]]
     """Seconds one way between two of its PEs, by bytes; empty where it has one."""
     available: tuple[Available, ...] = ()
+    at_work_s: Mapping[int, float] = field(default_factory=dict)
+    """CPU seconds of a panel while all PEs of all hosts compute such panels, by its rows; empty where unknown."""
     notes: tuple[str, ...] = ()
+
+    def kept(self, plan: ClusterPlan) -> dict[int, float]:
+        """The share of its speed that it keeps while all hosts compute, by rows of a panel; empty where it keeps all.
+
+        Hosts that share a cache or a memory, as containers and virtual machines do, lose speed to each other.
+        """
+        if not self.at_work_s:
+            return {}
+        kernel, band = panel_kernel(str(plan.kernel), plan.columns or 0), SpeedBand.from_dict(self.speed["model"])
+        found = {
+            rows: kernel.volume(rows) / seconds / float(band.speed(kernel.size(rows)))
+            for rows, seconds in sorted(self.at_work_s.items())
+        }
+        return found if max(abs(share - 1) for share in found.values()) > SAME_SPEED else {}
+
+    def at_work(self, plan: ClusterPlan) -> dict[str, Any]:
+        """The document of its speed while all hosts compute."""
+        kept = self.kept(plan)
+        if not kept:
+            return self.speed
+        kernel = panel_kernel(str(plan.kernel), plan.columns or 0)
+        band = SpeedBand.from_dict(self.speed["model"]).scaled(
+            list(kept.values()), [kernel.size(rows) for rows in kept]
+        )
+        return self.speed | {"model": band.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -190,6 +229,12 @@ class _Kept:
         for name, one in about.items():
             if name in self.hosts and self.hosts[name]["identity"] != identity_of(one):
                 raise ScenarioError(f"{folder} holds measurements of another machine called {name}; name a new folder")
+
+    def whole(self, stage: str, hosts: Sequence[Host]) -> None:
+        """Forget a stage that all hosts do at once unless all of them have finished it."""
+        if not all(stage in self.hosts.get(host.name, {}) for host in hosts):
+            for host in hosts:
+                self.hosts.get(host.name, {}).pop(stage, None)
 
     def keep_pair(self, pair: tuple[str, str], samples_s: Mapping[int, Sequence[float]]) -> None:
         """Remember a pair."""
@@ -285,8 +330,9 @@ def measure_cluster(
             alive, guarded(lambda host: _speeds(host, about[host.name], plan, turns, folder, kept, measured), "speeds")
         )
         alive = [host for host in alive if host.name in measured]
-        seconds = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s)
-        _all_at_once(alive, guarded(lambda host: _together(host, seconds, kept, measured), "all PEs at once"))
+        together = _Together(plan, sum(len(_cpus(about[host.name])) for host in alive), Barrier(max(1, len(alive))))
+        kept.whole("together", alive)
+        _all_at_once(alive, guarded(lambda host: _together(host, together, kept, measured), "all PEs at once"))
         alive = [host for host in alive if not host.fault]
         _links(alive, about, plan, kept, lost, on_progress)
         alive = [host for host in alive if not host.fault]
@@ -381,8 +427,8 @@ def _speeds(
     measured: dict[str, MeasuredHost],
 ) -> None:
     """The speed of one PE alone, and what PEs of the host lose to each other, when it is the host's turn."""
-    cpus = [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
-    rest_s = (1 - LINKS - TOGETHER) * plan.budget_s / turns[host.name].count
+    cpus = _cpus(about)
+    rest_s = (1 - LINKS - TOGETHER - PANELS - plan.spared) * plan.budget_s / turns[host.name].count
     several = len(cpus) > 1
     apart = several and bool(about.numba)  # the probes that stand for neighbours are compiled
     notes: list[str] = []
@@ -428,29 +474,98 @@ def _neighbours(plan: ClusterPlan, cpus: Sequence[int], budget_s: float) -> dict
     return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False).to_dict()
 
 
-def _together(host: Host, seconds: float, kept: _Kept, measured: dict[str, MeasuredHost]) -> None:
-    """What all PEs leave us while those of all hosts are at work."""
-    known = measured[host.name]
-    cpus = [core.cpu for core in known.about.machine.cores[: known.about.machine.pe_count]]
+@dataclass(frozen=True)
+class _Together:
+    """What all hosts do at once."""
 
-    def measure() -> list[dict[str, Any]]:
-        with Group("kernel", [(cpu, PROBE) for cpu in cpus], places=[host] * len(cpus)) as group:
-            group.ask_all({"do": "prepare", "n": PROBE_N, "key": 0, "warm": True})
-            begun, rows = time.monotonic(), list[tuple[float, list[float]]]()
-            while not rows or time.monotonic() - begun < seconds:
-                since = time.monotonic() - begun
-                group.ask_all({"do": "begin", "key": 0})
-                time.sleep(SLICE_S)
-                used = [Usage(**answer) for answer in group.ask_all({"do": "stop"})]
-                rows.append((since, [min(1.0, one.cpu_s / one.wall_s) for one in used]))
-        times = [since for since, _ in rows]
+    plan: ClusterPlan
+    pes: int
+    """Of all hosts."""
+    start: Barrier
+
+    def rows(self, speed: Mapping[str, Any], seconds: float) -> list[int]:
+        """Panels to run, by their rows: those within what a host's speed was measured at that take less than this."""
+        if self.plan.kernel is None or self.plan.columns is None:
+            return []
+        kernel, band = panel_kernel(self.plan.kernel, self.plan.columns), SpeedBand.from_dict(speed["model"])
+        wished = {max(kernel.least, round(part * self.plan.columns / self.pes)) for part in PARTS}
+        sizes = {count: kernel.size(count) for count in sorted(wished)}
         return [
-            asdict(Available(cpu, tuple(times), tuple(row[place] for _, row in rows))) for place, cpu in enumerate(cpus)
+            count
+            for count, size in sizes.items()
+            if band.sizes[0] <= size <= band.sizes[-1] and kernel.volume(count) <= seconds * float(band.speed(size))
         ]
 
-    made = kept.stage(host, known.about, "together", measure)
-    found = tuple(Available(int(one["cpu"]), tuple(one["times_s"]), tuple(one["share"])) for one in made)
-    measured[host.name] = replace(known, available=found)
+    def wait(self) -> None:
+        """Wait for all hosts; one that does not come is waited for once."""
+        with contextlib.suppress(BrokenBarrierError):
+            self.start.wait(WAIT_S)
+
+
+def _together(host: Host, asked: _Together, kept: _Kept, measured: dict[str, MeasuredHost]) -> None:
+    """What all PEs leave us, and how fast panels of the kernel are, while those of all hosts are at work."""
+    known, plan = measured[host.name], asked.plan
+    cpus = _cpus(known.about)
+    seconds, each_s = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s), PANELS * plan.budget_s / len(PARTS)
+    rows = asked.rows(known.speed, each_s) if known.neighbours is None else []
+
+    def measure() -> dict[str, Any]:
+        with Group("kernel", [(cpu, PROBE) for cpu in cpus], places=[host] * len(cpus)) as group:
+            for count in rows[:1]:  # loops are compiled before the others begin
+                group.ask_all(_panel(plan, count))
+            group.ask_all({"do": "prepare", "n": PROBE_N, "key": 0, "warm": True})
+            asked.wait()
+            begun, shares = time.monotonic(), list[tuple[float, list[float]]]()
+            while not shares or time.monotonic() - begun < seconds:
+                since = time.monotonic() - begun
+                shares.append((since, [min(1.0, one.cpu_s / one.wall_s) for one in _slice(group, 0)]))
+            at_work_s = {}
+            for number, count in enumerate(rows, start=1):
+                group.ask_all(_panel(plan, count))
+                at_work_s[str(count)] = _run_s(group, begun + seconds + number * each_s)
+        times = [since for since, _ in shares]
+        available = [
+            asdict(Available(cpu, tuple(times), tuple(row[place] for _, row in shares)))
+            for place, cpu in enumerate(cpus)
+        ]
+        return {"available": available, "at_work_s": at_work_s}
+
+    try:
+        made = kept.stage(host, known.about, "together", measure)
+    except BaseException:
+        asked.start.abort()  # the others wait for nobody who is gone
+        raise
+    found = tuple(Available(int(one["cpu"]), tuple(one["times_s"]), tuple(one["share"])) for one in made["available"])
+    at_work_s = {int(count): float(value) for count, value in made["at_work_s"].items()}
+    measured[host.name] = replace(known, available=found, at_work_s=at_work_s)
+
+
+def _panel(plan: ClusterPlan, rows: int) -> dict[str, Any]:
+    name = panel_kernel(str(plan.kernel), plan.columns or 0).name
+    return {"do": "prepare", "kernel": name, "n": rows, "key": 1, "warm": True}
+
+
+def _slice(group: Group, key: int) -> list[Usage]:
+    """What was used by some time of runs over and over."""
+    group.ask_all({"do": "begin", "key": key})
+    time.sleep(SLICE_S)
+    return [Usage(**answer) for answer in group.ask_all({"do": "stop"})]
+
+
+def _run_s(group: Group, until_s: float) -> float:
+    """CPU seconds of one run on one PE, while all PEs run, up to a moment."""
+    found = list[float]()
+    while not found or time.monotonic() < until_s:
+        used = sum(one.cpu_s for one in _slice(group, 1))
+        found.append(used / sum(int(answer["runs"]) for answer in group.ask_all({"do": "runs"})))
+    median = float(np.median(found[len(found) > 2 :]))  # others may have begun a little later
+    if not 0 < median < np.inf:
+        raise CalibrationError(f"a run of the kernel took {median:g} CPU seconds, which is no time")
+    return median
+
+
+def _cpus(about: About) -> list[int]:
+    return [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
 
 
 def rounds_of(names: Sequence[str], *, seed: int) -> list[list[tuple[str, str]]]:

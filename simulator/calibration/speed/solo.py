@@ -18,6 +18,7 @@ class Solo:
         self._kernel = kernel
         self._prepared: dict[int, Prepared] = {}
         self._used: dict[str, Any] = {}
+        self._runs = 0
 
     def limit(self, count_bytes: int) -> dict[str, Any]:
         """Limit our memory once the kernel's libraries are loaded and its loops are compiled."""
@@ -40,16 +41,21 @@ class Solo:
     def begin(self, key: int) -> Generator[dict[str, Any]]:
         """Run over and over until the next command, so that we are there from begin to end of what is measured."""
         yield {}
-        prepared, before = self._prepared[key], Usage.now()
+        prepared, before, self._runs = self._prepared[key], Usage.now(), 0
         while not command_waits():
             if prepared.reset is not None:
                 prepared.reset()
             prepared.run()
+            self._runs += 1
         self._used = (Usage.now() - before).to_dict()
 
     def stop(self) -> dict[str, Any]:
         """What the runs cost since `begin`."""
         return self._used
+
+    def runs(self) -> dict[str, Any]:
+        """How many runs there were from `begin` to `stop`."""
+        return {"runs": self._runs}
 
 
 def sample(prepared: Prepared, inner: int) -> Usage:
@@ -81,4 +87,5 @@ def jobs(kernel: str = "") -> Jobs:
         "sample": solo.sample,
         "begin": solo.begin,
         "stop": solo.stop,
+        "runs": solo.runs,
     }

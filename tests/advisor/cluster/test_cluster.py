@@ -164,3 +164,19 @@ def test_one_host_needs_no_network(tmp_path):
 def test_nodes_are_named_as_scenarios_can_name_them(host, node):
     assert node_name(host) == node
     assert Path(node).name == node
+
+
+def test_hosts_that_slow_each_other_down_are_as_fast_as_all_are_at_once(tmp_path):
+    """Hosts with caches of their own keep their speed; of containers on one machine that is not so."""
+    from simulator.calibration.kernels.table import panel_kernel
+
+    wish, kernel = ClusterWish(parameters={"n": 1000}), panel_kernel("dgemm", 1000)
+    seconds = {rows: kernel.volume(rows) / 2e9 for rows in (250, 500)}
+    slowed = dataclasses.replace(measured_host("slowed", 4e9), at_work_s=seconds)
+    alone = dataclasses.replace(measured_host("alone", 4e9), at_work_s={rows: one / 2 for rows, one in seconds.items()})
+    assert slowed.kept(wish.plan) == pytest.approx({250: 0.5, 500: 0.5})
+    assert alone.kept(wish.plan) == {}
+    answer, _, result = answered(wish, measured(slowed, alone), tmp_path)
+    speeds = {pe.name: float(pe.speeds["dgemm"].speed(kernel.size(300))) for pe in answer.scenario.platform.pes}
+    assert speeds == pytest.approx({"slowed": 2e9, "alone": 4e9}, rel=0.01)
+    assert any("slowed then keeps 50% of the speed that it has alone" in line for line in result.warnings)

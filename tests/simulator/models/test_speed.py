@@ -132,3 +132,15 @@ def test_a_surface_is_constant_beyond_its_columns_and_survives_its_file():
 def test_a_surface_that_is_none_is_refused(columns, bands):
     with pytest.raises(ScenarioError, match="speed surface"):
         SpeedSurface(columns, (band_of([1], [1]),) * bands)
+
+
+def test_speeds_are_multiplied_by_factors_at_some_sizes_and_the_doubt_stays():
+    curve = np.array([4.0, 2.0])
+    band = SpeedBand(np.array([10.0, 1000.0]), 0.9 * curve, curve, 1.1 * curve)
+    assert band.scaled(1.0) is band
+    half = band.scaled(0.5)
+    assert (half.sizes.tolist(), half.mid.tolist()) == ([10.0, 1000.0], [2.0, 1.0])
+    some = band.scaled([1.0, 0.5], [10.0, 100.0])
+    assert some.sizes.tolist() == [10.0, 100.0, 1000.0]
+    assert some.speed([10.0, 100.0, 1000.0, 5.0]) == pytest.approx([4.0, 0.5 * float(band.speed(100.0)), 1.0, 4.0])
+    assert some.speed(100.0, position=1.0) == pytest.approx(0.5 * float(band.speed(100.0, position=1.0)))
