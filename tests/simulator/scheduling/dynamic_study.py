@@ -12,8 +12,8 @@ meanwhile: some 12 minutes for five repetitions of 40 to 60 seconds a run.
 The clairvoyant time is that of one who knows at each moment where the competitor is and always has the best partition,
 at no cost. Of the speed of two cores, three quarters are left; where two processes slow each other down (the memory
 that they share), the one that is alone half of the time gets back what it lost. It is made of real runs without a
-competitor (the median of three): with `s` the share of its lone speed that a process keeps beside another one, such a run has `2 s`, and the
-clairvoyant one `s + 1/2`.
+competitor (the median of three): with `s` the share of its lone speed that a process keeps beside another one, such a
+run has `2 s`, and the clairvoyant one `s + 1/2`.
 """
 
 import argparse
