@@ -78,7 +78,8 @@ def measured(folder: Path, name: str, parameters: dict[str, int], budget: str) -
     speed = ["speed", "--kernel", kernel, "--columns", str(order)]
     speed += ["--depth", str(parameters["nb"])] if name == "matmul_2d" else []
     for words in (speed, ["neighbours", "--kernel", kernel], ["network", "--between", "processes"]):
-        command = [sys.executable, "-m", "advisor.cli", "calibrate", *words, "--budget", budget]
+        given = "30s" if words[0] == "network" else budget  # 52 sizes, each several times
+        command = [sys.executable, "-m", "advisor.cli", "calibrate", *words, "--budget", given]
         done = subprocess.run(
             [*command, "-o", str(folder / f"{words[0]}.json")], check=False, capture_output=True, text=True
         )
@@ -176,7 +177,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=40.0, help="that a clairvoyant run takes, about")
     parser.add_argument("--stays", type=float, nargs=2, default=(4.0, 20.0), help="seconds on a core, least and most")
-    parser.add_argument("--budget", default="20s", help="of each of the three calibrations")
+    parser.add_argument("--budget", default="20s", help="of measuring speeds, and neighbours")
     parser.add_argument("--keep", type=Path, help="where each repetition is kept at once, a line each")
     asked = parser.parse_args()
     begun = time.monotonic()
