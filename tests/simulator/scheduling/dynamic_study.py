@@ -7,13 +7,12 @@
 Two cores, a stencil or a product by panels, and a competitor that changes cores at times drawn at the start of each
 repetition, unknown to all rules; `--steady`: it stays on the first core. Compared, in turns and under the same draws,
 are the best static partition, units that move, and, with `--equal`, equal parts. Nothing else should run on the machine
-meanwhile: some 12 minutes for five repetitions of 40 to 60 seconds a run.
+meanwhile: some 12 minutes for five repetitions of 36 to 50 seconds a run.
 
 The clairvoyant time is that of one who knows at each moment where the competitor is and always has the best partition,
-at no cost. Of the speed of two cores, three quarters are left; where two processes slow each other down (the memory
-that they share), the one that is alone half of the time gets back what it lost. It is made of real runs without a
-competitor (the median of three): with `s` the share of its lone speed that a process keeps beside another one, such a
-run has `2 s`, and the clairvoyant one `s + 1/2`.
+at no cost. The competitor takes every other slice of its core: half of the time both processes compute, and half of the
+time the other one has the machine to itself. So its speed is the mean of that of real runs without a competitor: of two
+processes with equal parts (the median of three runs), and of one process alone.
 """
 
 import argparse
@@ -161,13 +160,6 @@ def chosen_of(made: Recommendation, *, equal: bool) -> dict[str, Configuration]:
     return {one.name: one for name in names for one in made.candidates if one.name == name}
 
 
-def kept_share(scenario: Scenario) -> float:
-    """The share of its lone speed that a process keeps beside the other one, by what was measured of neighbours."""
-    lone = replace(scenario, platform=replace(scenario.platform, domains=()))
-    together, alone = (float(run(one, replications=1).makespan_s[0, 0]) for one in (scenario, lone))
-    return min(1.0, alone / together)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--application", choices=("stencil", "matmul"), default="stencil")
@@ -175,7 +167,7 @@ def main() -> None:
     parser.add_argument("--equal", action="store_true", help="run equal parts, too")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=40.0, help="that a clairvoyant run takes, about")
+    parser.add_argument("--seconds", type=float, default=36.0, help="that a clairvoyant run takes, about")
     parser.add_argument("--stays", type=float, nargs=2, default=(4.0, 20.0), help="seconds on a core, least and most")
     parser.add_argument("--budget", default="20s", help="of measuring speeds, and neighbours")
     parser.add_argument("--keep", type=Path, help="where each repetition is kept at once, a line each")
@@ -217,16 +209,14 @@ def real_rows(study: Study, asked: argparse.Namespace) -> Iterator[dict[str, flo
     places, faults = places_on(this_machine(), study.scenario)
     if faults:
         raise SystemExit("\n".join(faults))
-    free = loaded(study.scenario, *(LoadTrace(np.array([0.0]), np.array([0.0]), 1.0),) * 2)
-    share = kept_share(free)
-    print(f"a process keeps {share:.1%} of its speed beside the other one", flush=True)
     with Ranks([places.cpus[0][0]] * 2) as ranks:
         runs = ProgramRuns(ranks, study.scenario.application, places, 600.0, study.scenario)
         equal = study.scenario.configurations[0]
-        for one in dict.fromkeys((equal, *study.chosen.values())):
+        one_process = Configuration("one", (sum(equal.partition),), (0,))
+        for one in dict.fromkeys((one_process, equal, *study.chosen.values())):
             ranks.prepare_program(runs._program(one))
-        alone = [runs.run(equal).makespan_s]
-        print(f"equal parts without a competitor: {alone[0]:.2f} s", flush=True)
+        lone_s, alone = runs.run(one_process).makespan_s, [runs.run(equal).makespan_s]
+        print(f"without a competitor: one process {lone_s:.2f} s, equal parts {alone[0]:.2f} s", flush=True)
         for number in range(asked.runs):
             with ExitStack() as stack:
                 drawn, start_s = steady(), 0.0
@@ -243,7 +233,7 @@ def real_rows(study: Study, asked: argparse.Namespace) -> Iterator[dict[str, flo
             if number in (asked.runs // 2, asked.runs - 1):
                 alone.append(runs.run(equal).makespan_s)
             alone_s = statistics.median(alone)
-            yield row | {"alone": alone_s, "clairvoyant": alone_s * 2 * share / (share + 0.5)}
+            yield row | {"alone": alone_s, "clairvoyant": 2 / (1 / alone_s + 1 / lone_s)}
 
 
 @contextmanager
