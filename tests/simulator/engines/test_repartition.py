@@ -21,6 +21,7 @@ from simulator import (
 )
 from simulator.base.errors import SimulationError
 from simulator.engines.repartition import moved, run_moves, stretch
+from simulator.engines.waited_for import waited_for
 from simulator.models.speed import SpeedBand
 from simulator.programs.applications.work import Movable
 from simulator.programs.program import NOBODY
@@ -205,6 +206,22 @@ def test_a_competitor_that_wanders_is_followed(tmp_path):
         assert all(sum(units) == 1000 for _, units in happened)
         loaded = [since for since, units in happened if units[0] != units[1]]
         assert loaded  # units leave the PE that is shared
+
+
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_a_log_shows_the_moves_and_what_they_wait_for(tmp_path, engine):
+    scenario = alternating(load_scenario(written(tmp_path)), 0.2, 1.0)
+    runs = run(scenario, replications=2, engine=engine, log_replications=1)
+    assert set(runs.logs) == {(0, 0), (1, 0)}
+    log = runs.logs[1, 0]
+    assert max(entry.end_ticks for entry in log) == runs.makespan_ticks[1, 0]
+    busy = sum(entry.end_ticks - entry.start_ticks for entry in log if entry.operation == "compute")
+    assert busy == runs.busy_ticks[1][0].sum()
+    assert len(log) > len(runs.logs[0, 0])  # gathers, broadcasts and moves
+    waited = waited_for(scenario, runs, 1, 0)
+    assert sum(part.seconds for part in waited.parts) == pytest.approx(runs.makespan_s[1, 0])
+    again = run(scenario, replications=1, first_replication=1, engine=engine, log_replications=1)
+    assert max(entry.end_ticks for entry in again.logs[1, 0]) == runs.makespan_ticks[1, 1]
 
 
 def test_a_steady_load_is_left_alone(tmp_path):
