@@ -15,6 +15,6 @@ MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shut
 @pytest.mark.slow
 @pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
 def test_a_stencil_on_two_ranks(tmp_path):
-    source, output = program(2)
+    source, output = program("mpi4py")
     (tmp_path / "stencil.py").write_text(source)
     assert printed([MPIEXEC, "-n", "2", sys.executable, "stencil.py"], tmp_path) == output

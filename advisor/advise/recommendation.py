@@ -348,8 +348,9 @@ def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
     scenario, fixed = asked.scenario, [one for one in made.candidates if one.repartition is None]
     places = {entry.candidate: place for place, entry in enumerate(made.ranking.ranked)}
     static = min(fixed, key=lambda one: places[made.candidates.index(one)])
-    equal = next((one for one in fixed if one.name == "equal"), None)
-    found = dynamic_candidates(scenario, static, equal)
+    equal = [one for one in fixed if one.name == "equal"]
+    best_first = sorted(fixed, key=lambda one: places[made.candidates.index(one)])
+    found = dynamic_candidates(scenario, [*best_first, *(equal or best_first[:1])])
     after = adopted(scenario, made, *found)
     places = {entry.candidate: place for place, entry in enumerate(after.ranking.ranked)}
     dynamic = min(found, key=lambda one: places[after.candidates.index(one)])

@@ -55,21 +55,26 @@ class Scheduling:
     axes: tuple[Axis, ...]
 
 
-def dynamic_candidates(scenario: Scenario, static: Configuration, equal: Configuration | None) -> list[Configuration]:
-    """The best rules on few draws: from the best static partition, and from equal parts.
+def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> list[Configuration]:
+    """The best rules on few draws, from the first and the last of some static partitions whose units can move.
+
+    Parameters
+    ----------
+    static
+        The best first.
 
     Raises
     ------
     ScenarioError
         If units cannot move.
     """
-    starts = [one for one in (static, equal) if one is not None and all(one.partition)]
-    if not starts:  # whoever has nothing to begin with would teach nothing
+    held = [one for one in static if all(one.partition)]
+    if not held:  # a process that has nothing to begin with would teach nothing
         raise ScenarioError("vary: scheduling: the best static partition leaves PEs without units; nothing can move")
-    starts = [
-        one for number, one in enumerate(starts) if one.partition not in [two.partition for two in starts[:number]]
-    ]
-    scenario.movable(replace(starts[0], repartition=Repartition()))
+    can = [one for one in held if scenario.application.written is None and scenario.application.work.movable(one)]
+    if not can:
+        scenario.movable(held[0])  # which says why not
+    starts = can[:1] if can[-1].divided == can[0].divided else [can[0], can[-1]]
     rounds = scenario.application.work.rounds(len(starts[0].partition))
     every = list(dict.fromkeys(max(1, rounds // (count + 1)) for count in DECISIONS))
     tried = [named(one, Repartition("gain", count)) for one in starts for count in every]

@@ -63,6 +63,10 @@ Columns = Annotated[
         help="dgemm, matmul, stencil: measure panels of so many columns, over their rows, as an application of that n.",
     ),
 ]
+Depth = Annotated[
+    int | None,
+    typer.Option(min=1, help="With --columns, dgemm or matmul: add products of panels so deep, as matmul_2d does."),
+]
 Together = Annotated[
     bool, typer.Option("--together", help="Run it on all cores at once, as a parallel run does, not alone.")
 ]
@@ -98,6 +102,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     time_cap: TimeCap = None,
     cpu: Cpu = None,
     columns: Columns = None,
+    depth: Depth = None,
     together: Together = False,
     store: Store = None,
     load: Load = None,
@@ -128,7 +133,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "accuracy": _accuracy(accuracy, method),
         "inputs": [path for path in (replay, load) if path is not None],
     }
-    shape = {"columns": columns, "together": together}
+    shape = {"columns": columns, "depth": depth, "together": together}
     with calibration.kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}

@@ -134,9 +134,17 @@ def lacks_here(scenario: Scenario, command: Sequence[str] | None = None) -> list
             faults.append(f"platform: {who} {what}")
     if command is None:
         application = scenario.application
-        fault = program_fault(application.name, application.kernel, application.parameters)
+        fault = program_fault(application.name, application.kernel, application.parameters, _grids(scenario))
         faults += [] if fault is None else [f"application: {fault}"]
     return faults
+
+
+def _grids(scenario: Scenario) -> list[tuple[int, int]]:
+    """What grids the processes of the configurations form, where the application knows grids."""
+    if scenario.application.prepared is not None or scenario.application.written is not None:
+        return []
+    shapes = (scenario.application.work.shape(one) for one in scenario.configurations)
+    return [shape for shape in shapes if shape is not None]
 
 
 def _is_whole(trace: LoadTrace) -> bool:

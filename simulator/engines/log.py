@@ -216,7 +216,7 @@ def explain(
         If this replication was not logged.
     """
     log = _log(runs, configuration, replication)
-    columns = assemble(scenario.program(scenario.configurations[configuration]))
+    columns = assemble(runs.program_of(scenario, configuration, replication))
     return log, Causes(columns, log, eager=columns.amount <= (scenario.platform.network.eager_bytes or -1))
 
 

@@ -5,17 +5,17 @@ processes are at its last operation then, a barrier, so nothing of one stretch i
 means what one long program would. The rule sees what a real program would: the seconds that each process computed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
-from simulator.engines.run_set import RunSet
+from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.applications.work import Movable, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
@@ -51,6 +51,14 @@ class Moves:
     busy_s: NDArray[np.float64]
     partitions: tuple[tuple[float, tuple[int, ...]], ...]
     """Since when, in seconds, processes had which units."""
+    stretches: tuple[Program, ...]
+    """What was simulated, one after the other."""
+
+    @property
+    def program(self) -> Program:
+        """All of it as one program: the same operations at the same ticks; footprints are those at the end."""
+        rows = zip(*(one.operations for one in self.stretches), strict=True)
+        return replace(self.stretches[-1], operations=tuple(tuple(chain.from_iterable(row)) for row in rows))
 
 
 def run_moves(scenario: Scenario, configuration: Configuration, simulate: Simulate) -> list[Moves]:
@@ -158,11 +166,12 @@ def _one_run(
     every = 1 if rule is None else rule.every
     rounds, done, begun_s = work.rounds(processes), 0, 0.0
     busy_s, before, now = np.zeros(processes), None, replace(configuration, repartition=None)
-    happened = [(0.0, now.partition)]
+    happened, stretches = [(0.0, now.partition)], list[Program]()
     while True:
         count = min(every, rounds - done)
         last = done + count == rounds
         program = stretch(work, before, now, movable, done, count, begun_s=begun_s, last=last)
+        stretches.append(program)
         application = replace(scenario.application, written=program)
         found = simulate(replace(scenario, application=application, configurations=(now,)))
         seconds = found.busy_ticks[0][0] * found.tick_s
@@ -170,7 +179,8 @@ def _one_run(
         begun_s = float(found.finish_ticks[0][0].max() * found.tick_s)
         if last:
             finish, computed = found.finish_ticks[0][0], found.computed_ticks[0][0]
-            return Moves(finish * found.tick_s, computed * found.tick_s, busy_s, tuple(happened))
+            ends = finish * found.tick_s, computed * found.tick_s, busy_s
+            return Moves(*ends, tuple(happened), tuple(stretches))
         state, units = decide(state, seconds.tolist())
         if units is not None:
             before = now
@@ -226,8 +236,25 @@ def moved(before: Sequence[int], now: Sequence[int], movable: Movable) -> tuple[
     return tuple(found)
 
 
-def with_moves(static: RunSet, moves: dict[str, list[Moves]], names: Sequence[str]) -> RunSet:
-    """Runs of all configurations, those with a rule in the place of the same without it."""
+def written_out(scenario: Scenario, configuration: Configuration, program: Program) -> Scenario:
+    """One run of a configuration with a rule, whose program is known, without the rule."""
+    application = replace(scenario.application, written=program)
+    return replace(scenario, application=application, configurations=(replace(configuration, repartition=None),))
+
+
+def with_moves(
+    static: RunSet,
+    moves: dict[str, list[Moves]],
+    names: Sequence[str],
+    kept: Mapping[tuple[int, int], tuple[Program, tuple[LoggedOperation, ...]]],
+) -> RunSet:
+    """Runs of all configurations, those with a rule in the place of the same without it.
+
+    Parameters
+    ----------
+    kept
+        Programs and logs of those with a rule, by configuration and replication.
+    """
 
     def all_of(what: str, kept: Sequence[Ints]) -> tuple[Ints, ...]:
         own = {name: np.array([getattr(one, what) for one in found]) for name, found in moves.items()}
@@ -244,6 +271,7 @@ def with_moves(static: RunSet, moves: dict[str, list[Moves]], names: Sequence[st
         computed_ticks=all_of("computed_s", static.computed_ticks),
         busy_ticks=all_of("busy_s", static.busy_ticks),
         finish_ticks=finish,
-        logs={key: log for key, log in static.logs.items() if names[key[0]] not in moves},
+        logs={**static.logs, **{key: log for key, (_, log) in kept.items()}},
+        programs={key: program for key, (program, _) in kept.items()},
         partitions={name: tuple(one.partitions for one in found) for name, found in moves.items()},
     )

@@ -126,20 +126,29 @@ def run(  # noqa: PLR0913 - all by name
 def _with_moves(
     scenario: Scenario, first: int, logged: int, simulate: Callable[..., RunSet], progress: Progress | None
 ) -> RunSet:
-    """All configurations: those with a rule stretch by stretch, the others as they are, on the same draws."""
-    from simulator.engines.repartition import run_moves, with_moves
+    """All configurations: those with a rule stretch by stretch, the others as they are, on the same draws.
 
-    found, names = {}, [one.name for one in scenario.configurations]
-    for one in scenario.configurations:
-        if one.repartition is not None:
-            found[one.name] = run_moves(
-                scenario, one, lambda made, number: simulate(made, replications=1, first_replication=first + number)
-            )
+    A log is that of all stretches as one program.
+    """
+    from simulator.engines.repartition import run_moves, with_moves, written_out
+
+    found, kept, names = {}, {}, [one.name for one in scenario.configurations]
+
+    def one_run(made: Scenario, number: int, logs: int = 0) -> RunSet:
+        return simulate(made, replications=1, first_replication=first + number, log_replications=logs)
+
+    for row, one in enumerate(scenario.configurations):
+        if one.repartition is None:
+            continue
+        found[one.name] = moves = run_moves(scenario, one, one_run)
+        for number in range(min(logged, len(moves))):
+            program = moves[number].program
+            kept[row, number] = program, one_run(written_out(scenario, one, program), number, 1).logs[0, 0]
     fixed = tuple(replace(one, repartition=None) for one in scenario.configurations)
     static = simulate(
         scenario.with_configurations(fixed), first_replication=first, log_replications=logged, progress=progress
     )
-    return with_moves(static, found, names)
+    return with_moves(static, found, names, kept)
 
 
 def _check(engine: str, scenario: Scenario) -> None:

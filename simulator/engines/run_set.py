@@ -13,6 +13,9 @@ from simulator.base import intervals, notebook, units
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simulator.programs.program import Program
+    from simulator.scenario_file.scenario import Scenario
+
 
 @dataclass(frozen=True, slots=True)
 class LoggedOperation:
@@ -55,6 +58,13 @@ class RunSet:
     """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
     partitions: Mapping[str, tuple[tuple[tuple[float, tuple[int, ...]], ...], ...]] = field(default_factory=dict)
     """Of configurations whose units move: per replication, since when (seconds) processes had which units."""
+    programs: Mapping[tuple[int, int], "Program"] = field(default_factory=dict)
+    """Likewise, of runs that are logged: all that was done, moves among it; by (configuration, replication)."""
+
+    def program_of(self, scenario: "Scenario", configuration: int, replication: int) -> "Program":
+        """What a logged run did."""
+        known = self.programs.get((configuration, replication))
+        return scenario.program(scenario.configurations[configuration]) if known is None else known
 
     def __repr__(self) -> str:
         count, replications = self.makespan_ticks.shape

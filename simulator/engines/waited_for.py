@@ -95,7 +95,11 @@ def waited_for(
     scenario = of_replication(scenario, first_replication + replication)
     log, causes = explain(scenario, runs, configuration, replication)
     path = causes.path()
-    nominal = _nominal_ticks(scenario, configuration, first_replication + replication, tick_s=runs.tick_s)
+    one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1)
+    if (configuration, replication) in runs.programs:
+        program = runs.programs[configuration, replication]
+        one = replace(one, application=replace(one.application, written=program))
+    nominal = _nominal_ticks(one, first_replication + replication, tick_s=runs.tick_s)
     return WaitedFor(
         tuple(Step(log[row], begin, log[row].end_ticks) for row, begin in path),
         tuple(_parts(scenario, runs, configuration, log, causes, path, nominal)),
@@ -147,9 +151,8 @@ def _parts(
     return sorted(parts, key=lambda part: (-part.seconds, part.what, part.where))
 
 
-def _nominal_ticks(scenario: Scenario, configuration: int, replication: int, *, tick_s: float) -> Mapping[int, int]:
-    """What each computation takes alone and without load."""
-    one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1)
+def _nominal_ticks(one: Scenario, replication: int, *, tick_s: float) -> Mapping[int, int]:
+    """What each computation of the only configuration takes alone and without load."""
     (costs,) = lower(one, draw(one, first=replication), tick_s=tick_s)
     rows = np.flatnonzero(costs.columns.kind == Kind.COMPUTE)
     return dict(zip(rows.tolist(), costs.nominal_ticks[0, 0, : rows.size].tolist(), strict=True))

@@ -13,8 +13,9 @@ from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Listed, Network
 from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.columns import SelfScheduling
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import NOBODY, Barrier, Broadcast, Compute, Loop, Program, Recv, Send, WaitUntil
+from simulator.programs.program import NOBODY, Barrier, Broadcast, Compute, Farm, Loop, Program, Recv, Send, WaitUntil
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.benchmarks import scenarios
 
@@ -116,6 +117,13 @@ def _(scenario: scenarios.ProcessorSharing):
     row = (WaitUntil(scenario.arrivals_s), Compute(scenario.flops, 1.0))
     program = Program.everywhere(scenario.flops.size, row)
     return one(Platform(pes(np.array([scenario.speed])), NO_MESSAGES), program, (0,) * scenario.flops.size)
+
+
+@build.register
+def _(scenario: scenarios.SelfScheduled):
+    rule = SelfScheduling("gss" if scenario.guided else "ss")
+    program = Program.everywhere(scenario.peaks.size, (Farm(scenario.flops, 1.0, 1, scenario.pull_s, None, rule),))
+    return one(Platform(pes(scenario.peaks), NO_MESSAGES), program)
 
 
 MEMORY_OF, CACHE_OF = 16, 4

@@ -21,6 +21,7 @@ from tests.benchmarks.scenarios import (
     PanelFactorization,
     ProcessorSharing,
     Scenario,
+    SelfScheduled,
     SharedBackbone,
 )
 
@@ -237,6 +238,27 @@ def processor_sharing(scenario: ProcessorSharing) -> float:
     return env.now
 
 
+def self_scheduled(scenario: SelfScheduled) -> float:
+    env = simpy.Environment()
+    ends = np.concatenate(([0.0], np.cumsum(scenario.flops)))
+    taken = 0
+
+    def host(peak: float) -> ProcessGenerator:
+        nonlocal taken
+        while True:
+            first, chunk = taken, min(scenario.chunk(scenario.flops.size - taken), scenario.flops.size - taken)
+            taken += chunk
+            yield env.timeout(scenario.pull_s)
+            if not chunk:
+                return
+            yield env.timeout(float(ends[first + chunk] - ends[first]) / peak)
+
+    for peak in scenario.peaks.tolist():
+        env.process(host(peak))
+    env.run()
+    return float(env.now)
+
+
 RUNNERS: dict[type, Callable] = {
     FluctuatingHosts: fluctuating_hosts,
     BulkSynchronous: bulk_synchronous,
@@ -244,4 +266,5 @@ RUNNERS: dict[type, Callable] = {
     SharedBackbone: shared_backbone,
     AllocationSweep: allocation_sweep,
     ProcessorSharing: processor_sharing,
+    SelfScheduled: self_scheduled,
 }

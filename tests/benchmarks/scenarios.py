@@ -1,4 +1,4 @@
-"""The seven scenarios that engines are timed on, as plain numbers, and the makespan that each must reproduce.
+"""The eight scenarios that engines are timed on, as plain numbers, and the makespan that each must reproduce.
 
 Nothing here knows an engine. Every random number comes from `default_rng(seed)`, drawn in the order of the code;
 the makespans were found by SimGrid and SimPy independently and agree to 5e-10.
@@ -107,7 +107,33 @@ class ProcessorSharing:
     flops: Floats
 
 
-Scenario = FluctuatingHosts | BulkSynchronous | PanelFactorization | SharedBackbone | AllocationSweep | ProcessorSharing
+@dataclass(frozen=True)
+class SelfScheduled:
+    """G: a farm of units of unlike cost, which hosts of a few kinds pull in chunks from one pool.
+
+    Process p asks for a chunk, which takes `pull_s` whether or not anything is left, computes its units in order on its
+    host of `peaks[p]` flop/s, and asks again, until nothing is left. How many units a chunk has is decided when it is
+    asked for: one (`ss`), or the units left over the number of processes, rounded up (`gss`). Unit u has `flops[u]`.
+    """
+
+    peaks: Floats
+    flops: Floats
+    guided: bool
+    pull_s: float
+
+    def chunk(self, left: int) -> int:
+        return -(-left // self.peaks.size) if self.guided else 1
+
+
+Scenario = (
+    FluctuatingHosts
+    | BulkSynchronous
+    | PanelFactorization
+    | SharedBackbone
+    | AllocationSweep
+    | ProcessorSharing
+    | SelfScheduled
+)
 
 
 def fluctuating_hosts(hosts: int, knots: int, *, tasks: int = 100, seed: int = 12345) -> FluctuatingHosts:
@@ -158,6 +184,15 @@ def processor_sharing(tasks: int = 4000, *, seed: int = 55) -> ProcessorSharing:
     return ProcessorSharing(1e9, arrivals, rng.uniform(0.0, 4e9, tasks))
 
 
+def self_scheduled(
+    processes: int = 1000, units: int = 1_000_000, *, guided: bool = False, seed: int = 314
+) -> SelfScheduled:
+    rng = np.random.default_rng(seed)
+    return SelfScheduled(
+        rng.choice([1.1e9, 1.9e9, 2.8e9, 4.1e9], processes), rng.uniform(0.5e9, 1.5e9, units), guided, 1e-5
+    )
+
+
 @dataclass(frozen=True)
 class Case:
     """A scenario at one size: how it is called in `out/bench.json`, how it is made, and what must come out."""
@@ -191,4 +226,6 @@ CASES = (
     Case("D", "1024", lambda: shared_backbone(1024, 10), 36.6739608102115),
     Case("E", "", allocation_sweep, 4.30397824306088),
     Case("F", "", processor_sharing, 8041.653966966),
+    Case("G", "ss", self_scheduled, 398.3935815801),
+    Case("G", "gss", lambda: self_scheduled(guided=True), 914.1303800995),
 )

@@ -81,6 +81,7 @@ MODES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
     "D": {"default": ("D", ()), "Full": ("D", tuple(f"network/{option}" for option in FULL))},
     "E": {"one engine": ("E", ()), "fork": ("Efork", ())},
     "F": {"default": ("F", ()), "Full": ("F", tuple(f"cpu/{option}" for option in FULL))},
+    "G": {"default": ("G", ())},
 }
 """Scenario -> mode -> the program's NAME and SimGrid's options."""
 
@@ -109,6 +110,8 @@ def arrays(scenario: Scenario) -> list[ArrayLike]:
             return [scenario.capacities, scenario.flow_bytes, [scenario.backbone, scenario.latency_s]]
         case scenarios.ProcessorSharing():
             return [scenario.arrivals_s, scenario.flops, [scenario.speed]]
+        case scenarios.SelfScheduled():
+            return [scenario.peaks, scenario.flops, [float(scenario.guided), scenario.pull_s]]
 
 
 def write_arrays(path: Path, scenario: Scenario) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.benchmarks import plain_simpy, scenarios
 from tests.benchmarks.scenarios import CASES
 
-QUICK = {"A 64x1e3", "B 16", "Bbar 16", "C", "D 64"}
+QUICK = {"A 64x1e3", "B 16", "Bbar 16", "C", "D 64", "G gss"}
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in QUICK], ids=lambda case: case.name)
@@ -17,14 +17,14 @@ def test_plain_simpy_gives_the_known_makespan(case):
 
 
 @pytest.mark.benchmark
-@pytest.mark.parametrize("name", ["B 256", "Bbar 256", "D 1024", "E", "F"])
+@pytest.mark.parametrize("name", ["B 256", "Bbar 256", "D 1024", "E", "F", "G ss"])
 def test_plain_simpy_gives_the_known_makespan_of_larger_ones(name):
     case = next(case for case in CASES if case.name == name)
     assert plain_simpy.run(case.make()) == pytest.approx(case.makespan_s, rel=1e-9)
 
 
 def test_every_case_has_its_own_name_and_a_wrong_makespan_does_not_agree():
-    assert len({case.name for case in CASES}) == len(CASES) == 15
+    assert len({case.name for case in CASES}) == len(CASES) == 17
     for case in CASES:
         assert case.agrees(case.makespan_s * (1 + 9e-7))
         assert not case.agrees(case.makespan_s * (1 + 2e-6))

@@ -6,7 +6,7 @@ from tests.benchmarks import simgrid_cpp
 from tests.benchmarks.scenarios import CASES
 
 SMALLEST = {case.scenario: case for case in reversed(CASES)}
-QUICK = ["A", "B", "Bbar", "C", "D"]
+QUICK = ["A", "B", "Bbar", "C", "D", "G"]
 
 pytestmark = pytest.mark.slow  # SimGrid's side has to be compiled first
 

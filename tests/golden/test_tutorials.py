@@ -16,11 +16,15 @@ REPLICATIONS, SEED = 2, 7
 
 
 def log_text(path, engine):
-    """One line per operation: configuration, replication, process, index, kind, first and last tick."""
+    """One line per operation: configuration, replication, process, index, kind, first and last tick.
+
+    A replication that is the same as the first is left out.
+    """
     runs = run(load_scenario(path), replications=REPLICATIONS, seed=SEED, engine=engine, log_replications=REPLICATIONS)
     lines = [
         f"{runs.configurations[row]},{replication},{e.process},{e.index},{e.operation},{e.start_ticks},{e.end_ticks}"
         for (row, replication), log in sorted(runs.logs.items())
+        if not replication or log != runs.logs[row, 0]
         for e in log
     ]
     return "\n".join(["configuration,replication,process,index,operation,start_ticks,end_ticks", *lines, ""])

@@ -12,28 +12,28 @@ TICK = 1.0
 PREDICTED = "its load leaves nothing for ever"
 
 
-def check_one(made, draws):
+def check_one(made, draws, *, tick_s=TICK):
     """Every operation's ticks, or the error's lines."""
     runs, fault = None, None
     try:
-        runs = process.run(made, draws, tick_s=TICK, log_replications=made.replications)
+        runs = process.run(made, draws, tick_s=tick_s, log_replications=made.replications)
     except (SimulationError, TraceError) as found:
         fault = found
     if fault is None:
-        stepwise(made, draws, runs)
+        stepwise(made, draws, runs, tick_s=tick_s)
         return
     assume(PREDICTED not in str(fault) and not isinstance(fault, TraceError))
     with pytest.raises(SimulationError) as caught:
-        stepwise(made, draws, None)
+        stepwise(made, draws, None, tick_s=tick_s)
     assert caught.value.lines == fault.lines
 
 
-def stepwise(made, draws, runs):
-    starts = start_ticks(draws, tick_s=TICK)
-    for costs in lower(made, draws, tick_s=TICK):
+def stepwise(made, draws, runs, *, tick_s=TICK):
+    starts = start_ticks(draws, tick_s=tick_s)
+    for costs in lower(made, draws, tick_s=tick_s):
         for c, place in enumerate(costs.configurations):
             for r in costs.replications:
-                one = Stepwise(costs.scenario, costs, c, r, starts=starts[r].tolist(), tick_s=TICK)
+                one = Stepwise(costs.scenario, costs, c, r, starts=starts[r].tolist(), tick_s=tick_s)
                 makespan = one.run()
                 if runs is None:
                     continue

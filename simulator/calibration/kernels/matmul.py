@@ -1,6 +1,7 @@
 """Products of matrices, by BLAS on one thread (the caller pins BLAS) and by compiled textbook loops: 2 n^3 operations.
 
-The textbook's loops use the memory hierarchy badly. Square operands are 3 n^2 elements (A, B and C).
+The textbook's loops use the memory hierarchy badly. Square operands are 3 n^2 elements (A, B and C). An update adds the
+product of two panels, as `matmul_2d` does in each step: 2 r n w operations on r n + (r + n) w elements.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +26,8 @@ class Kernel:
     name: str
     multiply: Callable[[Matrix, Matrix, Matrix], None]
     """Writes A x B into C."""
+    add: Callable[[Matrix, Matrix, Matrix], None]
+    """Adds A x B to C; rows of A need not be next to each other."""
 
     def problem_size(self, n: int, rows: int) -> int:
         """Elements stored and processed."""
@@ -75,24 +78,68 @@ class Kernel:
             least=least,
         )
 
+    def update(self, columns: int, depth: int, name: str, meaning: str, *, least: int) -> SizedKernel:
+        """What a process with some rows computes for one panel of `matmul_2d`, as a kernel whose parameter is the rows.
+
+        Parameters
+        ----------
+        depth
+            Columns of A and rows of B in a panel.
+        """
+
+        def prepare(rows: int) -> Prepared:
+            a, b = operands.left(depth, rows), np.array(operands.right(columns, depth))
+            c = touched((rows, columns))
+
+            def run() -> Matrix:
+                self.add(a, b, c)
+                return c
+
+            return Prepared(run)
+
+        return SizedKernel(
+            name,
+            meaning,
+            lambda rows: rows * columns + (rows + columns) * depth,
+            lambda rows: 2.0 * rows * columns * depth,
+            prepare,
+            columns=columns,
+            depth=depth,
+            least=least,
+        )
+
 
 def blas(a: Matrix, b: Matrix, c: Matrix) -> None:
     """Write A x B into C."""
     np.dot(a, b, out=c)
 
 
+def add_blas(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Add A x B to C: BLAS has matrices by columns, so all are handed over transposed, C in its place."""
+    from scipy.linalg.blas import dgemm  # few programs add products
+
+    dgemm(1.0, b.T, a.T, beta=1.0, c=c.T, overwrite_c=True)
+
+
 def textbook(a: Matrix, b: Matrix, c: Matrix) -> None:
     """Write A x B into C."""
-    _compiled_loops()(a, b, c)
+    _compiled_loops()[0](a, b, c)
+
+
+def add_textbook(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Add A x B to C."""
+    _compiled_loops()[1](a, b, c)
+
+
+Loops = Callable[[Matrix, Matrix, Matrix], None]
 
 
 @cache
-def _compiled_loops() -> Callable[[Matrix, Matrix, Matrix], None]:
+def _compiled_loops() -> tuple[Loops, Loops]:
     """Kept apart: asking `compiled` in every run would cost as much as the smallest products."""
-    product: Callable[[Matrix, Matrix, Matrix], None] = compiled(
-        loops, "void(float64[:,::1], float64[:,::1], float64[:,::1])"
-    )
-    return product
+    product: Loops = compiled(loops, "void(float64[:,::1], float64[:,::1], float64[:,::1])")
+    update: Loops = compiled(adding_loops, "void(float64[:,:], float64[:,::1], float64[:,::1])")
+    return product, update
 
 
 def loops(a: Matrix, b: Matrix, c: Matrix) -> None:
@@ -106,7 +153,19 @@ def loops(a: Matrix, b: Matrix, c: Matrix) -> None:
                 c[i, j] += factor * b[k, j]
 
 
-KERNELS: Mapping[str, Kernel] = {"dgemm": Kernel("dgemm", blas), "matmul": Kernel("matmul", textbook)}
+def adding_loops(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Add A x B to C, in Python for Numba to compile."""
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            factor = a[i, k]
+            for j in range(b.shape[1]):
+                c[i, j] += factor * b[k, j]
+
+
+KERNELS: Mapping[str, Kernel] = {
+    "dgemm": Kernel("dgemm", blas, add_blas),
+    "matmul": Kernel("matmul", textbook, add_textbook),
+}
 """By name."""
 
 

@@ -46,6 +46,8 @@ class SizedKernel:
     """The nearest n that the kernel takes."""
     columns: int | None = None
     """Of its panels, where its parameter is their rows."""
+    depth: int | None = None
+    """Of the panels that it multiplies, where it adds their product."""
     least: int = 1
     """The smallest n that is looked at."""
 

@@ -2,6 +2,7 @@
 
 A process of `matmul` multiplies its rows of A with all of B, one of `stencil` averages its rows of points. A panel of
 few rows is slower than a square of as many elements, for B is packed again for each; so speeds are measured in shape.
+A process of `matmul_2d` adds, step by step, the product of two panels of a stated depth.
 """
 
 from simulator.base.errors import ScenarioError
@@ -28,6 +29,8 @@ SHAPED = (*KERNELS, stencil.KERNEL.name)
 """Kernels that take rows and columns."""
 MARK = "@"
 """Between the name of a kernel and its columns, where processes tell each other what to run."""
+DEEP = "x"
+"""Between columns and depth there."""
 LEAST_SHARE = 64
 """The smallest panel has the columns over this number as its rows: fewer are no process's share."""
 MOST_COLUMNS = 2**20
@@ -44,8 +47,13 @@ def sized_kernel(name: str) -> SizedKernel:
     return named(name, SIZED_KERNELS)
 
 
-def panel_kernel(name: str, columns: int) -> SizedKernel:
+def panel_kernel(name: str, columns: int, depth: int | None = None) -> SizedKernel:
     """A kernel on panels of so many columns; its parameter is the number of rows that a process has.
+
+    Parameters
+    ----------
+    depth
+        Add the product of panels so deep, as each step of `matmul_2d` does.
 
     Raises
     ------
@@ -56,9 +64,14 @@ def panel_kernel(name: str, columns: int) -> SizedKernel:
         raise ScenarioError(f"kernel: {name!r} has no columns; {', '.join(SHAPED)} have")
     if not 1 <= columns <= MOST_COLUMNS:
         raise ScenarioError(f"columns: {columns} given; give 1 to {MOST_COLUMNS}")
+    meaning, least = f"{SIZED_KERNELS[name].meaning}, here n rows of {columns} columns", max(1, columns // LEAST_SHARE)
+    if depth is not None:
+        if name not in KERNELS or not 1 <= depth <= columns:
+            raise ScenarioError(f"depth: {depth} given of {name!r}; give 1 to {columns} of {' or '.join(KERNELS)}")
+        full = f"{name}{MARK}{columns}{DEEP}{depth}"
+        return KERNELS[name].update(columns, depth, full, f"{meaning}, a panel of {depth} added", least=least)
     make = KERNELS[name].panel if name in KERNELS else stencil.panel
-    meaning = f"{SIZED_KERNELS[name].meaning}, here n rows of {columns} columns"
-    return make(columns, f"{name}{MARK}{columns}", meaning, least=max(1, columns // LEAST_SHARE))
+    return make(columns, f"{name}{MARK}{columns}", meaning, least=least)
 
 
 def named_kernel(name: str) -> SizedKernel:
@@ -69,5 +82,8 @@ def named_kernel(name: str) -> SizedKernel:
     ScenarioError
         If there is none.
     """
-    kernel, _, columns = name.partition(MARK)
-    return panel_kernel(kernel, int(columns)) if columns.isdigit() else sized_kernel(name)
+    kernel, _, shape = name.partition(MARK)
+    columns, _, depth = shape.partition(DEEP)
+    if not columns.isdigit():
+        return sized_kernel(name)
+    return panel_kernel(kernel, int(columns), int(depth) if depth.isdigit() else None)

@@ -8,10 +8,11 @@ over channels that `calibrate network --between processes` measures too, and the
 import json
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from simulator.calibration.kernels.operands import Matrix
 from simulator.calibration.kernels.plain import CLOSE, PLAIN, is_right
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.pingpong.ends import Buffers, End, StreamChannel
+from simulator.programs.applications.work import Shape
 
 if TYPE_CHECKING:
     from simulator.scheduling.balance import Balancer
@@ -171,7 +173,7 @@ class Product:
     def check(self) -> Report:
         """Compare three rows of C with their definition, so that a fast wrong run cannot pass."""
         for row in (0, self._n // 2, self._n - 1) if self._master else ():
-            if not np.allclose(self._c[row], (operands.left(self._n, 1, first=row) @ self._b)[0], rtol=1e-9):
+            if not np.allclose(self._c[row], (operands.left(self._n, 1, first=row) @ self._b)[0], rtol=CLOSE):
                 raise ValueError(f"row {row} of the product is wrong")
         return {}
 
@@ -185,66 +187,59 @@ class Product:
         self._seat.channels[peer].receive(payload.data.cast("B"))
 
 
-class Strip:
-    """One rank's rows of the five-point stencil; rows at its edges go to both neighbours in each iteration.
+class Owners:
+    """Which rows each rank has, the same known to all, and how rows come to others between iterations."""
 
-    Where rows may move, its arrays have a place for all, and the system backs those that it has had.
-    """
-
-    def __init__(self, seat: Seat, room: Room) -> None:
-        self._seat, self._room = seat, room
-        self._n, self._steps = int(seat.program.parameters["n"]), int(seat.program.parameters["iterations"])
-        self._sweep = stencil.sweeper()
+    def __init__(self, seat: Seat, row_units: int = 1) -> None:
+        self._seat, self._row_units = seat, row_units
         last = len(seat.program.units) - 1
-        self._above = seat.channels[seat.rank - 1] if seat.rank else None
-        self._under = seat.channels[seat.rank + 1] if seat.rank < last else None
+        self.above = seat.channels[seat.rank - 1] if seat.rank else None
+        self.under = seat.channels[seat.rank + 1] if seat.rank < last else None
+        self.moving = bool(seat.program.balance)
 
-    def ready(self) -> None:
-        """The points as they begin; next to the strip the border, which a neighbour's row takes the place of."""
-        n, state = self._n, self._seat.program.balance
-        self._edges, self._moves = [0, *accumulate(self._seat.program.units)], 0
-        self._balancer, self._offset = _balancer_of(state), 0 if state else self._seat.first
-        self._borders = self._room.rows("edges", 2, n)
-        self._borders.fill(stencil.BORDER)
-        if state:
-            self._arrays = [self._room.once(f"all {name}", lambda: np.empty((n, n))) for name in ("old", "new")]
-        else:
-            self._arrays = [self._room.rows(name, self._seat.units, n) for name in ("old", "new")]
-        for array in self._arrays:
-            array[self._own] = stencil.start(n, self._seat.units, first=self._seat.first)
+    def begin(self) -> None:
+        """As the program says it."""
+        self.edges = [0, *accumulate(units // self._row_units for units in self._seat.program.units)]
+        self.moves, self._balancer = 0, _balancer_of(self._seat.program.balance)
 
     @property
-    def _own(self) -> slice:
-        first, end = self._edges[self._seat.rank : self._seat.rank + 2]
-        return slice(first - self._offset, end - self._offset)
+    def own(self) -> tuple[int, int]:
+        """The first row of this rank and the end."""
+        rank = self._seat.rank
+        return self.edges[rank], self.edges[rank + 1]
 
     @property
-    def rows(self) -> stencil.Strip:
-        """Its rows of the points as they are now."""
-        return self._arrays[0][self._own]
+    def place(self) -> slice:
+        """Where they lie in this rank's arrays: of all rows where these may move, else of its own."""
+        first, end = self.own
+        return slice(first, end) if self.moving else slice(0, end - first)
 
-    def run(self) -> Usage:
-        """In each iteration both exchanges, then all points; between some of them rows may move."""
+    def room(self, room: Room, name: str, n: int) -> Matrix:
+        """An array of n columns with a place for them; where rows move, the system backs those that it has had."""
+        if self.moving:
+            return room.once(f"all {name}", lambda: np.empty((n, n)))
+        first, end = self.own
+        return room.rows(name, end - first, n)
+
+    def run(self, rounds: int, go: Callable[[Stopwatch, int, int], Sequence[Matrix]]) -> Usage:
+        """Go through all rounds, some at a time: first and end of them; between two times rows may move.
+
+        Parameters
+        ----------
+        go
+            Answers the arrays whose rows are to move.
+        """
         watch, done = Stopwatch(), 0
-        every = self._steps if self._balancer is None else self._seat.program.every
-        while done < self._steps:
-            count, before_s = min(every, self._steps - done), watch.total.wall_s
-            self._iterate(watch, count)
+        every = rounds if self._balancer is None else self._seat.program.every
+        while done < rounds:
+            count, before_s = min(every, rounds - done), watch.total.wall_s
+            arrays = go(watch, done, done + count)
             done += count
-            if self._balancer is not None and done < self._steps:
-                self._decide(self._balancer, watch.total.wall_s - before_s)
+            if self._balancer is not None and done < rounds:
+                self._decide(self._balancer, watch.total.wall_s - before_s, arrays)
         return watch.total
 
-    def _iterate(self, watch: Stopwatch, count: int) -> None:
-        over, below = self._borders
-        for _ in range(count):
-            old, new = (array[self._own] for array in self._arrays)
-            _exchange(self._under, old[-1], self._above, over)
-            _exchange(self._above, old[0], self._under, below)
-            watch.timed(partial(self._sweep, over, old, below, new))
-            self._arrays.reverse()
-
-    def _decide(self, balancer: "Balancer", seconds: float) -> None:
+    def _decide(self, balancer: "Balancer", seconds: float, arrays: Sequence[Matrix]) -> None:
         """Rank 0 hears from all, and says what each has from now on; all ranks then know."""
         ranks = len(self._seat.program.units)
         units, own = np.zeros(ranks, dtype=np.int64), np.array([seconds])
@@ -261,34 +256,137 @@ class Strip:
             for rank in range(1, ranks):
                 self._seat.channels[rank].send(units.data.cast("B"))
         edges = [0, *accumulate(units.tolist())]
-        if edges != self._edges:
-            self._move(edges)
-            self._edges = edges
-            self._moves += 1
+        if edges != self.edges:
+            self._move(edges, arrays)
+            self.edges = edges
+            self.moves += 1
 
-    def _move(self, edges: Sequence[int]) -> None:
+    def _move(self, edges: Sequence[int], arrays: Sequence[Matrix]) -> None:
         """Rows that change their rank, from neighbour to neighbour: first to higher ranks, then to lower ones."""
-        before, rank, old = self._edges, self._seat.rank, self._arrays[0]
-        for direction, source, to in ((1, self._above, self._under), (-1, self._under, self._above)):
+        before, rank = self.edges, self._seat.rank
+        for direction, source, to in ((1, self.above, self.under), (-1, self.under, self.above)):
             near, far = (rank, rank + 1) if direction > 0 else (rank + 1, rank)
             for channel, edge, sends in ((source, near, False), (to, far, True)):
                 first, end = sorted((before[edge], edges[edge]))
                 if channel is None or (before[edge] - edges[edge]) * direction <= 0:
                     continue
-                payload = old[first:end].data.cast("B")
-                if sends:
-                    channel.send(payload)
-                else:
-                    channel.receive(payload)
+                for array in arrays:
+                    payload = array[first:end].data.cast("B")
+                    if sends:
+                        channel.send(payload)
+                    else:
+                        channel.receive(payload)
+
+
+class Strip:
+    """One rank's rows of the five-point stencil; rows at its edges go to both neighbours in each iteration."""
+
+    def __init__(self, seat: Seat, room: Room) -> None:
+        self._seat, self._room, self._owners = seat, room, Owners(seat)
+        self._n, self._steps = int(seat.program.parameters["n"]), int(seat.program.parameters["iterations"])
+        self._sweep = stencil.sweeper()
+
+    def ready(self) -> None:
+        """The points as they begin; next to the strip the border, which a neighbour's row takes the place of."""
+        self._owners.begin()
+        self._borders = self._room.rows("edges", 2, self._n)
+        self._borders.fill(stencil.BORDER)
+        self._arrays = [self._owners.room(self._room, name, self._n) for name in ("old", "new")]
+        first, end = self._owners.own
+        for array in self._arrays:
+            array[self._owners.place] = stencil.start(self._n, end - first, first=first)
+
+    @property
+    def rows(self) -> stencil.Strip:
+        """Its rows of the points as they are now."""
+        return self._arrays[0][self._owners.place]
+
+    def run(self) -> Usage:
+        """In each iteration both exchanges, then all points; between some of them rows may move."""
+        return self._owners.run(self._steps, self._iterate)
+
+    def _iterate(self, watch: Stopwatch, begun: int, end: int) -> Sequence[Matrix]:
+        over, below = self._borders
+        above, under = self._owners.above, self._owners.under
+        for _ in range(begun, end):
+            old, new = (array[self._owners.place] for array in self._arrays)
+            _exchange(under, old[-1], above, over)
+            _exchange(above, old[0], under, below)
+            watch.timed(partial(self._sweep, over, old, below, new))
+            self._arrays.reverse()
+        return self._arrays[:1]
 
     def check(self) -> Report:
         """Compare the first, a middle and the last row of the strip with the closed form."""
-        first, end = self._edges[self._seat.rank : self._seat.rank + 2]
+        first, end = self._owners.own
         for row in (first, (first + end) // 2, end - 1):
             expected = stencil.start(self._n, 1, first=row, steps=self._steps)[0]
-            if not np.allclose(self._arrays[0][row - self._offset], expected, rtol=CLOSE):
+            if not np.allclose(self.rows[row - first], expected, rtol=CLOSE):
                 raise ValueError(f"row {row} of the stencil is wrong after {self._steps} iterations")
-        return {"moves": self._moves}
+        return {"moves": self._owners.moves}
+
+
+class Panels:
+    """One rank's rows of C = A B by panels, in place: panels of B go round from the rank that has their rows."""
+
+    def __init__(self, seat: Seat, room: Room) -> None:
+        self._seat, self._room = seat, room
+        self._n, self._nb = int(seat.program.parameters["n"]), int(seat.program.parameters["nb"])
+        self._owners = Owners(seat, self._n)
+        self._add = kernel(seat.program.kernel).add
+
+    def ready(self) -> None:
+        """Its rows of A and B, and a C of zeros."""
+        n, owners = self._n, self._owners
+        owners.begin()
+        first, end = owners.own
+        self._a, self._b, self._c = (owners.room(self._room, name, n) for name in ("rows a", "rows b", "rows c"))
+        self._a[owners.place] = operands.left(n, end - first, first=first)
+        self._b[owners.place] = operands.right(n, end - first, first=first)
+        self._c[owners.place] = 0.0
+        self._panel = self._room.rows("panel", min(self._nb, n), n)
+
+    @property
+    def rows(self) -> Matrix:
+        """Its rows of C."""
+        return self._c[self._owners.place]
+
+    def run(self) -> Usage:
+        """For each panel its broadcast, then its product; between some panels rows may move."""
+        return self._owners.run(-(-self._n // self._nb), self._multiply)
+
+    def _multiply(self, watch: Stopwatch, begun: int, end: int) -> Sequence[Matrix]:
+        """Panels are cut where they pass from one rank to the next."""
+        owners, last = self._owners, min(end * self._nb, self._n)
+        cuts = sorted({*range(begun * self._nb, last, self._nb), *owners.edges, last})
+        cuts = [cut for cut in cuts if begun * self._nb <= cut <= last]
+        for first, after in pairwise(cuts):
+            owner = bisect_right(owners.edges, first) - 1
+            panel = self._broadcast(owner, first, after)
+            part = self._a[owners.place, first:after], panel, self._c[owners.place]
+            watch.timed(partial(self._add, *part))
+        return self._a, self._b, self._c
+
+    def _broadcast(self, owner: int, first: int, after: int) -> Matrix:
+        """Rows of B along the ring of ranks, from their owner on."""
+        rank, ranks = self._seat.rank, len(self._seat.program.units)
+        distance, panel = (rank - owner) % ranks, self._panel[: after - first]
+        if not distance:
+            begins = self._owners.place.start + first - self._owners.own[0]
+            panel = self._b[begins : begins + after - first]
+        else:
+            self._seat.channels[(rank - 1) % ranks].receive(panel.data.cast("B"))
+        if distance < ranks - 1:
+            self._seat.channels[(rank + 1) % ranks].send(panel.data.cast("B"))
+        return panel
+
+    def check(self) -> Report:
+        """Compare the first, a middle and the last of its rows of C with their definition."""
+        first, end = self._owners.own
+        for row in (first, (first + end) // 2, end - 1):
+            if not np.allclose(self.rows[row - first], operands.product_row(self._n, row), rtol=CLOSE):
+                raise ValueError(f"row {row} of the product is wrong")
+        return {"moves": self._owners.moves}
 
 
 def _balancer_of(state: str) -> "Balancer | None":
@@ -357,7 +455,7 @@ class Hand:
             self._prepared.run()
 
 
-def _farm_fault(kernel_name: str, parameters: Mapping[str, Any]) -> str | None:
+def _farm_fault(kernel_name: str, parameters: Mapping[str, Any], _grids: Collection[Shape]) -> str | None:
     """Why no run of a kernel is a farm's unit; None if one is."""
     more = [name for name in parameters if name not in ("units", "volume", "size", "chunk", "pull")]
     if more and (more != ["rule"] or parameters["rule"] != "ss"):
@@ -369,6 +467,19 @@ def _farm_fault(kernel_name: str, parameters: Mapping[str, Any]) -> str | None:
         return None
     nearest = f"the nearest run is n = {n}: `size: {unit.size(n)}`, `volume: {unit.volume(n):.17g}` or a multiple"
     return f"a farm's unit of size {size} and volume {volume:g} is no run of {kernel_name}; {nearest}"
+
+
+def _panels_fault(_kernel_name: str, parameters: Mapping[str, Any], grids: Collection[Shape]) -> str | None:
+    """Why panels cannot go round; None if they can."""
+    if parameters.get("broadcast", "ring") != "ring":
+        return f"matmul_2d really broadcasts in a ring, not by {parameters['broadcast']}; leave broadcast out"
+    wide = [columns for _, columns in grids if columns > 1]
+    if wide:
+        return (
+            f"matmul_2d really runs on one column of processes, not on {wide[0]}; "
+            "give grid_rows, or the configuration's grid, as many rows as processes"
+        )
+    return None
 
 
 def agree(program: RealProgram, reports: Sequence[Report]) -> str | None:
@@ -388,27 +499,35 @@ class RealKind:
     """One rank of it."""
     kernels: Collection[str]
     """What its computations may be."""
-    fault: Callable[[str, Mapping[str, Any]], str | None] = lambda _kernel, _parameters: None
-    """Why it cannot run with a kernel and parameters."""
+    fault: Callable[[str, Mapping[str, Any], Collection[Shape]], str | None] = lambda *_: None
+    """Why it cannot run with a kernel, parameters, and processes on some grids."""
     agree: Callable[[RealProgram, Sequence[Report]], str | None] = lambda _program, _reports: None
     """What is wrong with what all ranks report together."""
 
 
 PROGRAMS = {
     "matmul": RealKind(Product, KERNELS),
+    "matmul_2d": RealKind(Panels, KERNELS, _panels_fault),
     "stencil": RealKind(Strip, (stencil.KERNEL.name,)),
     "farm": RealKind(Hand, PLAIN, _farm_fault, agree),
 }
 """By the name of the application."""
 
 
-def program_fault(name: str, kernel: str, parameters: Mapping[str, Any]) -> str | None:
-    """Why an application cannot really run, in one sentence; None if it can."""
+def program_fault(name: str, kernel: str, parameters: Mapping[str, Any], grids: Collection[Shape] = ()) -> str | None:
+    """Why an application cannot really run, in one sentence; None if it can.
+
+    Parameters
+    ----------
+    grids
+        That its processes form, of an application that knows grids.
+    """
     if name not in PROGRAMS:
-        return f"{name} has no real program here; matmul, stencil and farm have, others run by --command"
+        have = f"{', '.join(list(PROGRAMS)[:-1])} and {list(PROGRAMS)[-1]} have"
+        return f"{name} has no real program here; {have}, others run by --command"
     known = PROGRAMS[name]
     if kernel in known.kernels:
-        return known.fault(kernel, parameters)
+        return known.fault(kernel, parameters, grids)
     some = "kernel" if len(known.kernels) == 1 else "kernels"
     return f"{name} really runs with the {some} {', '.join(sorted(known.kernels))}, not with {kernel!r}"
 

@@ -121,6 +121,7 @@ class RealSource:
         precision: float = PRECISION,
         memory_share: float = MEMORY_SHARE,
         columns: int | None = None,
+        depth: int | None = None,
         together: bool = False,
     ) -> "RealSource":
         """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors.
@@ -130,10 +131,14 @@ class RealSource:
         columns
             Measure panels of so many columns, over their rows up to as many: what a process of an application of that
             order computes. None: what the kernel's own n means.
+        depth
+            With columns: add the product of panels so deep, as each step of `matmul_2d` does.
         together
             Run it on all cores at once, as a parallel run does, and take the times of `cpu`.
         """
-        kernel = sized_kernel(name) if columns is None else panel_kernel(name, columns)
+        if depth is not None and columns is None:
+            raise ScenarioError("depth: it is of panels; give --columns too")
+        kernel = sized_kernel(name) if columns is None else panel_kernel(name, columns, depth)
         if columns is not None:
             max_size = float(kernel.size(columns)) if max_size is None else min(max_size, float(kernel.size(columns)))
         others = tuple(core.cpu for core in this_machine().cores if core.cpu != cpu) if together else ()

@@ -92,9 +92,10 @@ class KernelSubject:
         return self.kernel.n_of(size)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its name, and the columns of its panels if it has them."""
+        """Its name, and the columns and depth of its panels if it has them."""
         name, _, _ = self.kernel.name.partition(MARK)
-        return {"kernel": name} | ({} if self.kernel.columns is None else {"columns": self.kernel.columns})
+        shape = {"columns": self.kernel.columns, "depth": self.kernel.depth}
+        return {"kernel": name} | {key: value for key, value in shape.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,10 @@ class GridProduct(Work):
         """All."""
         return shapes(processes)
 
+    def shape(self, configuration: Configuration) -> Shape:
+        """As the configuration says it, else in `grid_rows` rows."""
+        return configuration.grid or self._shape(len(configuration.partition), configuration.name)
+
     def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:
         """Rows in proportion to what a row of the grid has, columns likewise."""
         return Grid.near(self.n, partition, grid or self._shape(len(partition), "advice")).partition
@@ -75,13 +79,11 @@ class GridProduct(Work):
         ScenarioError
             If it describes none.
         """
-        shape = configuration.grid or self._shape(len(configuration.partition), configuration.name)
-        return Grid.of(self.n, configuration, shape, noun="elements of C", power="n**2")
+        return Grid.of(self.n, configuration, self.shape(configuration), noun="elements of C", power="n**2")
 
     def movable(self, configuration: Configuration) -> Movable | None:
         """Whole rows of A, B and C, where the grid has one column."""
-        shape = configuration.grid or self._shape(len(configuration.partition), configuration.name)
-        return Movable(self.n, 3 * WORD_BYTES * self.n) if shape[1] == 1 else None
+        return Movable(self.n, 3 * WORD_BYTES * self.n) if self.shape(configuration)[1] == 1 else None
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without elements takes no part."""

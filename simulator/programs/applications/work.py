@@ -189,6 +189,10 @@ class Work(Protocol):
         """Grids that so many processes may form, (rows, columns), the flattest first; none if it knows no grids."""
         return ()
 
+    def shape(self, configuration: Configuration) -> Shape | None:
+        """The grid that the processes of a configuration form; None if it knows no grids."""
+        return configuration.grid
+
     def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:  # noqa: ARG002
         """The partition nearest to one that the application can use; most can use any that adds up.
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.domains import neighbours_data, neighbours_of, unlike_pes
 from simulator.platform.doubt_forms import DoubtForm
 from simulator.platform.networks.link import message_data
@@ -126,10 +126,22 @@ class SpeedDocument(_Loose):
     model: _Band
     kernel: str | None = None
     provenance: Made = Made()
+    surface: dict[str, Any] | None = None
+    """Where speeds were measured on panels: the bands by number of columns, of which `model` is the last one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _last_band(cls, document: Any) -> Any:
+        model = document.get("model") if isinstance(document, dict) else None
+        bands = model.get("bands") if isinstance(model, dict) else None
+        return document | {"model": bands[-1], "surface": model} if isinstance(bands, list) and bands else document
 
     def band(self) -> SpeedBand:
-        """The band."""
-        return SpeedBand.from_dict(self.model.model_dump())
+        """The band; of a surface, at its largest number of columns."""
+        if self.surface is None:
+            return SpeedBand.from_dict(self.model.model_dump())
+        surface = SpeedSurface.from_dict(self.surface)
+        return surface.at(surface.columns[-1])
 
 
 class _Level(_Loose):

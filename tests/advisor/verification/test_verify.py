@@ -125,7 +125,7 @@ def test_another_application_needs_a_command():
     plan = plan_of([pe("p", cpu=CPU)])
     other = replace(plan.scenario, application=replace(plan.scenario.application, name="ep"))
     with pytest.raises(
-        ScenarioError, match="ep has no real program here; matmul, stencil and farm have, others run by"
+        ScenarioError, match="ep has no real program here; matmul, matmul_2d, stencil and farm have, others run by"
     ):
         VerifyPlan(other, "equal").check()
     VerifyPlan(other, "equal", command=("true",)).check()

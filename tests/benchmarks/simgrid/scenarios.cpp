@@ -2,7 +2,7 @@
 //
 //   scenarios NAME FILE [--cfg=KEY:VALUE ...]
 //
-// NAME: A, B, Bbar, C, D, E (one configuration after the other in one simulation), Efork (a process for each), F;
+// NAME: A, B, Bbar, C, D, E (one configuration after the other in one simulation), Efork (a process for each), F, G;
 // `tests/benchmarks/scenarios.py` defines them. FILE: 8 bytes `ARRAYS01`, int64 count, count int64 lengths, then the doubles of all arrays, little-endian:
 //
 //   A       peaks[H], holds_s[H*K], shares[H*K], flops[H*T]
@@ -11,6 +11,7 @@
 //   D       capacities[F], flow_bytes[R*F], (backbone, latency_s)
 //   E       as C with peaks[configurations*P]
 //   F       arrivals_s[N], flops[N], (speed)
+//   G       peaks[P], flops[N], (1 for guided chunks, pull_s)
 //
 // Prints {"simgrid": VERSION, "makespan_s": ..., "build_s": ..., "run_s": ..., "cpu_s": ...}. The clock starts when SimGrid's engine is
 // there and the file is in memory; building is platform, profiles and actors, running is the simulation. In Efork it starts
@@ -267,6 +268,31 @@ void build_processor_sharing(sg4::Engine& engine, const std::vector<Array>& arra
   zone->seal();
 }
 
+// Actors run one after the other, so the pool is a number that all of them share.
+void build_self_scheduled(sg4::Engine& engine, const std::vector<Array>& arrays)
+{
+  auto* zone        = full_zone(engine, "all");
+  auto hosts        = make_hosts(zone, arrays[0], arrays[0].size);
+  const bool guided = arrays[2][0] != 0;
+  auto taken        = std::make_shared<std::size_t>(0);
+  for (auto* host : hosts)
+    add_actor("p", host, [guided, taken, processes = hosts.size(), flops = arrays[1], pull_s = arrays[2][1]] {
+      for (bool more = true; more;) {
+        const std::size_t left = flops.size - *taken, first = *taken;
+        const std::size_t chunk = guided ? (left + processes - 1) / processes : std::min<std::size_t>(1, left);
+        *taken += chunk;
+        more = chunk > 0;
+        sg4::this_actor::sleep_for(pull_s);
+        double sum = 0;
+        for (std::size_t unit = first; unit < first + chunk; unit++)
+          sum += flops[unit];
+        if (more)
+          sg4::this_actor::execute(sum);
+      }
+    });
+  zone->seal();
+}
+
 // Running
 
 struct Times {
@@ -296,8 +322,10 @@ Times run_once(std::vector<std::string>& words, const std::string& name, const s
     build_allocation_sweep(engine, arrays, &least);
   else if (name == "F")
     build_processor_sharing(engine, arrays);
+  else if (name == "G")
+    build_self_scheduled(engine, arrays);
   else
-    fail("NAME is none of A, B, Bbar, C, D, E, Efork, F");
+    fail("NAME is none of A, B, Bbar, C, D, E, Efork, F, G");
   const double built = now_s();
   engine.run();
   const double done = now_s();

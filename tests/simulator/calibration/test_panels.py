@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from simulator import Configuration
 from simulator.base.errors import ScenarioError
-from simulator.calibration.kernels import operands, stencil
+from simulator.calibration.kernels import KERNELS, operands, stencil
 from simulator.calibration.kernels.plain import averaged
 from simulator.calibration.kernels.table import SHAPED, named_kernel, panel_kernel
-from simulator.programs.applications import matmul
+from simulator.programs.applications import matmul, matmul_2d
 from simulator.programs.applications import stencil as stencil_application
 
 
@@ -25,6 +26,22 @@ def test_a_panel_of_a_product_is_right_and_has_the_applications_size(name):
     assert np.allclose(found, np.einsum("ik,kj->ij", operands.left(48, 7), operands.right(48)))
     assert kernel.size(7) == matmul.problem_size(48, 7) == 48 * 48 + 2 * 7 * 48
     assert kernel.volume(7) == matmul.volume(48, 7)
+
+
+@pytest.mark.parametrize("name", ["dgemm", "matmul"])
+def test_an_update_adds_the_product_of_two_panels(name):
+    kernel = named_kernel(panel_kernel(name, 48, 5).name)
+    prepared = kernel.prepare(7)
+    product = np.einsum("ik,kj->ij", operands.left(5, 7), operands.right(48, 5))
+    assert np.allclose(prepared.run(), product)
+    assert np.allclose(prepared.run(), 2 * product)
+    wide, c = np.zeros((7, 30)), np.ones((7, 48))  # columns of a wider matrix, as they lie in A
+    wide[:, 11:16] = operands.left(5, 7)
+    KERNELS[name].add(wide[:, 11:16], operands.right(48, 5), c)
+    assert np.allclose(c, 1 + product)
+    steps = matmul_2d.GridProduct(48, 5, 1, "ring").program(Configuration("c", (48 * 48,), (0,))).operations[0]
+    assert steps[0].body[-1].size[0][0] == kernel.size(48)
+    assert steps[0].body[-1].volume[0][0] == kernel.volume(48)
 
 
 def test_strips_of_a_stencil_go_on_from_what_they_wrote():
@@ -47,5 +64,9 @@ def test_a_panel_is_named_so_that_a_process_finds_it():
 def test_columns_where_there_are_none():
     with pytest.raises(ScenarioError, match="'fft' has no columns; dgemm, matmul, stencil have"):
         panel_kernel("fft", 8)
+    with pytest.raises(ScenarioError, match="depth: 9 given of 'dgemm'; give 1 to 8 of dgemm or matmul"):
+        panel_kernel("dgemm", 8, 9)
+    with pytest.raises(ScenarioError, match="depth: 2 given of 'stencil'"):
+        panel_kernel("stencil", 8, 2)
     with pytest.raises(ScenarioError, match="columns: 0 given"):
         panel_kernel("dgemm", 0)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 
 from simulator import (
@@ -20,10 +20,17 @@ from simulator import (
     run,
 )
 from simulator.base.errors import SimulationError
-from simulator.engines.repartition import moved, stretch
+from simulator.engines.repartition import moved, run_moves, stretch
+from simulator.engines.waited_for import waited_for
+from simulator.models.speed import SpeedBand
 from simulator.programs.applications.work import Movable
 from simulator.programs.program import NOBODY
-from tests.agreement.scenarios import platforms
+from simulator.scenario_file.truths import draw
+from tests.agreement.scenarios import TICK, platforms
+from tests.support.stepwise import check_one
+from tests.support.stepwise_oracle import TooLongError
+
+MANY, AT_ONCE = 10_000, 100
 
 TEXT = """
 format: 1
@@ -89,17 +96,62 @@ def found_or_fault(scenario, engine):
     return [[table.tolist() for table in tables[0]], runs.partitions]
 
 
+def faster(scenario, times):
+    """So many times as fast, so that little more than a few ticks pass."""
+
+    def band(of):
+        return SpeedBand(of.sizes, times * of.low, times * of.mid, times * of.high)
+
+    pes = tuple(replace(pe, speeds={"k": band(pe.speeds["k"])}) for pe in scenario.platform.pes)
+    return replace(scenario, platform=replace(scenario.platform, pes=pes))
+
+
+def read_tick_by_tick(scenario):
+    """Every stretch of the runs, as the engine of processes has it, beside the reader that goes tick by tick."""
+    (one,) = scenario.configurations
+
+    def simulate(stretched, number):
+        alone = replace(stretched, replications=1)
+        check_one(alone, draw(alone, first=number, placed_only=True), tick_s=TICK)
+        return run(stretched, engine="process", replications=1, first_replication=number)
+
+    fault = None
+    try:
+        run_moves(scenario, one, simulate)
+    except TooLongError:
+        assume(False)
+    except (ScenarioError, SimulationError) as error:
+        fault = type(error).__name__, error.lines
+    assert fault is None or fault == found_or_fault(scenario, "process")
+
+
+def check_all(scenario):
+    assert found_or_fault(scenario, "process") == found_or_fault(scenario, "compiled")
+    read_tick_by_tick(scenario)
+
+
 @given(moving())
 @settings(max_examples=25, deadline=None, derandomize=True)
-def test_both_engines_agree(scenario):
+def test_three_readings_agree(scenario):
+    check_all(faster(scenario, 64))
+
+
+@given(moving())
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_both_engines_agree_on_longer_runs(scenario):
     assert found_or_fault(scenario, "process") == found_or_fault(scenario, "compiled")
 
 
 @pytest.mark.slow
-@given(moving())
-@settings(max_examples=2000, deadline=None, derandomize=True)
-def test_both_engines_agree_on_thousands(scenario):
-    assert found_or_fault(scenario, "process") == found_or_fault(scenario, "compiled")
+@pytest.mark.parametrize("number", range(MANY // AT_ONCE))
+def test_three_readings_of_ten_thousand_programs_agree(number):
+    @seed(number)
+    @given(moving())
+    @settings(max_examples=AT_ONCE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    def some(scenario):
+        check_all(faster(scenario, 64))
+
+    some()
 
 
 @given(moving(), st.sampled_from(["process", "compiled"]))
@@ -154,6 +206,22 @@ def test_a_competitor_that_wanders_is_followed(tmp_path):
         assert all(sum(units) == 1000 for _, units in happened)
         loaded = [since for since, units in happened if units[0] != units[1]]
         assert loaded  # units leave the PE that is shared
+
+
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_a_log_shows_the_moves_and_what_they_wait_for(tmp_path, engine):
+    scenario = alternating(load_scenario(written(tmp_path)), 0.2, 1.0)
+    runs = run(scenario, replications=2, engine=engine, log_replications=1)
+    assert set(runs.logs) == {(0, 0), (1, 0)}
+    log = runs.logs[1, 0]
+    assert max(entry.end_ticks for entry in log) == runs.makespan_ticks[1, 0]
+    busy = sum(entry.end_ticks - entry.start_ticks for entry in log if entry.operation == "compute")
+    assert busy == runs.busy_ticks[1][0].sum()
+    assert len(log) > len(runs.logs[0, 0])  # gathers, broadcasts and moves
+    waited = waited_for(scenario, runs, 1, 0)
+    assert sum(part.seconds for part in waited.parts) == pytest.approx(runs.makespan_s[1, 0])
+    again = run(scenario, replications=1, first_replication=1, engine=engine, log_replications=1)
+    assert max(entry.end_ticks for entry in again.logs[1, 0]) == runs.makespan_ticks[1, 1]
 
 
 def test_a_steady_load_is_left_alone(tmp_path):

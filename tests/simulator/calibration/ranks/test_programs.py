@@ -3,6 +3,7 @@
 import os
 import socket
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -14,8 +15,9 @@ from simulator import Configuration
 from simulator.calibration import SIZED_KERNELS, Ranks, RealProgram, program_fault
 from simulator.calibration.kernels import operands, stencil
 from simulator.calibration.kernels.plain import PLAIN, averaged, is_right
+from simulator.calibration.kernels.table import panel_kernel
 from simulator.calibration.pingpong.ends import StreamChannel
-from simulator.calibration.ranks.programs import PROGRAMS, Room, Seat, Strip, agree
+from simulator.calibration.ranks.programs import PROGRAMS, Owners, Room, Seat, agree
 from simulator.calibration.ranks.ranks import joined
 from simulator.programs.applications import make_work
 from simulator.scheduling import balance
@@ -27,6 +29,7 @@ UNIT = {"volume": 2 * 2 * 32**3, "size": 3 * 32**2}
 """Two products of order 32."""
 PROBLEMS = {
     "matmul": ("dgemm", {"n": 64}),
+    "matmul_2d": ("dgemm", {"n": 64, "nb": 7, "grid_rows": 1}),
     "stencil": ("stencil", {"n": 700, "iterations": 9}),  # halo rows that are more than a small message
     "farm": ("dgemm", {"units": 50, "chunk": 3, **UNIT}),
 }
@@ -43,6 +46,7 @@ def test_every_program_really_runs_with_several_ranks_on_a_core():
     with Ranks([CPUS[0]] * 5) as ranks:
         for name, splits in {
             "matmul": [(40, 24), (0, 64), (64,), (10, 1, 30, 3, 20)],
+            "matmul_2d": [(64 * 40, 64 * 24), (64 * 64,), (64 * 10, 64, 64 * 30, 64 * 3, 64 * 20)],
             "stencil": [(699, 1), (700,), (100, 1, 300, 99, 200)],
             "farm": [(1, 1), (1,), (7, 1, 30, 3, 9)],
         }.items():
@@ -123,14 +127,26 @@ def test_strips_are_what_plain_numpy_finds(seats, units):
         part.check()
 
 
+def draw_times(monkeypatch, seed):
+    """Times that ranks say they took, drawn by rank and call, whichever thread comes first."""
+    calls, decide = Counter(), Owners._decide
+
+    def drawn(owners, balancer, _, arrays):
+        rank, (first, end) = owners._seat.rank, owners.own
+        calls[rank] += 1
+        each_s = np.random.default_rng([seed, rank, calls[rank]]).uniform(0.1, 1.0)
+        decide(owners, balancer, (end - first) * each_s, arrays)
+
+    monkeypatch.setattr(Owners, "_decide", drawn)
+
+
 @pytest.mark.parametrize("units", [(10, 10), (1, 19), (5, 1, 14), (16, 2, 1, 1), (1, 1, 2, 16)])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_strips_whose_rows_move_are_what_plain_numpy_finds(seats, monkeypatch, units, seed):
     """Whatever times ranks see: as many rows may move across as many ranks as there are."""
     state = balance.begin(units, rule=balance.Rule("every"))
     made = replace(program("stencil", units, n=20, iterations=9), balance=balance.save(state), every=2)
-    times, decide = iter(np.random.default_rng(seed).uniform(0.1, 1.0, 1000).tolist()), Strip._decide
-    monkeypatch.setattr(Strip, "_decide", lambda part, balancer, _: decide(part, balancer, next(times)))
+    draw_times(monkeypatch, seed)
     parts = [PROGRAMS["stencil"].part(seat, Room()) for seat in seats(made)]
     for _ in range(2):  # a second run begins as the first one
         run_all(parts)
@@ -160,6 +176,46 @@ def test_the_product_is_what_plain_numpy_finds(seats, units):
     parts[0]._c[12] += 1
     with pytest.raises(ValueError, match="row 12 of the product is wrong"):
         parts[0].check()
+
+
+@pytest.mark.parametrize("kernel", ["dgemm", "matmul"])
+@pytest.mark.parametrize("nb", [1, 5, 24, 30])
+@pytest.mark.parametrize("rows", [(24,), (10, 14), (1, 8, 15)])
+def test_the_product_by_panels_is_what_plain_numpy_finds(seats, rows, nb, kernel):
+    asked = program("matmul_2d", [24 * one for one in rows], n=24, nb=nb, grid_rows=len(rows))
+    parts = [PROGRAMS["matmul_2d"].part(seat, Room()) for seat in seats(replace(asked, kernel=kernel))]
+    for _ in range(2):
+        run_all(parts)
+        expected = np.einsum("ik,kj->ij", operands.left(24, 24), operands.right(24))
+        assert np.allclose(np.concatenate([part.rows for part in parts]), expected, rtol=1e-12)
+        for part in parts:
+            part.check()
+    parts[0].rows[0] += 1
+    with pytest.raises(ValueError, match="row 0 of the product is wrong"):
+        parts[0].check()
+
+
+@pytest.mark.parametrize("rows", [(10, 10), (1, 19), (5, 1, 14), (1, 1, 2, 16)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_panels_whose_rows_move_are_what_plain_numpy_finds(seats, monkeypatch, rows, seed):
+    """Rows of B that pass to another rank are broadcast from there."""
+    state = balance.begin(rows, rule=balance.Rule("every"))
+    asked = program("matmul_2d", [20 * one for one in rows], n=20, nb=3, grid_rows=len(rows))
+    draw_times(monkeypatch, seed)
+    made = replace(asked, balance=balance.save(state), every=2)
+    parts = [PROGRAMS["matmul_2d"].part(seat, Room()) for seat in seats(made)]
+    for _ in range(2):
+        run_all(parts)
+        expected = np.einsum("ik,kj->ij", operands.left(20, 20), operands.right(20))
+        assert np.allclose(np.concatenate([part.rows for part in parts]), expected, rtol=1e-12)
+        reports = [part.check() for part in parts]
+    assert reports[0]["moves"] == reports[-1]["moves"] >= 1
+
+
+@pytest.mark.parametrize("n", [1, 12, 13, 40])
+def test_a_row_of_the_product_needs_the_distinct_rows_of_b_alone(n):
+    expected = operands.left(n, n) @ operands.right(n)
+    assert np.allclose([operands.product_row(n, row) for row in range(n)], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 50, 80])
@@ -203,7 +259,10 @@ def test_kernels_answer_what_plain_numpy_finds_again_and_again(name):
             "size 3000 and .* the nearest run is n = 32: `size: 3072`, `volume: 65536`",
         ),
         (("farm", "dgemm", UNIT | {"volume": 1e5}), "of size 3072 and volume 100000 is no run of dgemm"),
-        (("ep", "dgemm", {}), "ep has no real program here"),
+        (("ep", "dgemm", {}), "ep has no real program here; matmul, matmul_2d, stencil and farm have"),
+        (("matmul_2d", "fft", {}), "matmul_2d really runs with the kernels dgemm, matmul"),
+        (("matmul_2d", "dgemm", {"broadcast": "binomial"}), "really broadcasts in a ring, not by binomial"),
+        (("matmul_2d", "dgemm", {}, [(2, 1), (1, 2)]), "on one column of processes, not on 2; give grid_rows"),
     ],
 )
 def test_what_cannot_really_run_is_said_with_what_can(asked, found):
@@ -219,8 +278,11 @@ def test_the_measured_kernel_counts_as_the_simulated_computation(name):
     kernel, parameters = PROBLEMS[name]
     work = make_work(name, {"pull": "1us", **parameters} if name == "farm" else parameters, None)
     compute = work.compute(1)(work.units)
-    runs = {"matmul": 1, "stencil": parameters.get("iterations"), "farm": 2 * parameters.get("units", 0)}[name]
-    n = SIZED_KERNELS[kernel].n_of(compute.size)
-    assert compute.size == SIZED_KERNELS[kernel].size(n)
-    assert compute.volume == pytest.approx(runs * SIZED_KERNELS[kernel].volume(n))
+    runs = {"matmul": 1, "stencil": parameters.get("iterations"), "farm": 2 * parameters.get("units", 0)}
+    measured, count = SIZED_KERNELS[kernel], runs.get(name)
+    if name == "matmul_2d":
+        measured, count = panel_kernel(kernel, 64, 7), 64 / 7
+    n = measured.n_of(compute.size)
+    assert compute.size == measured.size(n)
+    assert compute.volume == pytest.approx(count * measured.volume(n))
     assert work.program(Configuration("c", (work.units,), (0,))).operations
