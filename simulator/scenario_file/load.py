@@ -697,11 +697,22 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
 
 
 def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
-    """Fields of a node that come of a model, written out so that a part of one can be set."""
+    """Fields of a node that come of a model, written out so that a part of one can be set; see `changes.Expand`."""
+    if field == "link":
+        return {**message_data(named.message_model(entry["model"])), **_beside(entry)} if "model" in entry else entry
+    if field == "speeds":
+        if not isinstance(entry.get("model"), str):
+            return dict(entry)
+        found = named.speed(entry["model"])
+        return found.to_dict() | ({"source": entry["model"]} if isinstance(found, SpeedBand) else {})
     if field == "levels":
         return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
     written = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
     return {"domains": written["domains"], "uses": {**written.get("uses", {}), **(entry.get("uses") or {})}}
+
+
+def _beside(entry: Mapping[str, Any]) -> Data:
+    return {key: value for key, value in entry.items() if key != "model"}
 
 
 def _change_notes(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
