@@ -100,7 +100,7 @@ def _with_link(path: str, text: str, entry: dict[str, Any], expand: Expand) -> C
     data = expand("link", entry)
     model = model_of(data)
     present = model.latency_s if number == "latency" else model.bandwidth_bytes_per_s
-    before = write(present)
+    before = write(float(f"{present:.6g}"))
     if _FACTOR.fullmatch(text):
         times, after = float(_times(path, text)), _value(path, text, before)
     else:
