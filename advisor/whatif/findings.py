@@ -526,7 +526,7 @@ def findings_of(swept: Swept) -> Findings:
         fronts=tuple(fronts),
         failed=len(swept.failed),
         spent=swept.spent,
-        warnings=(*_warnings(outcomes), *([] if note is None or outcomes.deterministic else [note])),
+        warnings=(*warnings_of(outcomes), *([] if note is None or outcomes.deterministic else [note])),
         provenance=Provenance.of(plan.seed, plan.inputs),
     )
     found = replace(found, single=tuple(one.point for one in found.by_gain() if len(one.differs) == 1))
@@ -535,7 +535,7 @@ def findings_of(swept: Swept) -> Findings:
 
 def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[PointFound]:
     """Points without a verdict."""
-    rows, found, application = _rows(swept), [], _application(swept.plan)
+    rows, found, application = configured_rows(swept), [], _application(swept.plan)
     for number, point in enumerate(swept.plan.points):
         values, best = dict(point.values), outcomes.best[number]
         advice = outcomes.said[number].get("advice")
@@ -570,7 +570,7 @@ def _application(plan: Plan) -> Any:
     return said.get("name") if isinstance(said, dict) else None
 
 
-def _rows(swept: Swept) -> dict[int, list[Configured]]:
+def configured_rows(swept: Swept) -> dict[int, list[Configured]]:
     """What the table says of each point's configurations."""
     found: dict[int, list[Configured]] = {}
     for row in swept.rows:
@@ -695,7 +695,7 @@ def _simplest(points: Sequence[PointFound], most: PointFound) -> PointFound | No
     return least[ties.first_least([one.mean_s for one in least])] if least else None
 
 
-def _warnings(outcomes: Outcomes) -> list[str]:
+def warnings_of(outcomes: Outcomes) -> list[str]:
     """What points warn of, in the order of the plan: each line once, with how many say so."""
     counts = Counter(line for said in outcomes.said for line in said.get("warnings", ()))
     lines = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]

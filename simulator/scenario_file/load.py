@@ -534,6 +534,14 @@ class Template:
         document = replace(self.document, data=data)
         return Template(document, validated(ScenarioForm, document), self.named)
 
+    def on(self, scenario: Scenario, configurations: Mapping[str, Data]) -> "Template":
+        """The same with the platform and the parameters of a scenario, and configurations as a file says them."""
+        application = {**self.document.data["application"], "parameters": dict(scenario.application.parameters)}
+        platform = _platform_data(_written(scenario), {})
+        parts = {"platform": platform, "application": application, "configurations": dict(configurations)}
+        document = replace(self.document, data={**self.document.data, **parts}, root=None)
+        return Template(document, validated(ScenarioForm, document), self.named)
+
     def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
         """What the file would hold with some changes, and what these are; see `load_scenario`."""
         document, made = with_changes(self.document, changes, expand=partial(_written_out, self.named))
