@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.counters import load_profiles
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
+    from simulator.scenario_file import partitions
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.joined.inputs import make_node_document
@@ -202,6 +203,7 @@ _MODULES = {
     "job_draws": "simulator.experiments.job_draws",
     "job_metrics": "simulator.results.job_metrics",
     "notebook": "simulator.base.notebook",
+    "partitions": "simulator.scenario_file.partitions",
     "plots": "simulator.results.plots",
     "provenance": "simulator.base.provenance",
     "randomness": "simulator.base.randomness",
@@ -302,6 +304,7 @@ __all__ = [
     "matmul",
     "notebook",
     "on_compile",
+    "partitions",
     "places_of",
     "plots",
     "process_lines",

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from advisor.advise.candidates import plain_allocations
-from advisor.advise.partition import constant_split, even_split
 from advisor.advise.problem import Allocations, Kind, Model, Problem, model_times_s
-from advisor.advise.simulated import configuration_of, mean_share, runs_as
-from simulator import Configuration, Scenario, ties
+from advisor.advise.simulated import configuration_of, runs_as
+from simulator import Configuration, Scenario, partitions, ties
 
 
 def baselines(
@@ -39,17 +38,22 @@ def baselines(
     alone, same = [0] * count, [0] * count
     alone[fastest] = units
     members = next(kind for kind in kinds if fastest in kind)
-    for pe, share in zip(members, even_split(units, len(members)), strict=True):
+    for pe, share in zip(members, partitions.even_split(units, len(members)), strict=True):
         same[pe] = share
     named = {
-        "equal": even_split(units, count),
-        "peak": constant_split(units, peak_speeds),
-        "constant": constant_split(units, benchmark_speeds),
+        "equal": partitions.even_split(units, count),
+        "peak": partitions.in_proportion(units, peak_speeds),
+        "constant": partitions.in_proportion(units, benchmark_speeds),
         "fastest-pe": tuple(alone),
         "fastest-kind": tuple(same),
-        "one-per-pe": even_split(units, count),
+        "one-per-pe": partitions.even_split(units, count),
     }
-    return [Configuration.one_each(name, partition) for name, partition in named.items()]
+    return [Configuration.one_each(name, partition, rule=_rule(name)) for name, partition in named.items()]
+
+
+def _rule(name: str) -> str:
+    """The rule that made a baseline of this name, which a file can then say."""
+    return name if name in partitions.RULES else ""
 
 
 def core_baselines(scenario: Scenario) -> list[Configuration]:
@@ -67,7 +71,7 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
     for pe, node in enumerate(platform.node_of.tolist()):
         nodes.setdefault(node, []).extend([pe] * platform.pes[pe].cores)
     speed = [float(pe.speed_of(kernel).mid[0]) for pe in platform.pes]
-    left = [one * mean_share(pe) for one, pe in zip(speed, platform.pes, strict=True)]
+    left = [one * partitions.mean_share(pe) for one, pe in zip(speed, platform.pes, strict=True)]
     strongest = list(nodes.values())[ties.first_most([sum(left[pe] for pe in cores) for cores in nodes.values()])]
     everywhere = [pe for pe, one in enumerate(platform.pes) for _ in range(one.cores)]
     block = [pe for cores in nodes.values() for pe in cores]
@@ -80,11 +84,17 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
         "slurm-block": block,
         "slurm-cyclic": cyclic,
     }
-    split = {name: even_split(work.units, len(pes)) for name, pes in placed.items() if runs_as(scenario, len(pes))}
+    split = {
+        name: partitions.even_split(work.units, len(pes)) for name, pes in placed.items() if runs_as(scenario, len(pes))
+    }
     placed["per-core-by-speed"] = everywhere
     if "one-per-core" in split:
-        split["per-core-by-speed"] = constant_split(work.units, [speed[pe] for pe in everywhere])
-    return [Configuration(name, work.fitting(parts), tuple(placed[name])) for name, parts in split.items()]
+        split["per-core-by-speed"] = partitions.in_proportion(work.units, [speed[pe] for pe in everywhere])
+    rules = {"per-core-by-speed": "constant"}
+    return [
+        Configuration(name, work.fitting(parts), tuple(placed[name]), rule=rules.get(name, "equal"))
+        for name, parts in split.items()
+    ]
 
 
 def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configuration]:
@@ -99,15 +109,15 @@ def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configura
     kinds, kernel = problem.kinds, scenario.application.kernel
     pes = scenario.platform.pes
     bands = [pe.speed_of(kernel) for pe in pes]
-    speeds = np.array([bands[kind.pes[0]].mid[-1] * mean_share(pes[kind.pes[0]]) for kind in kinds])
+    speeds = np.array([bands[kind.pes[0]].mid[-1] * partitions.mean_share(pes[kind.pes[0]]) for kind in kinds])
     units = scenario.application.work.units
     named = {
-        "equal": even_split(units, len(pes)),
-        "peak": constant_split(units, [float(band.mid.max()) for band in bands]),
-        "constant": constant_split(units, [float(band.mid[0]) for band in bands]),
+        "equal": partitions.even_split(units, len(pes)),
+        "peak": partitions.in_proportion(units, [float(band.mid.max()) for band in bands]),
+        "constant": partitions.in_proportion(units, [float(band.mid[0]) for band in bands]),
     }
     fitting = scenario.application.work.fitting
-    found = [Configuration.one_each(name, fitting(partition)) for name, partition in named.items()]
+    found = [Configuration.one_each(name, fitting(partition), rule=_rule(name)) for name, partition in named.items()]
     for name, allocation in plain_allocations(kinds, speeds).items():
         found.append(configuration_of(scenario, kinds, allocation, name))
     if problem.model is not None:

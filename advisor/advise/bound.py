@@ -1,9 +1,6 @@
 """A lower bound of the makespan of whatever could be advised: all PEs at their best, nobody waits for anything."""
 
-from simulator import PE, Scenario, availability
-
-FEW = 8
-"""Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
+from simulator import PE, Scenario, availability, partitions
 
 
 def lower_bound_s(scenario: Scenario, *, most: int | None) -> float:
@@ -41,14 +38,9 @@ def _best_share(pe: PE, most: int) -> float:
 def _least_volume(scenario: Scenario, most: int) -> float:
     """The least that all processes compute together, for any number of them and as one or in equal parts."""
     work = scenario.application.work
-    counts = sizes(min(most, work.units)) if work.varies_with_processes else [1, min(most, work.units)]
+    counts = partitions.sizes(min(most, work.units)) if work.varies_with_processes else [1, min(most, work.units)]
     volumes = []
     for count in counts:
         compute = work.compute(count)
         volumes += [compute(work.units).volume, count * compute(work.units // count).volume]
     return min(float(volume) for volume in volumes)
-
-
-def sizes(most: int) -> list[int]:
-    """Numbers of processes to try."""
-    return sorted({2**k for k in range(most.bit_length()) if 2**k > FEW} | {*range(1, min(most, FEW) + 1), most})

@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.judge import Judge
-from advisor.advise.partition import even_split, refined
-from advisor.advise.partition.by_times import by_times
+from advisor.advise.partition import refined
 from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import crowds, kinds_of, mean_share, process_times, runs_as
+from advisor.advise.simulated import crowds, kinds_of, runs_as
 from advisor.advise.spending import OutOfBudgetError
 from advisor.advise.strategies import renamed
-from simulator import Configuration, Scenario, ScenarioError, ties
+from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 
 Floats = NDArray[np.float64]
 Team = tuple[tuple[int, int], ...]
@@ -215,7 +214,7 @@ def _starts(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[Team]:
     """All PEs or the fastest kinds alone: a process per core, per core that is free, and per PE; and parts of them."""
     pes = [scenario.platform.pes[kind.pes[0]] for kind in kinds]
     kernel = scenario.application.kernel
-    speeds = [float(pe.speed_of(kernel).mid[-1]) * mean_share(pe, processes=pe.cores) for pe in pes]
+    speeds = [float(pe.speed_of(kernel).mid[-1]) * partitions.mean_share(pe, processes=pe.cores) for pe in pes]
     order = ties.in_order([-speed for speed in speeds]).tolist()
     loads = [0.0 if pe.load is None else pe.load.trace.mean() for pe in pes]
     free = [max(1, round(pe.cores - load)) for pe, load in zip(pes, loads, strict=True)]
@@ -264,7 +263,7 @@ def _balanced(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[Co
     """The team with the units with which all end together by the model, and the seconds that the model says."""
     groups, placement = _groups(scenario, kinds, team)
     work = scenario.application.work
-    process_s = process_times(scenario, placement, led=work.has_master)
+    process_s = partitions.process_times(scenario, placement, led=work.has_master)
 
     def times_s(counts: NDArray[np.int64]) -> Floats:
         each = [-(-count // len(group)) for group, count in zip(groups, counts.tolist(), strict=True)]
@@ -272,7 +271,7 @@ def _balanced(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[Co
             [process_s(group[0], units) if units else 0.0 for group, units in zip(groups, each, strict=True)]
         )
 
-    parts = by_times(work.units, len(groups), times_s)
+    parts = partitions.by_times(work.units, len(groups), times_s)
     return _configured(scenario, groups, placement, parts), float(times_s(np.array(parts)).max())
 
 
@@ -282,7 +281,7 @@ def _configured(
     """Each group's units divided evenly among its processes."""
     partition = np.zeros(len(placement), dtype=np.int64)
     for group, units in zip(groups, parts, strict=True):
-        partition[list(group)] = even_split(units, len(group))
+        partition[list(group)] = partitions.even_split(units, len(group))
     return Configuration(JOINT, scenario.application.work.fitting(tuple(partition.tolist())), placement)
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from advisor.advise.objectives import UNITS, rate_of, rates, statistic
 from advisor.advise.problem import Kind
-from advisor.advise.recommendation import Recommendation, functional_over
+from advisor.advise.recommendation import Recommendation
 from advisor.advise.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError, ties
+from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 from simulator.experiments.sweep import run_or_recall
 
 MOST_SETS = 128
@@ -144,7 +144,7 @@ def _on(scenario: Scenario, kinds: Sequence[Kind], counts: Sequence[int], pes: l
     name = " + ".join(f"{count} x {kind.name}" for kind, count in zip(kinds, counts, strict=True) if count)
     work = scenario.application.work
     try:
-        part, _ = functional_over(scenario, pes)
+        part, _ = partitions.functional_over(scenario, pes)
         one = Configuration(f"on {name}", work.fitting(part), tuple(pes))
         work.program(one)
     except ScenarioError:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from advisor.advise.partition import even_split
-from simulator import AS_NOW, Configuration, Scenario, ScenarioError
+from simulator import AS_NOW, Configuration, Scenario, ScenarioError, partitions
 
 CANDIDATES = 4
 """Configurations that are compared at the least, for what memory of this machine that takes."""
@@ -54,7 +53,7 @@ def _check_one_on_each(scenario: Scenario) -> None:
     work, pes = scenario.application.work, len(scenario.platform.pes)
     begins = f"an advice begins with one process on each of the {pes} PEs"
     try:
-        scenario.check_routes(Configuration.one_each("advice", work.fitting(even_split(work.units, pes))))
+        scenario.check_routes(Configuration.one_each("advice", work.fitting(partitions.even_split(work.units, pes))))
     except ScenarioError as error:
         said = [line.removeprefix("configuration advice: partition: ") for line in error.lines]
         raise ScenarioError([f"{begins}: {line}" for line in said]) from None

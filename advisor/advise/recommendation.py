@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.baselines import baselines, core_baselines
-from advisor.advise.bound import lower_bound_s, sizes
+from advisor.advise.bound import lower_bound_s
 from advisor.advise.grids import grids_of
 from advisor.advise.joint import UNIT_STEPS, one_step_from, search_jointly
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
-from advisor.advise.partition import by_times, refined
-from advisor.advise.partition.by_times import Times
+from advisor.advise.partition import refined
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
 from advisor.advise.scheduling import Scheduling, axes_of, dynamic_candidates
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
-from advisor.advise.simulated import configuration_of, kinds_of, mean_share, process_times
+from advisor.advise.simulated import configuration_of, kinds_of
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,
@@ -36,7 +35,19 @@ from advisor.advise.strategies import (
     within_memory,
     without_uneven,
 )
-from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, intervals, notebook, ties, units
+from simulator import (
+    AS_NOW,
+    Configuration,
+    RunSet,
+    Scenario,
+    ScenarioError,
+    describe,
+    intervals,
+    notebook,
+    partitions,
+    ties,
+    units,
+)
 from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
@@ -575,24 +586,20 @@ def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list
     found = baselines(
         rows,
         benchmark_speeds=benchmark_speeds,
-        sustained_speeds=_sustained_speeds(scenario).tolist(),
+        sustained_speeds=partitions.sustained_speeds(scenario, range(len(bands))).tolist(),
         peak_speeds=[float(band.mid.max()) for band in bands],
         kinds=[kind.pes for kind in kinds_of(scenario)],
     )
     return [replace(one, partition=work.fitting(one.partition)) for one in found]
 
 
-def _sustained_speeds(scenario: Scenario) -> NDArray[np.float64]:
-    everything = np.full(len(scenario.platform.pes), scenario.application.work.units, dtype=np.int64)
-    return np.asarray(1 / model_times(scenario)(everything))
-
-
 def _by_functional(asked: _Asked) -> list[Configuration]:
     """The functional partition or one that memory holds; with one process on each PE what simulation makes of it."""
     scenario, work = asked.scenario, asked.scenario.application.work
-    made = [Configuration.one_each("functional", work.fitting(_functional(scenario, _sustained_speeds(scenario))))]
+    found = partitions.divided("functional", scenario, range(len(scenario.platform.pes)))
+    made = [Configuration.one_each("functional", found, rule="functional")]
     if scenario.lacking_bytes(made[-1]) > 0:
-        limited = work.fitting(within_memory(scenario, model_times(scenario)))
+        limited = work.fitting(within_memory(scenario, partitions.model_times(scenario)))
         made.append(Configuration.one_each("within-memory", limited))
     if scenario.lacking_bytes(made[-1]) > 0 or (asked.shared_unequally and asked.most != 1):
         return made
@@ -666,46 +673,7 @@ def _without_allocations(asked: _Asked) -> tuple[str, ...]:
 
 def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
     """Mean share of each PE that its load leaves to one process; (PE,)."""
-    return np.array([mean_share(pe) for pe in scenario.platform.pes])
-
-
-def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
-    """Seconds per process for its units, as `by_times` wants them; see `process_times`.
-
-    Parameters
-    ----------
-    pes
-        The PEs that take part, one process on each; all by default.
-    """
-    pes = range(len(scenario.platform.pes)) if pes is None else pes
-    process_s = process_times(scenario, pes, led=scenario.application.work.has_master and pes[0] == 0)
-
-    def times_s(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.array([process_s(process, count) if count else 0.0 for process, count in enumerate(counts.tolist())])
-
-    return times_s
-
-
-def functional_over(scenario: Scenario, pes: Sequence[int]) -> tuple[tuple[int, ...], float]:
-    """The functional partition over some PEs, one process on each, and the seconds that the model says it takes."""
-    times_s = model_times(scenario, pes)
-    part = by_times(scenario.application.work.units, len(pes), times_s)
-    return part, float(times_s(np.array(part)).max())
-
-
-def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tuple[int, ...]:
-    """The functional partition; where more processes cost more in all, over the best number of the fastest PEs."""
-    work, count = scenario.application.work, sustained_speeds.size
-    fastest = ties.in_order(-sustained_speeds).tolist()
-    found: list[tuple[float, tuple[int, ...]]] = []
-    for size in sizes(count) if work.varies_with_processes else [count]:
-        pes = sorted(fastest[:size])
-        part, longest_s = functional_over(scenario, pes)
-        whole = np.zeros(count, dtype=np.int64)
-        whole[pes] = part
-        found.append((longest_s, tuple(whole.tolist())))
-    longest = ties.levels([longest_s for longest_s, _ in found]).tolist()
-    return min((level, part) for level, (_, part) in zip(longest, found, strict=True))[1]
+    return np.array([partitions.mean_share(pe) for pe in scenario.platform.pes])
 
 
 def _shown(value: float, objective: Objective) -> str:

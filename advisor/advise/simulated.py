@@ -3,24 +3,20 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.objectives import Objective, rates_of
-from advisor.advise.partition import even_split
 from advisor.advise.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
 from simulator import (
-    PE,
     Configuration,
     Platform,
     RunSet,
     Scenario,
     ScenarioError,
     SpeedBand,
-    availability,
-    kept_shares,
+    partitions,
     ties,
 )
 from simulator.experiments.sweep import run_or_recall
@@ -103,7 +99,8 @@ def configuration_of(
     ]
     placement = tuple(pe for pe, processes in sorted(each) for _ in range(processes))
     work = scenario.application.work
-    return Configuration(name, work.fitting(even_split(work.units, len(placement))), placement)
+    parts = work.fitting(partitions.even_split(work.units, len(placement)))
+    return Configuration(name, parts, placement, rule="equal")
 
 
 def runs_as(scenario: Scenario, processes: int) -> bool:
@@ -112,7 +109,7 @@ def runs_as(scenario: Scenario, processes: int) -> bool:
     if not 1 <= processes <= work.units:
         return False
     try:
-        parts = work.fitting(even_split(work.units, processes))
+        parts = work.fitting(partitions.even_split(work.units, processes))
         work.program(Configuration("asked", parts, (0,) * processes))
     except ScenarioError:
         return False
@@ -228,53 +225,11 @@ def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64
     for place, kind in enumerate(kinds):
         pe = scenario.platform.pes[kind.pes[0]]
         alone_s = volumes / pe.speed_of(scenario.application.kernel).speed(sizes)
-        each = np.array([mean_share(pe, processes=count) for count in range(1, kind.most + 1)])
+        each = np.array([partitions.mean_share(pe, processes=count) for count in range(1, kind.most + 1)])
         each = each * _kept_by_count(scenario, kind)
         pe_s[place, : kind.most] = alone_s / each[:, np.newaxis]
     pe_s[:, :, work.units + 1 :] = np.inf  # the others would have nothing to do
     return pe_s
-
-
-def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) -> Callable[[int, int], float]:
-    """Seconds that a process takes for so many units under mean load, messages included, by its place and the units.
-
-    In sharing domains each keeps what it keeps while all compute on equal parts. A master also waits for everyone's
-    messages: a set-up cost, taken at the equal partition.
-
-    Parameters
-    ----------
-    placement
-        The PE of each process; those on one PE share its cores.
-    led
-        Whether the first process is a master.
-    """
-    work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
-    busy, first, compute = Counter(placement), placement[0], work.compute(len(placement))
-    usual = -(-work.units // len(placement))
-    kept = _kept(scenario, placement, usual)
-
-    @cache  # only those asked for: of PEs that are alike, callers ask for one
-    def speed_of(pe: int) -> tuple[SpeedBand, float]:
-        return platform.pes[pe].speed_of(kernel), mean_share(platform.pes[pe], processes=busy[pe])
-
-    @cache  # a bisection asks for the same units again and again
-    def messages_s(pe: int, units: int) -> float:
-        sizes_bytes = work.messages_bytes(units)
-        other = first if work.has_master or pe != first else placement[-1]  # the first PE's own go to another one
-        return float(platform.message_s(other, pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
-
-    @cache
-    def alone_s(pe: int, units: int) -> float:
-        computation, (band, share) = compute(units), speed_of(pe)
-        return float(computation.volume / float(band.speed(computation.size)) / share) / kept.get(pe, 1.0)
-
-    setup_s = sum((count - (pe == first)) * messages_s(pe, usual) for pe, count in busy.items()) if led else 0.0
-
-    def process_s(process: int, units: int) -> float:
-        pe = placement[process]
-        return alone_s(pe, units) + (setup_s if led and process == 0 else messages_s(pe, units))
-
-    return process_s
 
 
 def crowds(scenario: Scenario, placement: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -293,25 +248,10 @@ def _kept_by_count(scenario: Scenario, kind: Kind) -> Floats:
     for count in range(1, kind.most + 1) if scenario.platform.domains else ():
         placement = tuple(pe for pe in sorted(kind.pes) for _ in range(count))
         if len(placement) <= work.units:
-            found[count - 1] = min(_kept(scenario, placement, -(-work.units // len(placement))).values())
+            found[count - 1] = min(
+                partitions.kept_where(scenario, placement, -(-work.units // len(placement))).values()
+            )
     return found
-
-
-def _kept(scenario: Scenario, placement: Sequence[int], units: int) -> dict[int, float]:
-    """What processes keep of their speed with neighbours, by PE; empty without sharing domains."""
-    if not scenario.platform.domains:
-        return {}
-    size = float(scenario.application.work.compute(len(placement))(units).size)
-    shares = kept_shares(scenario.platform, scenario.application.kernel, placement, [size] * len(placement))
-    return dict(zip(placement, shares.tolist(), strict=True))
-
-
-def mean_share(pe: PE, *, processes: int = 1) -> float:
-    """Mean share of a core that the load of a PE leaves to each of our processes on it."""
-    if pe.load is None:
-        return min(1.0, pe.cores / processes)
-    left = availability(pe.load.trace.values, pe.load.rule, processes=processes, cores=pe.cores)
-    return float(np.average(left, weights=pe.load.trace.durations_s))
 
 
 def _comm_s(
@@ -337,7 +277,9 @@ def _comm_s(
             idle,
             (
                 Configuration(
-                    "messages", work.fitting(even_split(work.units, count)), tuple(sorted(spread[:count].tolist()))
+                    "messages",
+                    work.fitting(partitions.even_split(work.units, count)),
+                    tuple(sorted(spread[:count].tolist())),
                 ),
             ),
             np.arange(1),
@@ -350,7 +292,7 @@ def _comm_s(
 
 def _speed(scenario: Scenario, kind: Kind) -> float:
     pe = scenario.platform.pes[kind.pes[0]]
-    return float(pe.speed_of(scenario.application.kernel).mid[-1]) * mean_share(pe)
+    return float(pe.speed_of(scenario.application.kernel).mid[-1]) * partitions.mean_share(pe)
 
 
 def _grid(most: int, count: int, *, dense: bool = True) -> NDArray[np.int64]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from advisor.advise.partition.by_times import Times, by_times
-from simulator import AS_NOW, Configuration, Scenario, ScenarioError, ties, units
+from simulator import AS_NOW, Configuration, Scenario, ScenarioError, partitions, ties, units
 
 EQUAL_WORK = ("hpl",)
 """Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
@@ -103,7 +102,7 @@ def without_uneven(
     return kept, (f"strategies {', '.join(left)}: {why}",) if left else ()
 
 
-def within_memory(scenario: Scenario, times_s: Times) -> tuple[int, ...]:
+def within_memory(scenario: Scenario, times_s: partitions.Times) -> tuple[int, ...]:
     """The partition by times, in which no PE gets more than its part of its node's memory and swap, if that is enough.
 
     Parameters
@@ -116,7 +115,7 @@ def within_memory(scenario: Scenario, times_s: Times) -> tuple[int, ...]:
     def limited_s(counts: np.ndarray) -> np.ndarray:
         return np.asarray(times_s(counts) * np.where(counts > most, BEYOND, 1.0))
 
-    return by_times(scenario.application.work.units, most.size, limited_s)
+    return partitions.by_times(scenario.application.work.units, most.size, limited_s)
 
 
 def _most_units(scenario: Scenario, pe: int) -> int:

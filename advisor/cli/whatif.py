@@ -20,9 +20,12 @@ from simulator import ScenarioError, files, units
 if TYPE_CHECKING:
     from distributed import Client
 
+    from advisor.whatif import ScalingPlan
     from simulator.experiments.sweep import Plan, Swept
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
+SCALING_HELP = "In place of --vary: the same problem on more --nodes, or one that grows with them."
+NODES_HELP = "With --scaling: numbers of nodes; copies of the scenario's where it has fewer."
 REPORT = "report.html"
 PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
 """About what results write in all, for each point, and for each of its replications."""
@@ -37,6 +40,8 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     ],
     vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
     zipped: Annotated[bool, typer.Option("--zip", help="Values side by side in place of all combinations.")] = False,
+    scaling: Annotated[str | None, typer.Option(metavar="strong|weak", help=SCALING_HELP)] = None,
+    nodes: Annotated[str | None, typer.Option(metavar="1,2,4,8", help=NODES_HELP)] = None,
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     advise: Annotated[bool, typer.Option("--advise", help="Compare what is recommended at each point.")] = False,
@@ -67,8 +72,9 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         _print_script(slurm)
         return
     here = dask is None and slurm is None
-    asked: dict[str, Any] = {"zipped": zipped, "replications": replications, "seed": seed, "advise": advise}
-    plan = _plan(scenario, vary or [], **asked, level=level, here=here)
+    drawn: dict[str, Any] = {"replications": replications, "seed": seed, "advise": advise, "level": level}
+    scaled = _scaling(scenario, scaling, nodes, vary, zipped=zipped, **drawn, here=here)
+    plan = _plan(scenario, vary or [], **drawn, zipped=zipped, here=here) if scaled is None else scaled.plan
     if only is not None:
         _again(plan, only, output, as_json=as_json)
         return
@@ -83,7 +89,24 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
             progress=said,
             waiting=lambda: said(-1, 0),
         )
-    _tell(swept, output, as_json=as_json)
+    _tell(swept, scaled, output, as_json=as_json)
+
+
+def _scaling(
+    path: Path, kind: str | None, nodes: str | None, vary: list[str] | None, *, zipped: bool, **asked: Any
+) -> "ScalingPlan | None":
+    """The plan of a scaling, if that is asked for."""
+    from advisor.whatif.scaling import plan_scaling, read_nodes
+
+    if kind is None and nodes is None:
+        return None
+    if kind is None or nodes is None:
+        raise ScenarioError(
+            "--scaling and --nodes belong together, such as --scaling strong --nodes 1,2,4,8; give both"
+        )
+    if vary or zipped:
+        raise ScenarioError("--scaling varies the nodes alone; leave --vary and --zip out, or --set what differs first")
+    return plan_scaling(path, kind, read_nodes(nodes), **asked)
 
 
 def _needed_bytes(plan: "Plan") -> int:
@@ -101,20 +124,25 @@ def _hint(dask: str | None, slurm: str | None) -> str:
     return f"start some with: dask worker {dask}" if dask is not None else "they start or start again"
 
 
-def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
+def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, as_json: bool) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
     from advisor.report.html import render_page
     from advisor.report.whatif import whatif_page, whatif_text
-    from advisor.whatif import findings_of
+    from advisor.report.whatif_scaling import scaling_page, scaling_text
+    from advisor.whatif import Findings, findings_of, scaling_of
 
-    found = findings_of(swept)
+    found = findings_of(swept) if scaled is None else scaling_of(swept, scaled)
 
     def write() -> None:
         if output is not None:
-            files.write_text(output / REPORT, render_page(whatif_page(found)))
+            page = whatif_page(found) if isinstance(found, Findings) else scaling_page(found)
+            files.write_text(output / REPORT, render_page(page))
 
     said = f"results in {output}; {REPORT} there shows them, with sliders between the points"
-    finish(found, whatif_text(found), as_json=as_json, write=write if output is not None else None, said=said)
+    text = whatif_text(found) if isinstance(found, Findings) else scaling_text(found)
+    finish(found, text, as_json=as_json, write=write if output is not None else None, said=said)
+    if scaled is not None:
+        raise typer.Exit(1 if swept.failed else 0)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]
     for point in lost[:MOST_ERRORS]:
         named = ", ".join(point.changes) or "the base"
@@ -134,7 +162,7 @@ def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     from advisor.whatif import plan_whatif
 
     if not vary:
-        raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,...")
+        raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,..., or --scaling with --nodes")
     varied = [simulator.whatif.read_varied(text) for text in vary]
     return plan_whatif(path, varied, **asked)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, recommend
 from simulator import (
     Application,
@@ -23,6 +22,7 @@ from simulator import (
     join_platform,
     load_scenario,
     make_node_document,
+    partitions,
 )
 from simulator.calibration import ClusterPlan, MeasuredCluster, MeasuredHost, fit_cluster_network
 
@@ -209,7 +209,7 @@ def _completed(scenario: Scenario, wish: ClusterWish, measured: MeasuredCluster,
     if network is not None:
         platform = replace(platform, network=network)
     application = wish.application
-    equal = Configuration.one_each(AS_NOW, even_split(application.work.units, len(pes)))
+    equal = Configuration.one_each(AS_NOW, partitions.even_split(application.work.units, len(pes)), rule="equal")
     return Scenario(platform, application, (equal,), REPLICATIONS, wish.seed)
 
 
@@ -269,7 +269,7 @@ def speeds_of(answer: Answer) -> dict[str, float]:
     """Units per second of each PE at its equal share, what it leaves us counted."""
     work = answer.scenario.application.work
     pes = answer.scenario.platform.pes
-    share = even_split(work.units, len(pes))
+    share = partitions.even_split(work.units, len(pes))
     compute = work.compute(len(pes))
     found = {}
     for pe, own in zip(pes, share, strict=True):

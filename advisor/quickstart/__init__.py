@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, mean_shares, recommend
 from advisor.quickstart.state import Progress, Quickstart, kernels_document, run_pieces
 from advisor.report.html import render_page
@@ -46,6 +45,7 @@ from simulator import (
     dump_scenario,
     files,
     matmul,
+    partitions,
     provenance,
     randomness,
     read_trace,
@@ -204,7 +204,7 @@ def _check_by_a_piece(state: Quickstart, ranks: Ranks, n: int) -> None:
     scenario, found = _scenario(state, n), measured_bands(state.measured, columns={KERNEL: n})
     bands = {name: found[name, KERNEL] for name in state.names}  # of all PEs at work, as in the piece
     runs = ProgramRuns(ranks, scenario.application, places_on(state.machine, scenario)[0])
-    equal = Configuration.one_each("equal", even_split(n, len(state.cpus)))
+    equal = Configuration.one_each("equal", partitions.even_split(n, len(state.cpus)))
     state.pieces = run_pieces(runs, equal, bands, state.names)
     state.save()
 

@@ -274,7 +274,7 @@ def _points_table(found: Findings) -> blocks.Table:
     """Every point, or the base, those that gain most and the slowest."""
     points, more = found.points, []
     answered = [one for one in points if one.best is not None and (one.differs or not one.point)]
-    shown, ranked = answered, found.by_gain()
+    shown, ranked = answered, found.by_gain(every=True)
     if len(answered) > MOST_ROWS:
         shown = [one for one in (points[0], *ranked[:TOP], ranked[-1]) if one.best is not None]
         which = f"the base, the {TOP} that gain most and the slowest of {len(answered)}"

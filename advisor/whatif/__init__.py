@@ -3,5 +3,20 @@
 from advisor.whatif.advised import advised
 from advisor.whatif.asking import WhatIf, plan_whatif, varied, what_if
 from advisor.whatif.findings import Findings, findings_of, whatif_document
+from advisor.whatif.scaling import Scaling, ScalingPlan, plan_scaling, read_nodes, scaling_of
 
-__all__ = ["Findings", "WhatIf", "advised", "findings_of", "plan_whatif", "varied", "what_if", "whatif_document"]
+__all__ = [
+    "Findings",
+    "Scaling",
+    "ScalingPlan",
+    "WhatIf",
+    "advised",
+    "findings_of",
+    "plan_scaling",
+    "plan_whatif",
+    "read_nodes",
+    "scaling_of",
+    "varied",
+    "what_if",
+    "whatif_document",
+]

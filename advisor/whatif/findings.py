@@ -15,6 +15,7 @@ from advisor.advise.ranking import Gain
 from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import advised
 from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
+from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import Outcomes, differences, gains, outcomes_of, product_of_means
 from advisor.wording import counted, listed, loss_text, probability, with_interval
 from simulator import ApportionError, documents, dump_scenario, interval_note, intervals, read_template, ties
@@ -78,6 +79,8 @@ class PointFound:
     changes: Mapping[str, Any]
     differs: tuple[str, ...]
     """Paths at which it is not as the scenario has it."""
+    chosen: bool
+    """Whether all of these can be bought or chosen; else it is another question, and is not ranked with the others."""
     configurations: tuple[Configured, ...]
     best: str | None
     difference_s: Ends | None
@@ -204,7 +207,9 @@ class Findings:
     nearly: int | None
     """A point within 1 % of the one that pays most that changes less."""
     single: tuple[int, ...]
-    """Points that change one field, the largest gain first."""
+    """Points that change one field that can be bought or chosen, the largest gain first."""
+    not_ranked: tuple[str, ...]
+    """Fields that can be neither bought nor chosen, such as the problem's size: shown as sensitivity alone."""
     diminishing: tuple[Diminishing, ...]
     elasticity: tuple[Elasticity, ...]
     interactions: tuple[Interaction, ...]
@@ -216,9 +221,15 @@ class Findings:
     provenance: Provenance
     sentence: str = ""
 
-    def by_gain(self) -> list[PointFound]:
-        """Points with a gain, the fastest first; of equal ones those with the fewest changes."""
-        some = [one for one in self.points if one.gain is not None]
+    def by_gain(self, *, every: bool = False) -> list[PointFound]:
+        """Points with a gain, the fastest first; of equal ones those with the fewest changes.
+
+        Parameters
+        ----------
+        every
+            Those too that are not ranked.
+        """
+        some = [one for one in self.points if one.gain is not None and (one.chosen or every)]
         return _sorted(some, [-one.gain.mean for one in some if one.gain is not None])
 
 
@@ -417,9 +428,10 @@ def with_costs(points: Sequence[PointFound], outcomes: Outcomes) -> tuple[list[P
         spent = np.array([rates[point][key] * outcomes.mean_s(point) for point in some])
         for point, run in zip(some, spent.tolist(), strict=True):
             found[point] = replace(found[point], **{of: kind(rates[point][key], run)})
-        if some:
-            best = tuple(some[place] for place in front(values, spent))
-            fronts.append(Front(of, unit, best, len(some), outcomes.answered.size - len(some)))
+        ranked = [place for place, point in enumerate(some) if points[point].chosen]
+        if ranked:
+            best = tuple(some[ranked[place]] for place in front(values[ranked], spent[ranked]))
+            fronts.append(Front(of, unit, best, len(ranked), outcomes.answered.size - len(some)))
     return found, fronts
 
 
@@ -481,8 +493,9 @@ def findings_of(swept: Swept) -> Findings:
     note = interval_note(plan.replications, outcomes.truths, deterministic=outcomes.deterministic)
     pays = [one for one in points if one.together is not None and (one.together.low or 0.0) > 1]
     most, alone = _most(pays), _most([one for one in pays if len(one.differs) == 1])
-    fastest = _most([one for one in points if one.best is not None])
+    fastest = _most([one for one in points if one.best is not None and one.chosen])
     lines = lines_of(grid, outcomes, _number(fastest))
+    others = {path for path in before if not can_be_chosen(path, _application(plan))}
     changed = {one.point: {path: shown(one.changes[path]) for path in one.differs} for one in points if one.gain}
     combined, combinations = interactions(changed, outcomes, first=_number(most))
     found = Findings(
@@ -501,14 +514,19 @@ def findings_of(swept: Swept) -> Findings:
         pays_most_alone=_number(alone),
         nearly=None if most is None else _number(_simplest(points, most)),
         single=(),
-        diminishing=tuple(less for line in lines if (less := diminishing(line, outcomes)) is not None),
+        not_ranked=tuple(sorted(others)),
+        diminishing=tuple(
+            less
+            for line in lines
+            if not set(line.field.split(" with ")) & others and (less := diminishing(line, outcomes)) is not None
+        ),
         elasticity=tuple(by_size([slope for line in lines if (slope := elasticity(line, outcomes)) is not None])),
         interactions=combined,
         combinations=combinations,
         fronts=tuple(fronts),
         failed=len(swept.failed),
         spent=swept.spent,
-        warnings=(*_warnings(outcomes), *([] if note is None or outcomes.deterministic else [note])),
+        warnings=(*warnings_of(outcomes), *([] if note is None or outcomes.deterministic else [note])),
         provenance=Provenance.of(plan.seed, plan.inputs),
     )
     found = replace(found, single=tuple(one.point for one in found.by_gain() if len(one.differs) == 1))
@@ -517,7 +535,7 @@ def findings_of(swept: Swept) -> Findings:
 
 def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[PointFound]:
     """Points without a verdict."""
-    rows, found = _rows(swept), []
+    rows, found, application = configured_rows(swept), [], _application(swept.plan)
     for number, point in enumerate(swept.plan.points):
         values, best = dict(point.values), outcomes.best[number]
         advice = outcomes.said[number].get("advice")
@@ -527,7 +545,8 @@ def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> lis
                 hash=point.hash,
                 set=tuple(point.changes),
                 changes=values,
-                differs=tuple(differing(values, before)),
+                differs=(differs := tuple(differing(values, before))),
+                chosen=all(can_be_chosen(path, application) for path in differs),
                 configurations=tuple(rows.get(number, ())),
                 best=None if best < 0 else outcomes.names[best],
                 difference_s=None,
@@ -545,7 +564,13 @@ def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> lis
     return found
 
 
-def _rows(swept: Swept) -> dict[int, list[Configured]]:
+def _application(plan: Plan) -> Any:
+    """What runs, as the file names it."""
+    said = plan.data.get("application")
+    return said.get("name") if isinstance(said, dict) else None
+
+
+def configured_rows(swept: Swept) -> dict[int, list[Configured]]:
     """What the table says of each point's configurations."""
     found: dict[int, list[Configured]] = {}
     for row in swept.rows:
@@ -574,7 +599,8 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
         return found, 0
     for number, of in zip(answered.tolist(), answered[first].tolist(), strict=True):
         found[number] = replace(found[number], same_as=None if of == number else of)
-    comparisons = max(1, np.unique(first).size - 1)
+    ranked = np.array([points[number].chosen for number in answered.tolist()])
+    comparisons = max(1, np.unique(first[ranked]).size - 1)
     base_s, others_s, numbers = own_s[0], own_s[1:], answered[1:].tolist()
     columns = zip(
         numbers,
@@ -589,7 +615,8 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
         if outcomes.deterministic or base_s.size > 1:
             wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
         judged = Gain(gain.mean or 0.0, gain.low, gain.high, wins)
-        found[number] = replace(found[number], gain=judged, together=together, difference_s=difference)
+        all_held = together if found[number].chosen else None
+        found[number] = replace(found[number], gain=judged, together=all_held, difference_s=difference)
     return _with_configurations(found, outcomes), comparisons
 
 
@@ -603,11 +630,15 @@ def _with_chances(
     first
         For each point with an answer the place of the first one that is like it.
     """
-    rows, own = np.unique(first, return_inverse=True)
+    ranked = np.array([points[number].chosen for number in outcomes.answered.tolist()])
+    rows, own = np.unique(first[ranked], return_inverse=True)
+    varied = [points[number] for number in outcomes.answered.tolist() if points[number].differs]
+    if varied and not any(one.chosen for one in varied):
+        return list(points)  # nothing is compared with the scenario as it is
     times_s, sure = outcomes.own_s(outcomes.answered[rows]), outcomes.deterministic
     chances = intervals.chances(times_s, outcomes.truths, seed=seed, margin=MARGIN, deterministic=sure)
     found = list(points)
-    for number, row in zip(outcomes.answered.tolist(), own.tolist(), strict=True):
+    for number, row in zip(outcomes.answered[ranked].tolist(), own.tolist(), strict=True):
         chance, loss = _known(float(chances.best[row])), _known(float(chances.loss[row]))
         chance = None if chance is None else round(chance, 4)
         found[number] = replace(found[number], chance=chance, expected_loss=loss)
@@ -657,14 +688,14 @@ def _simplest(points: Sequence[PointFound], most: PointFound) -> PointFound | No
     near = [
         one
         for one in points
-        if one.gain is not None and one.mean_s <= (1 + MARGIN) * most.mean_s and len(one.differs) < len(most.differs)
+        if one.gain and one.chosen and one.mean_s <= (1 + MARGIN) * most.mean_s and len(one.differs) < len(most.differs)
     ]
     fewest = min((len(one.differs) for one in near), default=0)
     least = [one for one in near if len(one.differs) == fewest]
     return least[ties.first_least([one.mean_s for one in least])] if least else None
 
 
-def _warnings(outcomes: Outcomes) -> list[str]:
+def warnings_of(outcomes: Outcomes) -> list[str]:
     """What points warn of, in the order of the plan: each line once, with how many say so."""
     counts = Counter(line for said in outcomes.said for line in said.get("warnings", ()))
     lines = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
@@ -684,10 +715,10 @@ MOST_NAMED = 3
 
 def sentence(found: Findings) -> str:
     """The answer."""
-    points, compared = found.points, [one for one in found.points if one.gain is not None]
+    points, compared = found.points, [one for one in found.points if one.gain is not None and one.chosen]
+    if not any(one.differs for one in compared) and (found.not_ranked or not compared):
+        return _not_ranked_sentence(found)
     replications = counted(found.drawn.replications, "replication")
-    if not compared:
-        return "No point can be compared with the scenario as it is."
     if all(one.gain is None or one.gain.low is None for one in compared):
         best = max(compared, key=lambda one: (one.gain.mean if one.gain is not None else None) or 0.0)
         return (
@@ -717,9 +748,21 @@ def sentence(found: Findings) -> str:
     return f"{said} Of single changes {alone.named}: {_faster(alone)}."
 
 
+def _not_ranked_sentence(found: Findings) -> str:
+    """The answer where nothing that varies can be bought or chosen: what the makespan is then."""
+    answered = [one for one in found.points if one.best is not None and one.differs]
+    if not answered or not found.not_ranked or found.points[0].best is None:
+        return "No point can be compared with the scenario as it is."
+    paths = listed([path.removeprefix("application.parameters.") for path in found.not_ranked], most=MOST_NAMED)
+    shown = answered if len(answered) <= MOST_NAMED else [answered[0], answered[-1]]
+    said = ", ".join(f"{one.named.removeprefix('application.parameters.')} takes {_takes(one)}" for one in shown)
+    verb = "is" if len(found.not_ranked) == 1 else "are"
+    return f"{said}, in place of {_takes(found.points[0])}; {paths} {verb} part of the question, so nothing is ranked."
+
+
 def _how_sure(found: Findings, most: PointFound) -> str:
     """How likely it is that no other point is faster, and which others may be."""
-    answered, share = sum(one.best is not None for one in found.points), most.chance or 0.0
+    answered, share = sum(one.best is not None and one.chosen for one in found.points), most.chance or 0.0
     if found.drawn.deterministic:
         among = "" if share == 1 else "one of "
         return f"{among}the fastest of {counted(answered, 'point')}, as nothing is drawn"
@@ -733,6 +776,7 @@ def _how_sure(found: Findings, most: PointFound) -> str:
         if not {one.point, one.same_as} & group - {None} and (one.chance or 0) >= LIKELY
     ]  # fmt: skip
     others = [others[place] for place in ties.in_order([-(one.chance or 0.0) for one in others])]
+    others = list({one.named: one for one in others}.values())
     names = [f"{one.named} ({probability(one.chance)})" for one in others[:MOST_NAMED]]
     more = [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
     return f"{said}, so others may be: {', '.join([*names, *more])}" if names else f"{said}, so another may be"

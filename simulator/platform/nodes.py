@@ -328,6 +328,35 @@ class Platform:
             found = f"platform: network: it joins {joined} nodes and {len(self.node_names)} have PEs"
             raise ScenarioError(f"{found}; give as many of each")
 
+    def of_nodes(self, nodes: Sequence[int]) -> "Platform":
+        """Some of its nodes with their PEs, links and domains; one that comes again is a copy, named `NAME-copy1`.
+
+        Parameters
+        ----------
+        nodes
+            Node numbers, in the order in which they are to be.
+
+        Raises
+        ------
+        ScenarioError
+            If the network does not say how copies would be joined.
+        """
+        turns = [list(nodes[:place]).count(node) for place, node in enumerate(nodes)]
+        tails = [f"-copy{turn}" if turn else "" for turn in turns]
+        pes, known, domains = list[PE](), list[Node](), list[SharingDomain]()
+        for number, tail in zip(nodes, tails, strict=True):
+            name = self.node_names[number]
+            places = {place: len(pes) + at for at, place in enumerate(np.flatnonzero(self.node_of == number).tolist())}
+            pes += [replace(self.pes[place], name=self.pes[place].name + tail, node=name + tail) for place in places]
+            known += [replace(node, name=name + tail) for node in self.nodes if node.name == name]
+            domains += [
+                replace(one, name=one.name + tail, pes=tuple(places[place] for place in one.pes))
+                for one in self.domains
+                if one.pes[0] in places
+            ]
+        names = [self.node_names[number] + tail for number, tail in zip(nodes, tails, strict=True)]
+        return Platform(tuple(pes), self.network.of_nodes(nodes, names), tuple(known), tuple(domains))
+
     def _check_domains(self) -> None:
         found: dict[tuple[int, str], str] = {}
         for domain in self.domains:

@@ -1,6 +1,6 @@
 """Who does how much where: partition (work per process) and allocation (processes per PE), together a configuration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from simulator.base.errors import ScenarioError
@@ -44,6 +44,8 @@ class Configuration:
     """Rows and columns of the grid of processes, which takes them row by row; None: as the application has it."""
     repartition: Repartition | None = None
     """When units move while it runs; None: never."""
+    rule: str = field(default="", compare=False)
+    """By which rule its units were divided, so that a file can say so; empty: they are a list. See `partitions`."""
 
     def __post_init__(self) -> None:
         where = f"configuration {self.name}"
@@ -69,9 +71,9 @@ class Configuration:
         return f"Configuration({self.name!r}, partition={self.partition}, placement={self.placement}{grid}{moves})"
 
     @classmethod
-    def one_each(cls, name: str, partition: tuple[int, ...]) -> "Configuration":
+    def one_each(cls, name: str, partition: tuple[int, ...], *, rule: str = "") -> "Configuration":
         """One process per PE, in order."""
-        return cls(name, partition, tuple(range(len(partition))))
+        return cls(name, partition, tuple(range(len(partition))), rule=rule)
 
     @property
     def divided(self) -> tuple[tuple[int, ...], tuple[int, int] | None]:

@@ -11,13 +11,28 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_whole
 from simulator.base.yaml_document import Document, read_value
+from simulator.models.network.kinds.kind import NO_LIMIT
+from simulator.platform.networks.link import is_line, model_of
 from simulator.scenario_file.scenario import Change
 
 Expand = Callable[[str, Any], Mapping[str, Any]]
-"""A field that names a model (`levels`, `domains`) and the entry that has it -> fields of it, written out."""
+"""A field that names a model (`levels`, `domains`) and the entry that has it -> fields of it, written out.
+
+Of `link` and `speeds` it takes the message times or speeds themselves, and answers these without a file.
+"""
 _OF_A_MODEL = {"levels": "levels", "domains": "domains", "uses": "domains"}
 """Field whose parts can be set -> the field that may name a model in place of it."""
-_FACTOR = re.compile(r"([x/])\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)")
+_FACTOR = re.compile(r"([x/])\s*(-?[0-9.]+(?:[eE][-+]?[0-9]+)?)")
+_LINKS = ("link", "uplink", "backbone", "loopback")
+"""Fields that hold message times; `links` holds some by name."""
+_OF_LINKS: Mapping[str, tuple[dict[str, Decimal], Callable[[float], str]]] = {
+    "latency": (units.DURATION, units.write_duration),
+    "bandwidth": (units.BANDWIDTH, units.write_bandwidth),
+}
+"""What can be set of message times that a model says otherwise: its unit, and how it is written."""
+_ALL_LINKS = {f"platform.network.{number}": number for number in _OF_LINKS}
+_SPEEDS = ("low", "mid", "high", "speeds")
+"""Lists of speeds in an entry of `speeds`."""
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 60
 _MOST_POWER = 308
@@ -31,7 +46,8 @@ def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) ->
     ----------
     texts
         `PATH=VALUE`: keys from the top down, parted by dots; an entry of a list by its place from 0 or its `name`. The
-        value in YAML, or `x2`, `/2`: the file's number or quantity times or over so much.
+        value in YAML, or `x2`, `/2`: the file's numbers or quantities times or over so much. Measured speeds, and
+        latency and bandwidth of measured message times, have factors too; `platform.network.bandwidth=x2`: all links.
 
     Raises
     ------
@@ -44,17 +60,113 @@ def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) ->
         path = path.strip()
         if not equals or not path:
             raise ScenarioError(f"--set: {text!r} is no change; write PATH=VALUE, such as platform.nodes.0.memory=8GiB")
+        if path in _ALL_LINKS:
+            found, change = _with_all_links(data, path, value.strip(), expand)
+            fields |= dict.fromkeys(found, path)
+            changes.append(change)
+            continue
         field, holder = _find(data, path, expand)
         if field == ("extends",):
             raise ScenarioError(f"--set {path}: the scenario has been read; name another file in its place")
         if field in fields:
             raise ScenarioError(f"--set {path}: the path is given twice; leave one out")
-        before = _held(holder, field[-1])
-        after = _value(path, value.strip(), before)
-        holder[field[-1]] = after
         fields[field] = path
-        changes.append(Change(path, before, after))
+        changes.append(_changed(path, value.strip(), field, holder, expand=expand))
     return replace(document, data=data, fields_set=fields), tuple(changes)
+
+
+def _changed(path: str, text: str, field: tuple[str | int, ...], holder: Any, *, expand: Expand) -> Change:
+    """Set one field in what holds it."""
+    key, before = field[-1], _held(holder, field[-1])
+    if key in _OF_LINKS and before is None and _is_link(field[:-1], holder):
+        return _with_link(path, text, holder, expand)
+    if len(field) > 1 and field[-2] == "speeds" and isinstance(before, dict) and _FACTOR.fullmatch(text):
+        times = _times(path, text)
+        holder[key] = _scaled_speeds(path, times, expand("speeds", before))
+        return Change(path, 1.0, float(times))
+    holder[key] = _value(path, text, before)
+    return Change(path, before, holder[key])
+
+
+def _is_link(field: tuple[str | int, ...], entry: Any) -> bool:
+    named = bool(field) and (field[-1] in _LINKS or field[-2:-1] == ("links",))
+    return named and isinstance(entry, dict) and not is_line(entry)
+
+
+def _with_link(path: str, text: str, entry: dict[str, Any], expand: Expand) -> Change:
+    """Scale message times so that they have the latency or the bandwidth that is asked for."""
+    number = path.rpartition(".")[2]
+    kind, write = _OF_LINKS[number]
+    data = expand("link", entry)
+    model = model_of(data)
+    present = model.latency_s if number == "latency" else model.bandwidth_bytes_per_s
+    before = write(float(f"{present:.6g}"))
+    if _FACTOR.fullmatch(text):
+        times, after = float(_times(path, text)), _value(path, text, before)
+    else:
+        times, after = units.parse(text, kind, field=f"--set {path}") / present, text
+    if not times > 0 or (number == "bandwidth" and present >= NO_LIMIT and times != 1):
+        why = (
+            "message times with no latency cannot be scaled" if number == "latency" else "these do not grow with bytes"
+        )
+        raise ScenarioError(f"--set {path}: {why}; write a latency and a bandwidth in place of what is measured")
+    _scale_link(entry, data, number, times)
+    return Change(path, before, after)
+
+
+def _scale_link(entry: dict[str, Any], data: Mapping[str, Any], number: str, times: float) -> None:
+    """Put message times into an entry that are scaled, and as doubtful as they were."""
+    kept = {key: data[key] for key in ("doubt", "source", "shared") if key in data}
+    scaled = model_of(data).scaled(**{number: times})
+    entry.clear()
+    entry.update({**replace(scaled, doubt=None).to_data(), **kept})
+
+
+def _with_all_links(data: Any, path: str, text: str, expand: Expand) -> tuple[list[tuple[str | int, ...]], Change]:
+    """Scale every link between nodes, and say which fields that were."""
+    number, places = _ALL_LINKS[path], _links_of(data)
+    if not _FACTOR.fullmatch(text):
+        one = ".".join(map(str, places[0][0])) if places else "platform.link"
+        raise ScenarioError(f"--set {path}: all links are meant; give a factor such as x2, or set {one}.{number}")
+    if not places:
+        raise ScenarioError(f"--set {path}: the file writes out no links; name a file with other ones in its place")
+    times = _times(path, text)
+    for _, entry in places:
+        if number in entry:
+            entry[number] = _value(path, text, entry[number])
+        else:
+            _scale_link(entry, expand("link", entry), number, float(times))
+    return [field for field, _ in places], Change(path, 1.0, float(times))
+
+
+def _links_of(data: Any) -> list[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """The fields that hold a link between nodes, and what is there."""
+    platform = data.get("platform") if isinstance(data, dict) else None
+    if not isinstance(platform, dict):
+        return []
+    network, above = platform.get("network"), ("platform", "network")
+    network = network if isinstance(network, dict) else {}
+    found: list[tuple[tuple[str | int, ...], Any]] = [(("platform", "link"), platform.get("link"))]
+    found += [((*above, key), network.get(key)) for key in ("link", "uplink", "backbone")]
+    found += [((*above, "links", key), one) for key, one in _listed(network.get("links"))]
+    found += [((*above, "switches", key, "uplink"), one.get("uplink")) for key, one in _listed(network.get("switches"))]
+    found += [(("platform", "nodes", key, "link"), one.get("link")) for key, one in _listed(platform.get("nodes"))]
+    return [(field, one) for field, one in found if isinstance(one, dict)]
+
+
+def _listed(value: Any) -> list[tuple[str | int, Any]]:
+    """Entries that are mappings, by name or place."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(key, one) for key, one in pairs if isinstance(one, dict)]
+
+
+def _scaled_speeds(path: str, times: Decimal, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Speeds over sizes, so many times as high and as doubtful."""
+    if "predicted" in entry:
+        raise ScenarioError(f"--set {path}: these speeds are predicted; scale what they follow from, such as flop_rate")
+    bands = {"bands": [_scaled_speeds(path, times, band) for band in entry["bands"]]} if "bands" in entry else {}
+    lists = {key: [float(times) * speed for speed in entry[key]] for key in _SPEEDS if key in entry}
+    return {**entry, **lists, **bands}
 
 
 def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], Any]:
@@ -131,11 +243,9 @@ def _value(path: str, text: str, before: Any) -> Any:
             return read_value(text)
         except ScenarioError as error:
             raise ScenarioError(f"--set {path}: {error.lines[0]}") from None
-    times = units.exact(factor[2]) or Decimal(0)
-    if times <= 0:
-        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-        raise ScenarioError(f"--set {path}: {shown!r} is no factor; give one above 0, and at most 1.8e308")
-    times = times if factor[1] == "x" else 1 / times
+    times = _times(path, text)
+    if isinstance(before, list) and before and not any(isinstance(one, dict | list) for one in before):
+        return [_value(path, text, one) for one in before]
     if isinstance(before, int | float) and not isinstance(before, bool):
         number = _finite(path, text, Decimal(repr(before)) * times)
         return int(number) if isinstance(before, int) and number == int(number) else float(number)
@@ -147,6 +257,16 @@ def _value(path: str, text: str, before: Any) -> Any:
         )
     number = _finite(path, text, (found[0] * times).normalize())
     return f"{number:f}{' ' + found[1] if found[1] else ''}"
+
+
+def _times(path: str, text: str) -> Decimal:
+    """The factor that a text is."""
+    factor = _FACTOR.fullmatch(text)
+    times = (units.exact(factor[2]) if factor else None) or Decimal(0)
+    if factor is None or times <= 0:
+        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+        raise ScenarioError(f"--set {path}: {shown!r} is no factor; give one above 0, and at most 1.8e308")
+    return times if factor[1] == "x" else 1 / times
 
 
 def _finite(path: str, text: str, number: Decimal) -> Decimal:

@@ -217,9 +217,13 @@ class ConfigurationForm(Form):
     model_config = ConfigDict(json_schema_extra={"not": {"required": ["pes", "allocation"]}})
 
     partition: Annotated[
-        Annotated[list[int], Tag("<list>")] | Annotated[Literal["equal"], Tag("<text>")], Discriminator(text_or_list)
+        Annotated[list[int], Tag("<list>")]
+        | Annotated[Literal["equal", "by-speed", "peak", "constant", "functional"], Tag("<text>")],
+        Discriminator(text_or_list),
     ]
-    """Units per process (rows for `matmul`), or `equal`."""
+    """Units per process (rows for `matmul`), or a rule, which holds for any number of units: `equal`; in proportion to
+    the speed of each PE at an equal share (`by-speed`), at the size where it is highest (`peak`) or at its smallest
+    size (`constant`); `functional`: so that all end together, by speed functions, mean loads, messages, neighbours."""
     pes: Names | None = None
     """The PE of each process, ranges allowed; by default one process on each PE in order."""
     allocation: dict[str, Annotated[int, Field(ge=0, le=MOST_PROCESSES)]] | None = Field(default=None, min_length=1)

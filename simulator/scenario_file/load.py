@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.base.errors import ApportionError, ScenarioError, meant, some_names
 from simulator.base.faults import Faults, validated
 from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many
 from simulator.base.shipped import locate
@@ -47,6 +47,7 @@ from simulator.scenario_file.forms import (
 )
 from simulator.scenario_file.memory import LevelsModelForm, level_data
 from simulator.scenario_file.nodes import node_data
+from simulator.scenario_file.partitions import divided, rule_of, scaled
 from simulator.scenario_file.platforms import (
     MadePlatform,
     Measured,
@@ -82,8 +83,15 @@ __all__ = [
 Data = dict[str, Any]
 
 
-def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None, model: str | None = None) -> str:
+def dump_scenario(
+    scenario: Scenario,
+    *,
+    traces: Mapping[str, str] | None = None,
+    model: str | None = None,
+) -> str:
     """Write a scenario as YAML text, which loads to an equal scenario; names of links only where routes are listed.
+
+    Units that a rule divides (`partitions.RULES`) are written as the rule, so that the problem may change.
 
     Parameters
     ----------
@@ -118,21 +126,22 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
             "parameters": dict(scenario.application.parameters),
             **({} if scenario.application.memory is None else {"memory": asdict(scenario.application.memory)}),
         },
-        "configurations": {
-            c.name: {
-                "partition": list(c.partition),
-                "pes": _places([names[place] for place in c.placement]),
-                **({} if c.grid is None else {"grid": list(c.grid)}),
-                **({} if c.repartition is None else {"repartition": asdict(c.repartition)}),
-            }
-            for c in scenario.configurations
-        },
+        "configurations": {c.name: _configuration_data(scenario, c, names) for c in scenario.configurations},
         "replications": scenario.replications,
         **({} if scenario.truths is None else {"truths": scenario.truths}),
         "seed": scenario.seed,
         **({"notes": notes} if notes else {}),
     }
     return yaml_text(document)
+
+
+def _configuration_data(scenario: Scenario, one: Configuration, names: Sequence[str]) -> Data:
+    return {
+        "partition": rule_of(scenario, one) or list(one.partition),
+        "pes": _places([names[place] for place in one.placement]),
+        **({} if one.grid is None else {"grid": list(one.grid)}),
+        **({} if one.repartition is None else {"repartition": asdict(one.repartition)}),
+    }
 
 
 def _written(scenario: Scenario) -> Platform:
@@ -280,7 +289,13 @@ def _resources(platform: Platform) -> tuple[HardwareModel, ...]:
 
 
 def resolve(
-    form: ScenarioForm, document: Document, named: NamedFiles, *, measured: Measured, oversized: bool = False
+    form: ScenarioForm,
+    document: Document,
+    named: NamedFiles,
+    *,
+    measured: Measured,
+    oversized: bool = False,
+    listed_for: int | None = None,
 ) -> Scenario:
     """The scenario that a file means.
 
@@ -290,6 +305,8 @@ def resolve(
         Levels that speeds were measured on, where the command line sets others.
     oversized
         Take configurations that memory and swap do not hold.
+    listed_for
+        The units that lists of the file divide; where a change makes them others, lists are scaled, and a note says so.
 
     Raises
     ------
@@ -302,14 +319,30 @@ def resolve(
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
     _check_kernel(platform, application.kernel, document)
+    notes = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it)))
+    scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
+    configurations, listed = _configurations(form, document, scenario, oversized=oversized, listed_for=listed_for)
+    if listed:
+        notes = (*notes, _scaled_note(listed, listed_for or 0))
+    scenario = replace(scenario, configurations=configurations, notes=notes)
+    if not made.extrapolations:
+        return scenario
+    found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
+    notes = (*notes, *dict.fromkeys(line for one in found for line in extrapolation_lines(one)))
+    return replace(scenario, notes=notes, extrapolations=found)
+
+
+def _configurations(
+    form: ScenarioForm, document: Document, scenario: Scenario, *, oversized: bool, listed_for: int | None
+) -> tuple[tuple[Configuration, ...], list[str]]:
+    """The configurations, checked now and not in the middle; and the names of those whose lists are scaled."""
+    work, platform, faults = scenario.application.work, scenario.platform, Faults(document)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
-    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it))), Faults(document)
     if form.truths is not None and form.truths > form.replications:
         with faults.at("truths"):
             raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
-    scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
-    configurations, placed = [], 0
-    for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
+    configurations, placed, listed = [], 0, list[str]()
+    for name, entry in form.configurations.items():
         with faults.at("configurations", name, once=True):
             _check_name(name)
             placement = _placement(entry, document, places, name=name)
@@ -318,17 +351,29 @@ def resolve(
                 raise ScenarioError(
                     f"the configurations up to here have {placed} processes; give at most {MOST_PLACED} to all"
                 )
-            partition = _partition(entry, application, document, len(placement), name=name)
-            configuration = Configuration(name, partition, placement, _grid(entry), _repartition(entry))
-            _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
-            configurations.append(configuration)
+            partition = _partition(entry, scenario, document, placement, name=name)
+            if listed_for == sum(partition) != work.units and not _is_set(document, name):
+                partition = work.fitting(scaled(work.units, partition), _grid(entry))
+                listed.append(name)
+            rule = entry.partition if isinstance(entry.partition, str) else ""
+            one = Configuration(name, partition, placement, _grid(entry), _repartition(entry), rule)
+            _check(replace(scenario, configurations=(one,)), one, platform, oversized=oversized)
+            configurations.append(one)
     faults.tell()
-    scenario = replace(scenario, configurations=tuple(configurations))
-    if not made.extrapolations:
-        return scenario
-    found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
-    notes = (*notes, *dict.fromkeys(line for one in found for line in extrapolation_lines(one)))
-    return replace(scenario, notes=notes, extrapolations=found)
+    return tuple(configurations), listed
+
+
+def _is_set(document: Document, name: str) -> bool:
+    """Whether units of a configuration are set in place of what its file says."""
+    return any(field[:3] == ("configurations", name, "partition")[: len(field)] for field in document.fields_set)
+
+
+def _scaled_note(names: Sequence[str], units: int) -> str:
+    """What is to be known of configurations whose listed units were written for another problem."""
+    one = len(names) == 1
+    which = f"configuration{'' if one else 's'} {some_names(names)}: {'its' if one else 'their'} units are listed for"
+    instead = "functional or another rule for its partition" if one else "rules such as functional for their partitions"
+    return f"{which} {units} in all; for another number they keep their proportion: write {instead} to divide it afresh"
 
 
 def _parts(
@@ -421,9 +466,10 @@ def _check_processes(number: int) -> None:
 
 
 def _partition(
-    form: ConfigurationForm, application: Application, document: Document, processes: int, *, name: str
+    form: ConfigurationForm, scenario: Scenario, document: Document, placement: Sequence[int], *, name: str
 ) -> tuple[int, ...]:
-    """Units per process: as listed, or the application's in equal parts, the first ones one larger."""
+    """Units per process: as listed, or the application's by a rule."""
+    processes = len(placement)
     if not isinstance(form.partition, str):
         with document.at("configurations", name, "partition"):
             if len(form.partition) != processes:
@@ -434,12 +480,9 @@ def _partition(
     with document.at("configurations", name):
         if not processes:
             raise ScenarioError("allocation: it places no process; place at least one")
-    share, rest = divmod(application.work.units, processes)
-    even = tuple(share + (process < rest) for process in range(processes))
-    grid = _grid(form)
-    if grid is None or grid not in application.work.grids(processes):
-        return even  # the grid's fault comes with the program's
-    return application.work.fitting(even, grid)
+        if lacking := scenario.platform.without_speed(scenario.application.kernel, placement):
+            raise ScenarioError(f"partition: {lacking}; add one to its speeds, or run no process there")
+    return divided(form.partition, scenario, placement, _grid(form))
 
 
 def _grid(form: ConfigurationForm) -> Shape | None:
@@ -491,10 +534,27 @@ class Template:
         document = replace(self.document, data=data)
         return Template(document, validated(ScenarioForm, document), self.named)
 
+    def on(self, scenario: Scenario, configurations: Mapping[str, Data]) -> "Template":
+        """The same with the platform and the parameters of a scenario, and configurations as a file says them."""
+        application = {**self.document.data["application"], "parameters": dict(scenario.application.parameters)}
+        platform = _platform_data(_written(scenario), {})
+        parts = {"platform": platform, "application": application, "configurations": dict(configurations)}
+        document = replace(self.document, data={**self.document.data, **parts}, root=None)
+        return Template(document, validated(ScenarioForm, document), self.named)
+
     def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
         """What the file would hold with some changes, and what these are; see `load_scenario`."""
         document, made = with_changes(self.document, changes, expand=partial(_written_out, self.named))
         return document.data, made
+
+    @cached_property
+    def _units(self) -> int | None:
+        """How many units the file's own application divides; None where that cannot be said."""
+        try:
+            measured = Measured({}, self.form.application)
+            return _parts(self.form, self.document, self.named, measured)[1].work.units
+        except ApportionError:
+            return None
 
     def scenario(self, changes: Sequence[str] = (), *, oversized: bool = False) -> Scenario:
         """The scenario with some changes, without the hashes of what it was read from; see `load_scenario`."""
@@ -507,7 +567,8 @@ class Template:
             document, made = with_changes(document, changes, expand=partial(_written_out, self.named))
             form = validated(ScenarioForm, document)
             measured = measured_on(self.form, self.document, document, self.named)
-        scenario = resolve(form, document, self.named, measured=measured, oversized=oversized)
+        listed_for = self._units if any(field[0] == "application" for field in document.fields_set) else None
+        scenario = resolve(form, document, self.named, measured=measured, oversized=oversized, listed_for=listed_for)
         return replace(scenario, changes=made, notes=(*scenario.notes, *_change_notes(scenario, made))), form
 
 
@@ -644,11 +705,22 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
 
 
 def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
-    """Fields of a node that come of a model, written out so that a part of one can be set."""
+    """Fields of a node that come of a model, written out so that a part of one can be set; see `changes.Expand`."""
+    if field == "link":
+        return {**message_data(named.message_model(entry["model"])), **_beside(entry)} if "model" in entry else entry
+    if field == "speeds":
+        if not isinstance(entry.get("model"), str):
+            return dict(entry)
+        found = named.speed(entry["model"])
+        return found.to_dict() | ({"source": entry["model"]} if isinstance(found, SpeedBand) else {})
     if field == "levels":
         return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
     written = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
     return {"domains": written["domains"], "uses": {**written.get("uses", {}), **(entry.get("uses") or {})}}
+
+
+def _beside(entry: Mapping[str, Any]) -> Data:
+    return {key: value for key, value in entry.items() if key != "model"}
 
 
 def _change_notes(scenario: Scenario, changes: Sequence[Change]) -> list[str]:

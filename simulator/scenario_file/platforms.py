@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from simulator.base import units
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, some_names
 from simulator.base.faults import Faults
 from simulator.base.names import MAX_NAMES, counted, first_name, how_many
 from simulator.base.yaml_document import Document, PlacedError
@@ -135,6 +135,8 @@ class _Parts:
     makers: dict[str, Maker] = field(default_factory=dict)
     pe_names: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    other_columns: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    """Kernel, and what is to be known of its speeds by columns -> the PEs."""
     extrapolations: list[Extrapolation] = field(default_factory=list)
     columns: float | None = None
     """Of the panels that the application computes: its order n; None without one."""
@@ -181,7 +183,8 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
         network = _network(form, site, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
         platform = Platform(tuple(parts.pes), network, nodes, tuple(parts.domains))
-    return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
+    lines = [f"speeds of {of} on {some_names(pes)}: {said}" for (of, said), pes in parts.other_columns.items()]
+    return MadePlatform(platform, tuple(dict.fromkeys((*parts.notes, *lines))), tuple(parts.extrapolations))
 
 
 def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
@@ -452,7 +455,6 @@ def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _
         raise ScenarioError("these are speeds by columns, and the application has no n, its columns; give other speeds")
     if not speed.columns[0] <= parts.columns <= speed.columns[-1]:
         nearest = speed.columns[0] if parts.columns < speed.columns[0] else speed.columns[-1]
-        pes = form.name.replace(NODE, node)
         said = f"measured on {nearest:g} columns, the application has {parts.columns:g}: taken as they are there"
-        parts.notes.append(f"speeds of {kernel} on {pes}: {said}")
+        parts.other_columns.setdefault((kernel, said), []).append(form.name.replace(NODE, node))
     return speed.at(parts.columns)

@@ -13,7 +13,6 @@ import numpy as np
 
 from advisor.advise.allocate import branch_and_bound, exhaustive, ranked, structured
 from advisor.advise.candidates import threshold_candidates
-from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import EqualWork, Kind, Problem
 from advisor.advise.ranking import rank
@@ -29,6 +28,7 @@ from simulator.models.network import (
     fit_network,
     make_points,
 )
+from simulator.scenario_file.partitions import by_times
 from tests.support import lu_clusters as clusters
 
 NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from advisor.advise.explanation.simulations import Floats, Seen, Simulations, pes_of
 from advisor.advise.joint import over_all
-from advisor.advise.partition import even_split
 from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import crowds, kinds_of, process_times, runs_as
+from advisor.advise.simulated import crowds, kinds_of, runs_as
 from advisor.advise.strategies import EQUAL_WORK
-from simulator import Configuration, Scenario, ScenarioError, ties
+from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 
 ROUNDS = 12
 """Of moves, at most."""
@@ -159,7 +158,7 @@ class Advised:
             return []
         work, placement = scenario.application.work, found.placement
         if self.equal:
-            whole = [np.array(even_split(work.units, len(placement)))]
+            whole = [np.array(partitions.even_split(work.units, len(placement)))]
         else:
             by_pe, leads = self.factors
             factor = by_pe[list(placement)]
@@ -219,7 +218,7 @@ def balanced(scenario: Scenario, placement: Placement, *, rests: bool = False) -
     every = alike(scenario, placement)
     groups = [group for group in every if not (rests and group[0] == 0)]
     sizes = np.array([group.size for group in groups], dtype=np.float64)
-    process_s = process_times(scenario, placement, led=work.has_master)
+    process_s = partitions.process_times(scenario, placement, led=work.has_master)
 
     def seconds(shares: Floats) -> Floats:
         counts = np.maximum(1, np.rint(shares)).astype(np.int64).tolist()
@@ -244,7 +243,7 @@ def balanced(scenario: Scenario, placement: Placement, *, rests: bool = False) -
 
 def model_s(scenario: Scenario, configuration: Configuration) -> float:
     """Seconds of the slowest process by the model, of those that are alike the one with most units."""
-    process_s = process_times(scenario, configuration.placement, led=scenario.application.work.has_master)
+    process_s = partitions.process_times(scenario, configuration.placement, led=scenario.application.work.has_master)
     units = np.array(configuration.partition)
     slowest = [int(group[np.argmax(units[group])]) for group in alike(scenario, configuration.placement)]
     return max(process_s(process, int(units[process])) for process in slowest if units[process])
@@ -256,7 +255,7 @@ def _whole(scenario: Scenario, groups: Sequence[NDArray[np.int64]], shares: Floa
     totals = np.array([shares[group].sum() for group in groups])
     whole = np.zeros(shares.size, dtype=np.int64)
     for group, total in zip(groups, whole_units(units * totals / totals.sum(), units).tolist(), strict=True):
-        whole[group] = even_split(total, group.size)
+        whole[group] = partitions.even_split(total, group.size)
     return whole
 
 
@@ -276,7 +275,7 @@ def fastest_first(advised: Advised, scenario: Scenario | None = None) -> list[in
     work = scenario.application.work
     most = {pe: kind.most for kind in advised.kinds for pe in kind.pes}
     placement = tuple(pe for pe in sorted(most) for _ in range(most[pe]))
-    process_s = process_times(scenario, placement, led=work.has_master)
+    process_s = partitions.process_times(scenario, placement, led=work.has_master)
     times = np.zeros(len(most))
     for kind in kinds_of(scenario):
         head = kind.pes[-1]  # not the master's
@@ -386,7 +385,7 @@ def _moves(scenario: Scenario, seen: Seen, groups: Sequence[NDArray[np.int64]]) 
         partition = np.zeros(units.size, dtype=np.int64)
         counts = whole_units(whole * shares / shares.sum(), whole).tolist()
         for group, count in zip(groups, counts, strict=True):
-            partition[group] = even_split(count, group.size)
+            partition[group] = partitions.even_split(count, group.size)
         parts = scenario.application.work.fitting(tuple(partition.tolist()))
         return Configuration("tried", parts, seen.configuration.placement)
 

@@ -16,8 +16,7 @@ from advisor.advise.export.hosts import (
     slurm_job,
 )
 from advisor.advise.export.layout import Layout, Rank, layout_of, ranks_of
-from advisor.advise.partition import even_split
-from simulator import Configuration, Scenario, files
+from simulator import Configuration, Scenario, files, partitions
 
 __all__ = ["Layout", "Rank", "export_files", "fupermod_dist", "layout_of", "ranks_of", "save_exports"]
 
@@ -172,7 +171,7 @@ def hpl_dat(layout: Layout, parameters: Mapping[str, Any], grid: tuple[int, int]
     """
     shares = tuple(rank.units for rank in layout.ranks)
     blocks = -(-int(parameters["n"]) // int(parameters["nb"]))
-    if len(set(shares)) > 1 and shares != even_split(blocks, len(shares)):
+    if len(set(shares)) > 1 and shares != partitions.even_split(blocks, len(shares)):
         return None
     bcast = BROADCASTS.get(str(parameters.get("broadcast", "ring")), 0)
     p, q = grid or (1, len(layout.ranks))

@@ -1,14 +1,13 @@
 """Partitioners: who gets how many units of work; one file, one method, one signature (`methods.METHODS`)."""
 
 from advisor.advise.partition.banded import banded
-from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.discontinuous import discontinuous
-from advisor.advise.partition.equal import equal, even_split
+from advisor.advise.partition.equal import equal
 from advisor.advise.partition.functional import functional
 from advisor.advise.partition.grid2d import grid2d
 from advisor.advise.partition.iterative import iterative
 from advisor.advise.partition.methods import METHODS, partition, partition_csv, partition_document, partition_options
-from advisor.advise.partition.proportional import constant_split, proportional
+from advisor.advise.partition.proportional import proportional
 from advisor.advise.partition.refined import refined
 from advisor.advise.partition.result import Partition
 from advisor.advise.partition.speed_kinds import SpeedKinds
@@ -20,11 +19,8 @@ __all__ = [
     "SpeedKinds",
     "Speeds",
     "banded",
-    "by_times",
-    "constant_split",
     "discontinuous",
     "equal",
-    "even_split",
     "functional",
     "grid2d",
     "iterative",

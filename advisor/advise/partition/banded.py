@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.functional import functional
 from advisor.advise.partition.min_max import check_units
 from advisor.advise.partition.result import Partition, bound_s, of_units
 from advisor.advise.partition.speed_kinds import Floats, Ints, SpeedKinds
-from simulator import ScenarioError, describe, randomness, ties
+from simulator import ScenarioError, describe, partitions, randomness, ties
 
 # The partition with the least worst regret when each PE's one speed lies anywhere in an interval.
 #
@@ -63,7 +62,7 @@ def least_regret(units: int, pes: SpeedKinds, *, low: Floats, high: Floats) -> P
     def regrets_s(counts: Ints) -> Floats:
         return np.asarray(counts / slow - best_s + best_s.max())
 
-    found = np.array(by_times(units, pes.pe_count, regrets_s), np.int64)
+    found = np.array(partitions.by_times(units, pes.pe_count, regrets_s), np.int64)
     worst_s = float((regrets_s(found) - best_s.max()).max())
     details = {"objective": "regret", "worst_regret_s": worst_s}
     return of_units("banded", pes, found, functional(units, pes).lower_bound_s, details=details)

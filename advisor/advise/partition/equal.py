@@ -7,12 +7,6 @@ from advisor.advise.partition.result import Partition, bound_s, of_shares
 from advisor.advise.partition.speed_kinds import SpeedKinds
 
 
-def even_split(units: int, processes: int) -> tuple[int, ...]:
-    """Split units evenly; the first processes take one more where it does not come out even."""
-    share, rest = divmod(units, processes)
-    return tuple(share + (process < rest) for process in range(processes))
-
-
 def equal(units: int, pes: SpeedKinds) -> Partition:
     """Split units evenly, or as evenly as memory limits allow; the first PEs take one more.
 

@@ -4,26 +4,11 @@ Kalinov and Lastovetsky, "Heterogeneous Distribution of Computations Solving Lin
 Heterogeneous Computers", Journal of Parallel and Distributed Computing 61 (2001).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from advisor.advise.partition.min_max import check_units, least_limit
 from advisor.advise.partition.result import Partition, bound_s, of_shares
 from advisor.advise.partition.speed_kinds import SpeedKinds
-
-
-def constant_split(units: int, speeds: Sequence[float]) -> tuple[int, ...]:
-    """The exact partition if every PE kept the one speed that was seen of it, whatever it is given.
-
-    Parameters
-    ----------
-    units
-        How much there is; at least 1.
-    speeds
-        Above zero, in any one unit.
-    """
-    return tuple(least_limit(units, SpeedKinds.constant(speeds))[1].units().tolist())
 
 
 def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: bool = False) -> Partition:

@@ -194,6 +194,11 @@ def _kind_of(value: Any) -> type[AnyLinkForm]:
     return next((kind for kind, own in zip(LINK_KINDS, needed, strict=True) if own & keys), LineForm)
 
 
+def is_line(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry says its message times by a latency and a bandwidth, or should."""
+    return _kind_of(entry) is LineForm
+
+
 if TYPE_CHECKING:
     LinkForm = AnyLinkForm
 else:

@@ -68,6 +68,15 @@ class Topology(Protocol):
     def to_data(self, names: Sequence[str]) -> dict[str, Any]:
         """What a file says of it, where nodes have these names."""
 
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Topology":
+        """The same between some nodes, which get these names; one that comes again is a copy, and so is its link.
+
+        Raises
+        ------
+        ScenarioError
+            If it does not say how copies would be joined.
+        """
+
 
 @dataclass(frozen=True)
 class Routes:
@@ -145,6 +154,11 @@ class Network:
         if self.model is not None:
             return replace(self, model=self.model.scaled(latency=latency, bandwidth=bandwidth))
         return self.with_links(lambda link: link.scaled(latency=latency, bandwidth=bandwidth))
+
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Network":
+        """The same between some nodes, which get these names; see `Topology.of_nodes`."""
+        topology = self.topology
+        return self if topology is None else replace(self, topology=topology.of_nodes(nodes, names))
 
     @property
     def doubtful(self) -> bool:

@@ -32,6 +32,12 @@ from simulator.platform.networks.network import (
 __all__ = ["TOPOLOGIES", "AnyNetworkForm", "Bus", "Listed", "Mesh", "Star", "Torus", "Tree"]
 
 
+def _refuse_copies(nodes: Sequence[int], why: str) -> None:
+    if len(set(nodes)) < len(nodes):
+        found = f"platform: network: it joins {len(set(nodes))} of its nodes, and {len(nodes)} are asked for"
+        raise ScenarioError(f"{found}; {why}")
+
+
 @dataclass(frozen=True)
 class Listed:
     """Routes given one by one."""
@@ -115,6 +121,14 @@ class Listed:
             for (source, destination), passed in sorted(self.table.items())
         ]
         return {"topology": "listed", "links": {link.name: link.to_data() for link in self.links}, "routes": routes}
+
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Listed":
+        """Its routes between them."""
+        _refuse_copies(nodes, "routes are listed one by one: list those of more nodes")
+        pairs = [(one, other) for one in range(len(nodes)) for other in range(len(nodes)) if one != other]
+        known = {(nodes[one], nodes[other]): (one, other) for one, other in pairs}
+        table = {known[pair]: passed for pair, passed in self.table.items() if pair in known}
+        return Listed(tuple(names), self.links, table)
 
 
 class RouteForm(Form):
@@ -234,6 +248,18 @@ class Tree:
             if nodes:
                 switches.append({"name": uplink.name, "nodes": compact(nodes) or nodes, "uplink": uplink.to_data()})
         return {"topology": "tree", **link_if_alike(self.private), "switches": switches}
+
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Tree":  # noqa: ARG002 - links name them
+        """Copies of nodes are on copies of their switches."""
+        turns = [list(nodes[:place]).count(node) for place, node in enumerate(nodes)]
+        placed = [(turn, self.switch_of[node]) for turn, node in zip(turns, nodes, strict=True)]
+        numbers = {switch: number for number, switch in enumerate(dict.fromkeys(placed))}
+        uplinks = [
+            replace(self.uplinks[switch], name=self.uplinks[switch].name + (f"-copy{turn}" if turn else ""))
+            for turn, switch in numbers
+        ]
+        private = tuple(self.private[node] for node in nodes)
+        return Tree(private, tuple(numbers[switch] for switch in placed), tuple(uplinks))
 
 
 class SwitchForm(Form):
@@ -372,6 +398,17 @@ class Torus:
         """Shape and link."""
         return {"topology": "torus", "shape": list(self.shape), "link": self.link.to_data()}
 
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Torus | Listed":
+        """Routes of the whole torus, whose other nodes still pass messages on."""
+        if list(nodes) == list(range(self.node_count)):
+            return self
+        _refuse_copies(nodes, "a torus has as many nodes as its shape says: write a larger one")
+        pairs = [(one, other) for one in range(len(nodes)) for other in range(len(nodes)) if one != other]
+        ends = np.array([(nodes[one], nodes[other]) for one, other in pairs], dtype=np.int64).reshape(-1, 2)
+        first, passed = self.routes(ends[:, 0], ends[:, 1])
+        table = {pair: tuple(passed[first[at] : first[at + 1]].tolist()) for at, pair in enumerate(pairs)}
+        return Listed(tuple(names), self.links, table)
+
 
 class TorusForm(NetworkForm):
     """A grid of nodes whose rows close to rings."""
@@ -427,6 +464,10 @@ class Mesh:
         """The link."""
         return {"topology": "mesh", "link": self.link.to_data()}
 
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Mesh":  # noqa: ARG002 - links name them
+        """A mesh of as many."""
+        return replace(self, node_count=len(nodes))
+
 
 class MeshForm(NetworkForm):
     """A link between any two nodes."""
@@ -473,6 +514,10 @@ class Bus:
         """The one link."""
         return {"topology": "bus", "link": self.link.to_data(says_shared=False)}
 
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Bus":  # noqa: ARG002 - it has any number
+        """The same bus."""
+        return self
+
 
 class BusForm(NetworkForm):
     """One link that all nodes share."""
@@ -516,6 +561,10 @@ class Star:
         """The link of all nodes, if it is one, and the backbone."""
         above = {} if self.backbone is None else {"backbone": self.backbone.to_data(says_shared=False)}
         return {"topology": "star", **link_if_alike(self.private), **above}
+
+    def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Star":  # noqa: ARG002 - links name them
+        """Their links, at the same switch."""
+        return replace(self, private=tuple(self.private[node] for node in nodes))
 
 
 class StarForm(NetworkForm):

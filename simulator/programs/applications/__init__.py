@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APPLICATIONS",
+    "CHOSEN",
     "GRAPH",
     "PARAMETERS",
     "Parameters",
@@ -47,6 +48,8 @@ APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     **{name: one.work for name, one in COUNTED.items()},
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
+CHOSEN: dict[str, tuple[str, ...]] = {name: one.chosen for name, one in COUNTED.items()}
+"""Parameters of each application that say how its problem is solved; the others are the problem."""
 PARAMETERS: dict[str, Mapping[str, Field]] = {name: one.parameters for name, one in COUNTED.items()}
 """Parameters of each application whose costs are counted; those of `modelled` are its model's."""
 GRAPH = "seg"

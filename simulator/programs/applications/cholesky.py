@@ -90,4 +90,5 @@ APPLICATION = Counted(
         "nb": Whole(meaning="columns of a block"),
         "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
     },
+    chosen=("nb", "broadcast"),
 )

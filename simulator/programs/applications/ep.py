@@ -65,4 +65,5 @@ APPLICATION = Counted(
             "the all-reduce: `recursive_doubling`, `ring` or `reduce_broadcast`",
         ),
     },
+    chosen=("reduce",),
 )

@@ -188,4 +188,5 @@ APPLICATION = Counted(
         "cv": Positive(1.0, "deviation over mean of `gamma`, `uniform` and `lognormal`"),
     },
     _faults,
+    chosen=("chunk", "pull", "rule", "least", "first", "last", "assumed_cv", "serve"),
 )

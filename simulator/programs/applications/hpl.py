@@ -295,6 +295,7 @@ APPLICATION = Counted(
         ),
     },
     faults=_idle,
+    chosen=("nb", "broadcast", "waiting"),
 )
 
 

@@ -140,4 +140,5 @@ APPLICATION = Counted(
         "grid_rows": Whole(meaning="rows of the grid of processes"),
         "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
     },
+    chosen=("nb", "grid_rows", "broadcast"),
 )

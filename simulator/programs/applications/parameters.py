@@ -161,6 +161,8 @@ class Counted:
     parameters: Mapping[str, Field]
     faults: Callable[[Parameters], list[str]] = lambda _: []
     """What is wrong with parameters together."""
+    chosen: tuple[str, ...] = ()
+    """Parameters that say how the problem is solved, which a user may choose; the others are the problem."""
 
     def work(self, parameters: Parameters, model: "RuntimeModel | None") -> Work:
         """The application with its parameters.

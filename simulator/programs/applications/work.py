@@ -107,7 +107,7 @@ class Grid:
     def near(cls, side: int, partition: tuple[int, ...], shape: Shape) -> "Grid":
         """Rows in proportion to what a row of the grid has, columns likewise."""
         elements = np.array(partition, dtype=np.float64).reshape(shape)
-        return cls(*(_shares(side, elements.sum(axis=axis)) for axis in (1, 0)))
+        return cls(*(whole_shares(side, elements.sum(axis=axis)) for axis in (1, 0)))
 
     @classmethod
     def of(cls, side: int, configuration: Configuration, shape: Shape, *, noun: str, power: str) -> "Grid":
@@ -131,7 +131,7 @@ class Grid:
         return grid
 
 
-def _shares(total: int, weights: Floats) -> Ints:
+def whole_shares(total: int, weights: Floats) -> Ints:
     """A total in whole numbers in proportion to weights, by largest remainders, the first of equals."""
     exact = total * weights / weights.sum()
     shares = np.floor(exact).astype(np.int64)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 import advisor
-from advisor.advise.simulated import mean_share
 from simulator import LinkModel, ScenarioError, run
 from simulator.platform.nodes import Platform
 from simulator.programs.configuration import Configuration
+from simulator.scenario_file.partitions import mean_share
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.support.platforms import band, pe, scenario, trace
 

@@ -289,7 +289,7 @@ def test_two_draws_keep_others_in_question(tmp_path):
 
 
 def test_cost_of_a_run_and_who_is_on_the_front(tmp_path):
-    plan = plan_of(tmp_path, f"{N}=1601,1602,1603")
+    plan = plan_of(tmp_path, f"{LINK}=x2,x3,x4")
     document = whatif_document(
         swept_of(
             plan,

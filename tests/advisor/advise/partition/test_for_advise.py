@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advisor.advise.partition import by_times, constant_split, even_split, refined
+from advisor.advise.partition import refined
+from simulator.scenario_file.partitions import by_times, even_split, in_proportion
 
 TABLES = st.integers(1, 9).flatmap(
     lambda units: st.lists(
@@ -48,7 +49,7 @@ def test_by_times_is_the_best_there_is(increments):
 @given(st.integers(1, 60), st.lists(st.floats(0.01, 100), min_size=1, max_size=3))
 @settings(max_examples=200, deadline=None)
 def test_a_constant_split_is_exact_for_constant_speeds(units, speeds):
-    partition = constant_split(units, speeds)
+    partition = in_proportion(units, speeds)
     finish = max(k / s for k, s in zip(partition, speeds, strict=True))
     others = itertools.product(range(units + 1), repeat=len(speeds) - 1)
     best = min(
