@@ -1,5 +1,6 @@
 """What programs of users call: a path, a shipped name or a scenario goes in, a result that shows itself comes out."""
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,19 @@ from advisor.verification.check import Verified
 from advisor.verification.check import verify as run_plan
 from advisor.whatif import WhatIf
 from advisor.whatif import what_if as vary_scenario
-from simulator import RunSet, Scenario, ScenarioError, dump_scenario, files, given, intervals, load_scenario, run, units
+from simulator import (
+    RunSet,
+    Scenario,
+    ScenarioError,
+    dump_scenario,
+    files,
+    given,
+    intervals,
+    load_scenario,
+    run,
+    shipped,
+    units,
+)
 
 Asked = Scenario | str | Path
 """A scenario, its file, or the name of one that ships with apportion."""
@@ -22,15 +35,13 @@ LEAST_BUDGET_S = 20.0
 """Of measuring."""
 
 
-def load(what: Asked, *, changes: Sequence[str] | Mapping[str, object] = ()) -> Scenario:
+def load(what: Asked, *, changes: str | Sequence[str] | Mapping[str, object] = ()) -> Scenario:
     """The scenario of a file, of a results folder, or of a shipped name such as `two-cores`.
 
     >>> load("two-cores")
     Scenario(matmul on 2 PEs, 2 configurations, 200 replications, seed 7)
-    >>> load("two-cores", changes={"application.parameters.n": 2000, "replications": 50}).replications
-    Traceback (most recent call last):
-    ...
-    simulator.base.errors.ScenarioError: ...
+    >>> load("two-cores", changes={"replications": 50}).replications
+    50
 
     Parameters
     ----------
@@ -50,10 +61,13 @@ def load(what: Asked, *, changes: Sequence[str] | Mapping[str, object] = ()) -> 
         made = "a file, a shipped name such as 'two-cores', or a Scenario(platform, application)"
         raise ScenarioError(f"a scenario is asked for, and this is {given.shown(what)}; give {made}")
     path = Path(what)
-    path = path / "scenario.yaml" if (path / "scenario.yaml").is_file() else path
+    if path.is_dir():
+        path = path / "scenario.yaml"
+    if not shipped.locate(path).exists():
+        raise ScenarioError(f"{path}: no such file; give a scenario's file, or the name of one that ships: two-cores")
     if isinstance(changes, Mapping):
-        changes = [f"{field}={value}" for field, value in changes.items()]
-    return load_scenario(path, changes=tuple(changes))
+        changes = [f"{field}={json.dumps(given.plain(value))}" for field, value in changes.items()]
+    return load_scenario(path, changes=(changes,) if isinstance(changes, str) else tuple(changes))
 
 
 def save(scenario: Scenario, path: str | Path) -> None:
@@ -191,6 +205,9 @@ def what_if(  # noqa: PLR0913 - all by name
     """
     example = "paths with their values, such as {'platform.link.bandwidth': ['x1', 'x2']}"
     given.check_is(vary, Mapping, where="what_if: vary", give=example)
+    for path, values in vary.items():
+        where = f"what_if: vary: {path}"
+        given.check_is(values, Iterable, where=where, give="a list of values, such as ['x1', 'x2']")
     scenario: Asked = what if isinstance(what, Scenario) else _file_of(what)
     return vary_scenario(
         scenario,

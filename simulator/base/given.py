@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Collection, Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -19,15 +19,14 @@ _LONGEST = 60
 
 def shown(value: object) -> str:
     """A value in a sentence: what it is, and where that is short, its content."""
+    if isinstance(value, float):
+        return f"{value:g}"
     if value is None or isinstance(value, bool | numbers.Number):
         return str(value)
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
     name = type(value).__name__
-    article = "an" if name[:1].lower() in "aeiou" else "a"
-    if isinstance(value, Sized) and isinstance(value, Collection) and not hasattr(value, "shape"):
-        return f"{article} {name} of {len(value)}"
-    return f"{article} {name}"
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def check_is(value: object, wanted: type[Any] | tuple[type[Any], ...], *, where: str, give: str) -> None:
@@ -47,10 +46,10 @@ def check_is(value: object, wanted: type[Any] | tuple[type[Any], ...], *, where:
         raise ScenarioError(f"{where}: it is {shown(value)}; give {give}")
 
 
-def check_name(value: object, *, where: str) -> None:
+def check_name(value: object, *, where: str, give: str = "a name, such as 'fast1'") -> None:
     """Refuse what is no text with letters in it."""
     if not isinstance(value, str) or not value.strip():
-        raise ScenarioError(f"{where}: it is {shown(value)}; give a name, such as 'fast1'")
+        raise ScenarioError(f"{where}: it is {shown(value)}; give {give}")
 
 
 def check_choice(value: object, names: Iterable[str], *, where: str) -> None:
@@ -80,14 +79,17 @@ def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: st
         If it is neither, has a unit of another kind, or is not above 0.
     """
     if isinstance(value, str):
-        number = units.parse(value, kind, field=where)
+        try:
+            number = units.parse(value, kind, field=where)
+        except ScenarioError as error:
+            unit = (units.amount(value) or (0, ""))[1]
+            raise ScenarioError(f"{error.lines[0]}{meant(unit, kind)}") from None
     elif isinstance(value, numbers.Real) and not isinstance(value, bool):
         number = float(value)
     else:
         raise ScenarioError(f"{where}: it is {shown(value)}; give a text such as {example}")
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
-        least = "at least" if zero else "more than"
-        raise ScenarioError(f"{where}: it is {shown(value)}; give {least} 0, such as {example}")
+        raise ScenarioError(f"{where}: it is {shown(value)}; give {'at least' if zero else 'more than'} 0")
     return number
 
 

@@ -98,7 +98,10 @@ def nodes(  # noqa: PLR0913 - all by name
     if link is not None:
         given.check_is(link, Link, where=f"{where}: link", give=A_LINK)
     bands = bands_of(speeds, where=where)
-    all_names = expanded(names)
+    try:
+        all_names = expanded(names)
+    except ScenarioError as error:
+        raise ScenarioError(f"nodes: names: {error.lines[0]}") from None
     pes = tuple(PE(name, name, bands, load, cores=cores, power_w=power) for name in all_names)
     return Nodes(pes, tuple(Node(name, memory, swap, price_per_hour=price_per_hour) for name in all_names), link)
 
@@ -305,7 +308,8 @@ def busy(
         If a time is none, or a number of processes is below 0.
     """
     begin_s, end_s = _seconds(first, "busy: first"), _seconds(last, "busy: last")
-    example = "a number of competitors, such as 8"
+    given.check_choice(rule, ("fair", "idle"), where="busy: rule")
+    example = "8, a number of competitors"
     there, else_ = (
         given.quantity(value, units.SHARE, where=f"busy: {name}", example=example, zero=True)
         for name, value in (("processes", processes), ("otherwise", otherwise))

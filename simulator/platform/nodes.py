@@ -66,7 +66,7 @@ class Load:
     """Whether the rule was said or measured; otherwise a truth has `fair` or `idle`."""
 
     def __post_init__(self) -> None:
-        traced = "a LoadTrace, such as read_trace('load.csv') or busy('13:00', '18:00')"
+        traced = "a LoadTrace, such as read_trace('load.csv')"
         given.check_is(self.trace, LoadTrace, where="load: trace", give=traced)
         given.check_choice(self.rule, get_args(AvailabilityRule), where="load: rule")
 
@@ -193,6 +193,9 @@ def plain_name(name: str) -> str:
     return _ZEROS.sub("", name)
 
 
+A_LOAD = "a Load, such as busy('13:00', '18:00') or Load(read_trace('load.csv'), 'fair')"
+
+
 @dataclass(frozen=True)
 class PE:
     """A schedulable processor."""
@@ -238,7 +241,7 @@ class PE:
             given.check_name(self.node, where=f"{where}: node")
         object.__setattr__(self, "speeds", bands_of(self.speeds, where=where))
         if self.load is not None:
-            given.check_is(self.load, Load, where=f"{where}: load", give="a Load, such as busy('13:00', '18:00')")
+            given.check_is(self.load, Load, where=f"{where}: load", give=A_LOAD)
         object.__setattr__(self, "cores", given.whole(self.cores, where=f"{where}: cores", least=1))
         for name, value, kind, example in (
             ("cost_per_s", self.cost_per_s, units.SHARE, "0.02"),
@@ -382,6 +385,9 @@ class Node:
         return self.levels[-2].capacity_bytes if len(self.levels) > 1 and self.levels[-1].name == SWAP else math.inf
 
 
+SEVERAL_PES = "a list of PEs, or join what nodes(...) made by star, tree, mesh, torus, bus or uniform"
+
+
 @dataclass(frozen=True)
 class Platform:
     """PEs in index order, and the network that joins their nodes."""
@@ -394,12 +400,11 @@ class Platform:
     """What PEs share besides shared levels of nodes; a PE is in one domain of a kind, of caches in one of a level."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pes", given.several(self.pes, where="platform: pes", give="a list of PEs"))
+        object.__setattr__(self, "pes", given.several(self.pes, where="platform: pes", give=SEVERAL_PES))
         for pe in self.pes:
             if not isinstance(pe, PE):
-                found = f"platform: pes: one of them is {given.shown(pe)}"
-                raise ScenarioError(f"{found}; give PEs, such as PE('core0', 'desk', {{'dgemm': '3 Gflop/s'}})")
-        joining = "what joins the nodes: a Network, or make the platform by star, tree, mesh, bus or uniform"
+                raise ScenarioError(f"platform: pes: one of them is {given.shown(pe)}; give {SEVERAL_PES}")
+        joining = "a Network, or join the nodes by star, tree, mesh, torus, bus or uniform"
         given.check_is(self.network, Network, where="platform: network", give=joining)
         self._check_domains()
         names = [pe.name for pe in self.pes]

@@ -75,7 +75,7 @@ class Configuration:
                 f"{where}: partition: it is {list(self.partition)}; give units of at least 0, not all 0"
             )
         if len(self.placement) != len(self.partition):
-            found = f"it names {len(self.placement)} PEs for {len(self.partition)} processes"
+            found = f"it is {list(self.placement)[:MOST_SHOWN]} for {len(self.partition)} processes"
             raise ScenarioError(f"{where}: placement: {found}; give one PE per process")
         if self.grid is not None and (min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.partition)):
             rows, columns = self.grid

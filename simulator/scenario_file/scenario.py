@@ -77,7 +77,8 @@ class Application:
         known = "an application, such as 'stencil'"
         given.check_is(self.name, str, where="application: name", give=known)
         object.__setattr__(self, "kernel", self.kernel or self.name)
-        given.check_name(self.kernel, where="application: kernel")
+        give = "the name of a kernel that PEs have a speed of, such as 'dgemm'"
+        given.check_name(self.kernel, where="application: kernel", give=give)
         example = "parameters by name, such as {'n': 4000}"
         given.check_is(self.parameters, Mapping, where="application: parameters", give=example)
         plain = {name: given.plain(value) for name, value in self.parameters.items()}
@@ -323,7 +324,9 @@ class Scenario:
                     )
 
     def __repr__(self) -> str:
-        what = f"{self.application.name} on {len(self.platform.pes)} PEs, {len(self.configurations)} configurations"
+        count = len(self.configurations)
+        held = f"{self.application.name} on {len(self.platform.pes)} PEs"
+        what = f"{held}, {count} configuration{'' if count == 1 else 's'}"
         return f"Scenario({what}, {self.replications} replications, seed {self.seed})"
 
     def _repr_html_(self) -> str:
