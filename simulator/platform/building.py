@@ -263,7 +263,8 @@ def _link(link: Link, where: str) -> Link:
 
 def _message_times(link: Link, where: str) -> MessageModel:
     """Message times where messages do not meet."""
-    _link(link, where)
+    if not _link(link, where).latency_s > 0:
+        raise ScenarioError(f"{where}: its latency is {link.latency_s:g} s; give more than 0, such as '1us'")
     return link.model or LinkModel.from_latency(link.latency_s, link.bandwidth_bytes_per_s)
 
 
