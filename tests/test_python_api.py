@@ -19,6 +19,7 @@ import pytest
 import advisor
 import simulator as sim
 from advisor.advise.partition import SpeedKinds, Speeds
+from advisor.verification.check import Verified
 from simulator import calibration, models, notebook
 from simulator.models.memory.levels import MemoryLevel
 
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 TUTORIAL = ROOT / "scenarios" / "tutorial" / "python.md"
 HOSTILE = '<script>alert("1")</script>&\'"'
 MOST_BYTES = 30_000
-PACKAGES = ("simulator", "simulator.calibration", "simulator.models", "advisor")
+PACKAGES = ("simulator", "simulator.calibration", "simulator.models", "advisor", "apportion")
 
 
 class Page(HTMLParser):
@@ -107,7 +108,25 @@ def shown(scenario, tmp_path_factory):
         "Partition": advisor.partition(10, Speeds(speeds, None, None, {}), "equal"),
         "BuiltBand": calibration.fit_speed("gbbp_dgemm.csv", method="gbbp"),
         "MemoryModel": memory_model(),
+        "Verified": verified(),
     }
+
+
+def verified():
+    """An advice that was put to the test, made up."""
+    stated = {"low": 1.0, "high": 1.2}
+    one = {
+        "name": HOSTILE,
+        "partition": [100, 200],
+        "placement": [0, 1],
+        "predicted_s": 1.1,
+        "predicted_interval_s": [stated["low"], stated["high"]],
+        "measured_s": [1.15],
+        "measured_median_s": 1.15,
+        "error_percent": -4.3,
+    }
+    document = {"recommended": HOSTILE, "best_measured": HOSTILE, "regret": 0.0, "configurations": [one]}
+    return sim.documents.from_dict(Verified, document | {"mean_absolute_error_percent": 4.3, "repetitions": 6})
 
 
 def memory_model():
@@ -137,6 +156,7 @@ NAMES = (
         "Predictions",
         "Partition",
         "MemoryModel",
+        "Verified",
     ),
 )
 
@@ -330,15 +350,16 @@ def test_every_public_name_says_what_it_is():
 def test_the_examples_of_docstrings_say_what_they_show(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     tried = 0
-    runner = doctest.DocTestRunner(verbose=False)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     for name, value in public_objects():
-        if inspect.isfunction(value):
-            for example in doctest.DocTestFinder(recurse=False).find(value, name, globs=vars(sim) | {"np": np}):
-                names = {one: getattr(sim, one) for one in sim.__all__} | {value.__name__: value}
+        named = sim.Application.of_costs if value is sim.Application else value
+        if inspect.isroutine(named):
+            for example in doctest.DocTestFinder(recurse=False).find(named, name, globs=vars(sim) | {"np": np}):
+                names = {one: getattr(sim, one) for one in sim.__all__} | {named.__name__: named}
                 example.globs.update(names)
                 assert runner.run(example).failed == 0, name
                 tried += bool(example.examples)
-    assert tried >= 6
+    assert tried >= 18
 
 
 def cells():
@@ -364,6 +385,7 @@ USER_SCRIPT = """
 from pathlib import Path
 
 import advisor
+import apportion
 import simulator as sim
 from simulator import calibration
 
@@ -384,6 +406,20 @@ def gains(name: str) -> dict[str, float]:
     except sim.ApportionError as error:
         print(error.lines, why, found.sentence, comparison, shares.makespan_s, cut, speeds, mean)
     return {baseline: gain.mean for baseline, gain in advice.baselines.items()}
+
+
+def own(costs: list[float]) -> apportion.Recommendation:
+    link = apportion.Link("10 GbE", "30us", "10 Gbit/s")
+    fast = apportion.nodes("fast[1-2]", cores=8, speeds={"mine": 2, "stencil": "3 Gflop/s"}, memory="64 GiB")
+    slow = apportion.PE("gpu", "box", {"mine": "3units/s"}, apportion.busy("13:00", "18:00", processes=2))
+    platform: apportion.Platform = apportion.star(fast, slow, link=link, contention="fair", eager="64 KiB")
+    application = apportion.Application.of_costs(costs, kernel="mine", unit_bytes="8 KiB")
+    scenario = apportion.Scenario(platform, application, {"as-now": "one-per-core"}, replications=20)
+    apportion.save(scenario, "mine.yaml")
+    print(apportion.simulate(scenario), apportion.load("two-cores", changes={"seed": 3}))
+    measured: apportion.Scenario = apportion.measure("stencil", budget="30s")
+    print(apportion.verify(measured, budget="20s").regret)
+    return apportion.advise(scenario, objective="p95", budget="10s")
 """
 WRONG_SCRIPT = "import simulator as sim\n\nsim.run('two-cores', replications='many')\n"
 
@@ -393,7 +429,7 @@ def test_a_script_of_a_user_is_checked_by_mypy_strict(tmp_path):
     (tmp_path / "right.py").write_text(USER_SCRIPT)
     (tmp_path / "wrong.py").write_text(WRONG_SCRIPT)
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", "."]
-    environment = os.environ | {"MYPYPATH": str(ROOT)}
+    environment = os.environ | {"MYPYPATH": f"{ROOT}:{ROOT / 'advisor' / 'facade'}"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     faults = [line for line in done.stdout.splitlines() if ": error:" in line]
     assert {fault.partition(": error")[0] for fault in faults} == {"wrong.py:3"}, done.stdout

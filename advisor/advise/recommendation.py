@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor import wording
 from advisor.advise.baselines import baselines, core_baselines
 from advisor.advise.bound import lower_bound_s
 from advisor.advise.grids import grids_of
@@ -35,6 +36,7 @@ from advisor.advise.strategies import (
     within_memory,
     without_uneven,
 )
+from advisor.results import Compared, application_of
 from simulator import (
     AS_NOW,
     Configuration,
@@ -42,7 +44,9 @@ from simulator import (
     Scenario,
     ScenarioError,
     describe,
+    documents,
     intervals,
+    meant,
     notebook,
     partitions,
     ties,
@@ -54,6 +58,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VARIED = ("partition", "allocation", "scheduling")
+REFERENCES = (AS_NOW, "one-per-core", "equal")
+"""What gains are counted from: the first of these that was compared."""
 BUDGET, FEWEST_RUNS = 300, 40
 """Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
 MOST_STEPS = 12
@@ -105,6 +111,8 @@ class Recommendation:
     """How often its stated intervals hold."""
     scheduling: Scheduling | None = None
     """Whether units should move while the program runs; None where that was not asked."""
+    scenario: Scenario | None = None
+    """What it is for."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -197,9 +205,50 @@ class Recommendation:
             "regret": None if bound_s is None else entry.value_s / bound_s - 1,
         }
 
+    @property
+    def reference(self) -> str:
+        """What gains are counted from: `as-now`, else a process per core with equal units, else equal units."""
+        named = self.baselines
+        return next((name for name in REFERENCES if name in named), self.candidates[0].name)
+
+    @cached_property
+    def compared(self) -> Compared:
+        """What the words of an answer are made of."""
+        known = self.scenario
+        return documents.from_dict(
+            Compared,
+            {
+                "application": None if known is None else documents.to_dict(application_of(known)),
+                "pes": [] if known is None else [pe.name for pe in known.platform.pes],
+                "recommended": self.configuration.name,
+                "reference": self.reference,
+                "baselines": self.to_dict(),
+                "objective": self.objective,
+                "ranking": self.ranked(),
+                "ties": list(self.ties),
+                "replications": self.runs.makespan_ticks.shape[1],
+                "truths": self.runs.truth_count,
+                "level": self.level,
+                "deterministic": self.runs.deterministic,
+            },
+        )
+
+    @property
+    def _judged(self) -> str:
+        """The objective of the recommended one with its interval."""
+        best, objective = self.ranking.best, self.objective
+        unit = wording.objective_unit(objective)
+        return f"{objective} {units.show_interval(best.value_s, best.low_s, best.high_s, unit=unit)}"
+
     def __repr__(self) -> str:
-        shown = f"{self.configuration.name} of {len(self.candidates)} candidates, {self.objective}"
-        return f"Recommendation({shown} {_shown(self.ranking.best.value_s, self.objective)})"
+        return f"Recommendation({self.configuration.name} of {len(self.candidates)} candidates, {self._judged})"
+
+    def __str__(self) -> str:
+        """The answer in a sentence, and what it is predicted to take."""
+        one = f"{wording.objective_text(self.objective)}: {self._judged}, {self.configuration.name}"
+        before = next((one for one in self.compared.baselines if one.name == self.reference), None)
+        now = "" if before is None else f"; {before.name}: {wording.with_interval(before.predicted)}"
+        return "\n".join([wording.answer(self.compared), f"Predicted {one}{now if self.objective == 'mean' else ''}."])
 
     def to_dataframe(self) -> "pd.DataFrame":
         """The ranking, best first, a row per candidate: what `ranked` says, the units and the PEs, and the gain."""
@@ -283,9 +332,8 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
     spent = asked.spending.runs
-    return Recommendation(
-        best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near, level=asked.level
-    )
+    made = best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near
+    return Recommendation(*made, level=asked.level, scenario=scenario)
 
 
 @dataclass(frozen=True)
@@ -301,8 +349,9 @@ class _Asked:
 
     def check(self) -> None:
         """Whether it can be asked."""
-        if unknown := [name for name in self.vary if name not in VARIED]:
-            raise ScenarioError(f"vary: {unknown[0]!r} cannot vary; name {' or '.join(VARIED)}")
+        for name in self.vary:
+            if name not in VARIED:
+                raise ScenarioError(f"vary: {name!r} cannot vary; name {' or '.join(VARIED)}{meant(name, VARIED)}")
         rates_of(self.scenario, (), self.objective)
         check_ready(self.scenario)
 

@@ -2,6 +2,9 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+import sys
+import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +26,18 @@ from simulator import (
     load_scenario,
     make_node_document,
     partitions,
+    require_linux,
+    this_machine,
 )
-from simulator.calibration import ClusterPlan, MeasuredCluster, MeasuredHost, fit_cluster_network
+from simulator.calibration import (
+    ClusterPlan,
+    Host,
+    MeasuredCluster,
+    MeasuredHost,
+    fit_cluster_network,
+    measure_cluster,
+    reach_hosts,
+)
 
 AS_NOW = "equal"
 """What is compared with: one process per core with equal units."""
@@ -109,6 +122,38 @@ Checked = Callable[[Scenario], tuple[Scenario, Sequence[str]]]
 def unchecked(scenario: Scenario) -> tuple[Scenario, Sequence[str]]:
     """Correct nothing."""
     return scenario, ()
+
+
+def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
+    """The scenario of this machine alone, measured as a host of a cluster is; what is doubtful stands in its notes.
+
+    Parameters
+    ----------
+    folder
+        Keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
+
+    Raises
+    ------
+    ScenarioError
+        If something asked for cannot be.
+    CalibrationError
+        If a run fails.
+    """
+    require_linux()
+    name, lost = this_machine().host or "localhost", dict[str, str]()
+    with ExitStack() as stack:
+        kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
+        files.make_folder(kept)
+        stack.enter_context(files.alone(kept))
+        host = stack.enter_context(Host(name, lambda _name, line: ("sh", "-c", line), python=sys.executable))
+        about = reach_hosts([host], lost, _silent)
+        measured = measure_cluster([host], about, wish.plan, folder=kept, lost=lost, on_progress=_silent)
+        scenario, _, _, warnings = cluster_scenario(wish, measured, kept)
+    return replace(scenario, notes=(*scenario.notes, *warnings))
+
+
+def _silent(_host: str, _stage: str, _share: float) -> None:
+    """Nobody is told."""
 
 
 def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *, check: Checked = unchecked) -> Answer:

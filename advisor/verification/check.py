@@ -29,6 +29,7 @@ from simulator import (
     documents,
     files,
     intervals,
+    notebook,
     randomness,
     require_linux,
     run,
@@ -183,6 +184,24 @@ class VerifiedConfiguration:
     """Single runs in the interval of one run."""
     residual: Residual | None
 
+    @property
+    def stated(self) -> str:
+        """The median that was predicted, with its interval, and that was measured."""
+        predicted = units.show_interval(self.predicted_s, *(self.predicted_interval_s or (None, None)))
+        off = "" if self.error_percent is None else f", {self.error_percent:+.1f} %"
+        return f"predicted {predicted}, measured {units.show_interval(self.measured_median_s)}{off}"
+
+    @property
+    def row(self) -> dict[str, object]:
+        """For a table."""
+        return {
+            "units": self.partition,
+            "predicted (s)": self.predicted_s,
+            "measured (s)": self.measured_median_s,
+            "off (%)": self.error_percent,
+            "interval holds": self.interval_holds,
+        }
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -214,6 +233,34 @@ class Verified:
     def held(self) -> float:
         """How often the stated intervals are to hold."""
         return self.level or intervals.LEVEL
+
+    def __repr__(self) -> str:
+        share = self.mean_absolute_error_percent
+        off = "" if share is None else f", predicted within {share:.1f} % in the mean"
+        return (
+            f"Verified(advised {self.recommended}, fastest {self.best_measured}{off}, {self.repetitions} repetitions)"
+        )
+
+    def __str__(self) -> str:
+        """How far the advice was from the fastest, and what was predicted and measured of both."""
+        lost = (
+            "" if self.regret is None else f", {100 * self.regret:.1f} % slower than the fastest, {self.best_measured}"
+        )
+        first = f"{self.recommended} was advised and is the fastest of {len(self.configurations)} that really ran"
+        if self.recommended != self.best_measured:
+            first = f"{self.recommended} was advised{lost} of {len(self.configurations)} that really ran"
+        names = dict.fromkeys((self.recommended, self.best_measured))
+        told = [one for name in names for one in self.configurations if one.name == name]
+        return "\n".join([first, *(f"{one.name}: {one.stated}" for one in told)])
+
+    def _repr_html_(self) -> str:
+        rows = [{"configuration": one.name, **one.row} for one in self.configurations]
+        ends = [(one, one.predicted_interval_s or (None, None)) for one in self.configurations]
+        chart = notebook.ranges(
+            [(one.name, low, one.predicted_s, high) for one, (low, high) in ends if one.predicted_s is not None],
+            unit="predicted (s)",
+        )
+        return notebook.page(str(self).partition("\n")[0], notebook.table(rows), chart, warnings=self.warnings)
 
 
 def verify(

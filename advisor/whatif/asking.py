@@ -60,6 +60,10 @@ class WhatIf:
     def __repr__(self) -> str:
         return f"WhatIf({len(self.swept.plan.points)} points, {len(self.swept.failed)} failed: {self.sentence})"
 
+    def __str__(self) -> str:
+        """The answer in a sentence, and what its intervals are."""
+        return "\n".join(line for line in (self.sentence, wording.interval_line(self.found.drawn)) if line)
+
     def _repr_html_(self) -> str:
         found, rows, spread = self.found, [], []
         for point in found.points[: notebook.MOST_ROWS]:

@@ -67,8 +67,28 @@ class RunSet:
         return scenario.program(scenario.configurations[configuration]) if known is None else known
 
     def __repr__(self) -> str:
-        count, replications = self.makespan_ticks.shape
-        return f"RunSet({count} configurations, {replications} replications, seed {self.seed}, engine {self.engine})"
+        left = len(self.configurations) - len(fastest := self._fastest(2))
+        shown = ", ".join(f"{name} {makespan}" for name, makespan in fastest.items())
+        drawn = f"{self.makespan_ticks.shape[1]} replications, seed {self.seed}, engine {self.engine}"
+        return f"RunSet({shown}{f', {left} more' if left else ''}; {drawn})"
+
+    def __str__(self) -> str:
+        """The makespans of the fastest configurations, a line each, and how they were drawn."""
+        replications = self.makespan_ticks.shape[1]
+        left = len(self.configurations) - len(fastest := self._fastest(4))
+        lines = [f"{name}: {makespan}" for name, makespan in fastest.items()]
+        lines[-1] += f", and {left} slower" if left else ""
+        drawn = interval_line(replications, self.truth_count, deterministic=self.deterministic)
+        return "\n".join([*lines, drawn or self.interval_note or f"{replications} replications"])
+
+    def _fastest(self, most: int) -> dict[str, str]:
+        """The mean makespans of the fastest configurations, fastest first, with their intervals."""
+        order = np.argsort(self.makespan_ticks.mean(axis=1), kind="stable")[:most]
+        stated = describe_all(self.makespan_s[order], self.truths, deterministic=self.deterministic)
+        return {
+            self.configurations[place]: units.show_interval(one["mean"], one["low"], one["high"])
+            for place, one in zip(order.tolist(), stated, strict=True)
+        }
 
     @property
     def makespan_s(self) -> NDArray[np.float64]:

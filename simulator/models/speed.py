@@ -175,6 +175,9 @@ class SpeedBand(Record):
     """What all PEs that use it share a doubt by: the model's file, or the entry that says it; empty: each PE alone."""
 
     def __post_init__(self) -> None:
+        for name in ("sizes", "low", "mid", "high"):
+            if not isinstance(getattr(self, name), np.ndarray):
+                object.__setattr__(self, name, np.array(getattr(self, name), np.float64))
         if self.sizes.shape == self.low.shape == self.mid.shape == self.high.shape == (1,) and (
             0 < self.sizes[0] < np.inf and 0 < self.low[0] <= self.mid[0] <= self.high[0] < np.inf
         ):

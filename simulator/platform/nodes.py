@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Discriminator, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
-from simulator.base import notebook, units
+from simulator.base import given, notebook, units
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
@@ -64,6 +64,11 @@ class Load:
     """Whether the trace is a record: a sample of what the load is like, of which truths are drawn if starts are."""
     rule_known: bool = True
     """Whether the rule was said or measured; otherwise a truth has `fair` or `idle`."""
+
+    def __post_init__(self) -> None:
+        traced = "a LoadTrace, such as read_trace('load.csv')"
+        given.check_is(self.trace, LoadTrace, where="load: trace", give=traced)
+        given.check_choice(self.rule, get_args(AvailabilityRule), where="load: rule")
 
     @property
     def doubtful(self) -> bool:
@@ -188,6 +193,9 @@ def plain_name(name: str) -> str:
     return _ZEROS.sub("", name)
 
 
+A_LOAD = "a Load, such as busy('13:00', '18:00') or Load(read_trace('load.csv'), 'fair')"
+
+
 @dataclass(frozen=True)
 class PE:
     """A schedulable processor."""
@@ -210,12 +218,39 @@ class PE:
     resource: HardwareModel | None = None
     """What operations cost on it, for applications that are software execution graphs."""
 
+    if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
+
+        def __init__(  # noqa: PLR0913, PLR0917 - its fields
+            self,
+            name: str,
+            node: str,
+            speeds: Mapping[str, SpeedBand | str | float] = ...,
+            load: Load | None = None,
+            cpu: int | None = None,
+            cores: int = 1,
+            cost_per_s: float | None = None,
+            power_w: str | float | None = None,
+            slice_s: str | float = 0.0,
+            resource: HardwareModel | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
-        if self.cores < 1:
-            raise ScenarioError(f"platform: PE {self.name}: cores is {self.cores}; give at least 1")
-        for name, value in (("cost", self.cost_per_s), ("power", self.power_w), ("slice", self.slice_s)):
-            if value is not None and not 0 <= value < math.inf:
-                raise ScenarioError(f"platform: PE {self.name}: {name} is {value:g}; give at least 0")
+        given.check_name(self.name, where="platform: PE: name")
+        where = f"platform: PE {self.name}"
+        if not isinstance(self.node, str):
+            given.check_name(self.node, where=f"{where}: node")
+        object.__setattr__(self, "speeds", bands_of(self.speeds, where=where))
+        if self.load is not None:
+            given.check_is(self.load, Load, where=f"{where}: load", give=A_LOAD)
+        object.__setattr__(self, "cores", given.whole(self.cores, where=f"{where}: cores", least=1))
+        for name, value, kind, example in (
+            ("cost_per_s", self.cost_per_s, units.SHARE, "0.02"),
+            ("power_w", self.power_w, units.POWER, "'150W' or a number of watts"),
+            ("slice_s", self.slice_s, units.DURATION, "'10ms' or a number of seconds"),
+        ):
+            if value is not None:
+                at = f"{where}: {name.partition('_')[0]}"
+                object.__setattr__(self, name, given.quantity(value, kind, where=at, example=example, zero=True))
 
     def __repr__(self) -> str:
         kernels = ", ".join(sorted(self.speeds)) or "none"
@@ -250,6 +285,32 @@ class PE:
         return self.speeds[kernel]
 
 
+def bands_of(speeds: object, *, where: str) -> Mapping[str, SpeedBand]:
+    """Speeds by kernel, each a band, a text such as `3 Gflop/s`, or a number of units of volume per second.
+
+    What holds bands only is given back as it is: PEs that are alike share one.
+
+    Raises
+    ------
+    ScenarioError
+        If one is none of these, or not above 0.
+    """
+    if not isinstance(speeds, Mapping):
+        example = "speeds by kernel, such as {'stencil': '3 Gflop/s'}"
+        raise ScenarioError(f"{where}: speeds: it is {given.shown(speeds)}; give {example}")
+    if all(isinstance(speed, SpeedBand) for speed in speeds.values()):
+        return speeds
+    found: dict[str, SpeedBand] = {}
+    for kernel, speed in speeds.items():
+        here = f"{where}: speed of {kernel}"
+        band = getattr(speed, "band", speed)  # of what was fitted
+        if not isinstance(band, SpeedBand):
+            example = "'3 Gflop/s', a number of units of volume per second, or a SpeedBand"
+            band = SpeedBand.constant(given.quantity(speed, units.SPEED, where=here, example=example))
+        found[kernel] = band
+    return found
+
+
 @dataclass(frozen=True)
 class Node:
     """A machine that holds PEs, where more is known of it than its name."""
@@ -271,6 +332,30 @@ class Node:
     """What an hour of the node costs, whatever part of it is used, if that is said."""
     uses: Mapping[str, KernelUses] = field(default_factory=dict)
     """By kernel: what it takes of the node's caches and memory, where that was measured or said."""
+
+    if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
+
+        def __init__(  # noqa: PLR0913, PLR0917 - its fields
+            self,
+            name: str,
+            memory_bytes: str | float | None = None,
+            swap_bytes: str | float | None = None,
+            disk: Link | None = None,
+            levels: tuple[MemoryLevel, ...] = (),
+            host: str | None = None,
+            swap_times: SwapTimes | None = None,
+            price_per_hour: float | None = None,
+            uses: Mapping[str, KernelUses] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        given.check_name(self.name, where="platform: node: name")
+        for name, zero in (("memory_bytes", False), ("swap_bytes", True)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int):
+                at = f"platform: node {self.name}: {name.removesuffix('_bytes')}"
+                found = given.quantity(value, units.SIZE, where=at, example="'64 GiB' or a number of bytes", zero=zero)
+                object.__setattr__(self, name, int(found))
 
     @property
     def paging_levels(self) -> tuple[MemoryLevel, ...]:
@@ -300,6 +385,9 @@ class Node:
         return self.levels[-2].capacity_bytes if len(self.levels) > 1 and self.levels[-1].name == SWAP else math.inf
 
 
+SEVERAL_PES = "a list of PEs, or join what nodes(...) made by star, tree, mesh, torus, bus or uniform"
+
+
 @dataclass(frozen=True)
 class Platform:
     """PEs in index order, and the network that joins their nodes."""
@@ -312,6 +400,12 @@ class Platform:
     """What PEs share besides shared levels of nodes; a PE is in one domain of a kind, of caches in one of a level."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "pes", given.several(self.pes, where="platform: pes", give=SEVERAL_PES))
+        for pe in self.pes:
+            if not isinstance(pe, PE):
+                raise ScenarioError(f"platform: pes: one of them is {given.shown(pe)}; give {SEVERAL_PES}")
+        joining = "a Network, or join the nodes by star, tree, mesh, torus, bus or uniform"
+        given.check_is(self.network, Network, where="platform: network", give=joining)
         self._check_domains()
         names = [pe.name for pe in self.pes]
         if not names:
@@ -373,8 +467,10 @@ class Platform:
         return cls(pes, Network.uniform(link))
 
     def __repr__(self) -> str:
-        nodes, contention = len(self.node_names), self.network.contention
-        return f"Platform({len(self.pes)} PEs on {nodes} nodes, contention {contention})"
+        cores, nodes, network = sum(pe.cores for pe in self.pes), len(self.node_names), self.network
+        joined = "uniform" if network.topology is None else type(network.topology).__name__.lower()
+        held = f"{len(self.pes)} PEs with {cores} cores on {nodes} nodes"
+        return f"Platform({held}, {joined}, contention {network.contention})"
 
     def _repr_html_(self) -> str:
         known = {node.name: node for node in self.nodes}

@@ -1,8 +1,10 @@
 """Who does how much where: partition (work per process) and allocation (processes per PE), together a configuration."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
+from simulator.base import given
 from simulator.base.errors import ScenarioError
 
 AS_NOW = "as-now"
@@ -26,6 +28,10 @@ class Repartition:
     """Iterations from one decision to the next."""
     threshold: float = 0.1
 
+    def __post_init__(self) -> None:
+        given.check_choice(self.when, get_args(type(self).__annotations__["when"]), where="repartition: when")
+        given.whole(self.every, where="repartition: every", least=1)
+
     def __str__(self) -> str:
         limit = f" above {self.threshold:.0%}" if self.when == "threshold" else ""
         return f"{self.when}{limit}, every {self.every} iterations"
@@ -38,8 +44,8 @@ class Configuration:
     name: str
     partition: tuple[int, ...]
     """Units of work (for a matrix multiplication: rows) per process."""
-    placement: tuple[int, ...]
-    """Index of the PE of each process."""
+    placement: tuple[int, ...] = ()
+    """Index of the PE of each process; by default one process on each of the first PEs, in order."""
     grid: tuple[int, int] | None = None
     """Rows and columns of the grid of processes, which takes them row by row; None: as the application has it."""
     repartition: Repartition | None = None
@@ -47,8 +53,24 @@ class Configuration:
     rule: str = field(default="", compare=False)
     """By which rule its units were divided, so that a file can say so; empty: they are a list. See `partitions`."""
 
+    if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
+
+        def __init__(
+            self,
+            name: str,
+            partition: Sequence[int],
+            placement: Sequence[int] = (),
+            grid: tuple[int, int] | None = None,
+            repartition: Repartition | None = None,
+            rule: str = "",
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        given.check_name(self.name, where="configuration: name")
         where = f"configuration {self.name}"
+        object.__setattr__(self, "partition", _wholes(self.partition, where=f"{where}: partition", of="units"))
+        places = _wholes(self.placement, where=f"{where}: placement", of="PEs")
+        object.__setattr__(self, "placement", places or tuple(range(len(self.partition))))
         if not self.partition:
             raise ScenarioError(f"{where}: partition: it has no process; give at least one")
         if any(units < 0 for units in self.partition) or not any(self.partition):
@@ -56,7 +78,8 @@ class Configuration:
                 f"{where}: partition: it is {list(self.partition)}; give units of at least 0, not all 0"
             )
         if len(self.placement) != len(self.partition):
-            raise ScenarioError(f"{where}: placement: give one PE per process")
+            found = f"it is {list(self.placement)[:MOST_SHOWN]} for {len(self.partition)} processes"
+            raise ScenarioError(f"{where}: placement: {found}; give one PE per process")
         if self.grid is not None and (min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.partition)):
             rows, columns = self.grid
             raise ScenarioError(
@@ -83,3 +106,17 @@ class Configuration:
     def allocation(self, pe_count: int) -> tuple[int, ...]:
         """Processes per PE."""
         return tuple(self.placement.count(pe) for pe in range(pe_count))
+
+
+def _wholes(values: Sequence[int], *, where: str, of: str) -> tuple[int, ...]:
+    """Numbers of a list, a tuple or an array as a tuple of integers."""
+    found = given.several(values, where=where, give=f"a list of whole numbers: the {of} of each process")
+    if set(map(type, found)) <= {int}:
+        return found
+    return tuple(given.whole(value, where=where) for value in found)
+
+
+def equal_parts(units: int, processes: int) -> tuple[int, ...]:
+    """Units in equal parts, the first ones one larger where they do not divide."""
+    share, rest = divmod(units, processes)
+    return tuple(share + (process < rest) for process in range(processes))

@@ -113,6 +113,11 @@ def dump_scenario(
         raise ScenarioError(
             "application: a program written by hand cannot stand in a file; take one of the named applications"
         )
+    if scenario.application.own is not None:
+        raise ScenarioError(
+            "application: costs of your own are Python's, and no file holds them; keep the scenario in Python, or "
+            "take an application that a file can name, such as farm with a profile, or modelled"
+        )
     names = [pe.name for pe in scenario.platform.pes]
     notes = list(dict.fromkeys((*scenario.notes, *scenario.assumed)))
     document = {

@@ -2,15 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from simulator.base import notebook, units
-from simulator.base.errors import ScenarioError
+from simulator.base import given, notebook, units
+from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
@@ -20,12 +20,13 @@ from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Listed
 from simulator.platform.nodes import Node, Platform
-from simulator.programs.applications import Parameters, Work, make_work
+from simulator.programs.applications import GRAPH, Parameters, Work, make_work
 from simulator.programs.applications.modelled import Modelled
+from simulator.programs.applications.own_costs import OwnCosts
 from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
-from simulator.programs.configuration import Configuration
+from simulator.programs.configuration import Configuration, equal_parts
 from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.program import Farm, Loop, Program, Row
 
@@ -56,8 +57,9 @@ class Application:
     """What runs: an application, its parameters, and the kernel that its computations run at the speed of."""
 
     name: str
-    kernel: str
-    parameters: Parameters
+    kernel: str = ""
+    """By default the one of the application's name."""
+    parameters: Parameters = field(default_factory=dict)
     model: "RuntimeModel | None" = None
     """Its cost, for an application that is known by its run times only."""
     written: Program | None = None
@@ -68,6 +70,61 @@ class Application:
     """What it computes and sends, where that is a software execution graph under a template."""
     deviate: float | None = None
     """In one truth: where in the doubt of its model that lies, in standard deviations; None: the model is doubted."""
+    own: OwnCosts | None = None
+    """Costs that a program handed over, see `of_costs`."""
+
+    def __post_init__(self) -> None:
+        known = "an application, such as 'stencil'"
+        given.check_is(self.name, str, where="application: name", give=known)
+        object.__setattr__(self, "kernel", self.kernel or self.name)
+        give = "the name of a kernel that PEs have a speed of, such as 'dgemm'"
+        given.check_name(self.kernel, where="application: kernel", give=give)
+        example = "parameters by name, such as {'n': 4000}"
+        given.check_is(self.parameters, Mapping, where="application: parameters", give=example)
+        plain = {name: given.plain(value) for name, value in self.parameters.items()}
+        object.__setattr__(self, "parameters", plain)
+        if self.written is None and self.prepared is None and self.name != GRAPH:
+            _ = self.work  # which says what is wrong with it
+
+    @classmethod
+    def of_costs(
+        cls,
+        costs: "Callable[[int], float] | ArrayLike",
+        *,
+        units: int | None = None,
+        kernel: str = "own",
+        unit_bytes: str | int = 0,
+        result_bytes: str | int = 0,
+    ) -> "Application":
+        """Units whose cost you say: by a function of how many a process has, or by an array with the cost of each.
+
+        A process gets its units from process 0, computes them, and gives its result back.
+
+        Costs are volumes, which the speed of `kernel` turns into seconds: on a PE of speed 1 they are seconds, one of
+        speed 2 takes half of them. Units of an array are divided in order: process 0 has the first ones, process 1 the
+        next. The function is called once for 0 to `units` units, before anything runs.
+
+        >>> import numpy as np
+        >>> Application.of_costs(np.linspace(1.0, 3.0, 100)).work.units
+        100
+        >>> Application.of_costs(lambda units: 0.1 * units + 1e-4 * units**2, units=1000).name
+        'own costs'
+
+        Parameters
+        ----------
+        costs
+            Volume of a process with so many units; or of each unit, (units,).
+        units
+            How many there are; an array says it itself.
+        unit_bytes, result_bytes
+            Data that process 0 sends with each unit, and that comes back for each; `"8 KiB"`, or a number of bytes.
+
+        Raises
+        ------
+        ScenarioError
+            If a cost is no finite number of at least 0, or it is not known how many units there are.
+        """
+        return cls("own costs", kernel, own=OwnCosts.of(costs, units, unit_bytes, result_bytes))
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
@@ -97,7 +154,7 @@ class Application:
         ScenarioError
             If there is no such application, or its parameters or the model do not fit it.
         """
-        found = self.prepared or make_work(self.name, self.parameters, self.model)
+        found = self.prepared or self.own or make_work(self.name, self.parameters, self.model)
         return found if self.deviate is None or not isinstance(found, Modelled) else found.truth(self.deviate)
 
 
@@ -157,13 +214,60 @@ class Extrapolation:
         return found
 
 
+Divided = Sequence[Configuration] | Configuration | Mapping[str, str | Sequence[int]]
+"""Configurations as a program may hand them over; see `Scenario.configurations`."""
+EQUAL, ONE_PER_CORE = "equal", "one-per-core"
+
+
+def _configurations(divided: object, platform: Platform, application: Application) -> tuple[Configuration, ...]:
+    """The configurations that are meant."""
+    if isinstance(divided, Configuration):
+        return (divided,)
+    if isinstance(divided, Mapping):
+        return tuple(_named(name, parts, platform, application) for name, parts in divided.items())
+    example = "configurations, such as {'as-now': 'one-per-core'} or [Configuration('mine', [500, 1500])]"
+    found = given.several(divided, where="scenario: configurations", give=example)
+    for one in found:
+        given.check_is(one, Configuration, where="scenario: configurations: one of them", give=example)
+    return found
+
+
+def _named(name: str, parts: object, platform: Platform, application: Application) -> Configuration:
+    """The configuration of units, or of the name of a way to divide them, for each PE or for each core."""
+    where = f"configuration {name}: partition"
+    per_pe = tuple(range(len(platform.pes)))
+    per_core = tuple(place for place, pe in enumerate(platform.pes) for _ in range(pe.cores))
+    if isinstance(parts, str):
+        given.check_choice(parts, (EQUAL, ONE_PER_CORE), where=where)
+        placement = per_pe if parts == EQUAL else per_core
+        work = application.work
+        return Configuration(name, work.fitting(equal_parts(work.units, len(placement))), placement)
+    units = given.several(parts, where=where, give="units for each PE, such as [500, 1500], 'equal' or 'one-per-core'")
+    if len(units) not in (len(per_pe), len(per_core)):
+        cores = "" if len(per_core) == len(per_pe) else f" with {len(per_core)} cores"
+        each = "one for each PE" if not cores else "one for each PE or one for each core"
+        raise ScenarioError(f"{where}: it has {len(units)} parts for {len(per_pe)} PEs{cores}; give {each}")
+    return Configuration(name, units, per_pe if len(units) == len(per_pe) else per_core)
+
+
+def _check_kernel(platform: Platform, kernel: str) -> None:
+    """Refuse a kernel of which no PE has a speed."""
+    if any(kernel in pe.speeds for pe in platform.pes):
+        return
+    known = sorted({name for pe in platform.pes for name in pe.speeds})
+    there = f"name one that they have ({some_names(known)})" if known else "they have no speeds; add some"
+    raise ScenarioError(f"application: kernel: no PE has a speed of {kernel!r}; {there}{meant(kernel, known)}")
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A platform, an application, the configurations to compare, and how replications are drawn."""
 
     platform: Platform
     application: Application
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[Configuration, ...] = ()
+    """A program may also hand over a list, one configuration, or the units by name: `{"mine": [500, 1500]}`, of a
+    process on each PE, or on each core; `"equal"` (a process on each PE) and `"one-per-core"` say equal units."""
     replications: int = 200
     seed: int = 0
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -177,7 +281,32 @@ class Scenario:
     truths: int | None = None
     """Truths that replications share out; None: a tenth of the replications, see `truth_count`."""
 
+    if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
+
+        def __init__(  # noqa: PLR0913, PLR0917 - its fields
+            self,
+            platform: Platform,
+            application: Application,
+            configurations: Divided = (),
+            replications: int = 200,
+            seed: int = 0,
+            inputs: Mapping[str, str] = ...,
+            notes: tuple[str, ...] = (),
+            changes: tuple[Change, ...] = (),
+            extrapolations: tuple[Extrapolation, ...] = (),
+            truths: int | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        wanted = "a Platform, such as star(nodes('fast[1-4]', speeds={'dgemm': '3 Gflop/s'}), link=...)"
+        given.check_is(self.platform, Platform, where="scenario: platform", give=wanted)
+        wanted = "an Application, such as Application('matmul', 'dgemm', {'n': 2000})"
+        given.check_is(self.application, Application, where="scenario: application", give=wanted)
+        made = _configurations(self.configurations, self.platform, self.application)
+        object.__setattr__(self, "configurations", made)
+        for name in ("replications", "seed"):
+            object.__setattr__(self, name, given.whole(getattr(self, name), where=f"scenario: {name}"))
+        _check_kernel(self.platform, self.application.kernel)
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"two configurations are called {name}; give each its own name")
@@ -195,7 +324,9 @@ class Scenario:
                     )
 
     def __repr__(self) -> str:
-        what = f"{self.application.name} on {len(self.platform.pes)} PEs, {len(self.configurations)} configurations"
+        count = len(self.configurations)
+        held = f"{self.application.name} on {len(self.platform.pes)} PEs"
+        what = f"{held}, {count} configuration{'' if count == 1 else 's'}"
         return f"Scenario({what}, {self.replications} replications, seed {self.seed})"
 
     def _repr_html_(self) -> str:

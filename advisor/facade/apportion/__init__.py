@@ -1,18 +1,159 @@
-"""Apportion in your own programs: `from apportion import balance`."""
+"""Apportion in your own programs: who should get how much work on unequal machines, and how sure is that.
+
+Four nodes of eight cores, of two kinds, one of them busy from 13 to 18 h:
+
+>>> import apportion as ap
+>>> fast = ap.nodes("fast[1-2]", cores=8, speeds={"stencil": "3 Gflop/s"})
+>>> slow = ap.nodes("slow1", cores=8, speeds={"stencil": "1.8 Gflop/s"})
+>>> afternoons = ap.busy("13:00", "18:00", processes=8)
+>>> shared = ap.nodes("slow2", cores=8, speeds={"stencil": "1.8 Gflop/s"}, load=afternoons)
+>>> ethernet = ap.Link("10 GbE", "30us", "10 Gbit/s")
+>>> cluster = ap.star(fast, slow, shared, link=ethernet, contention="fair")
+>>> stencil = ap.Application("stencil", parameters={"n": 8000, "iterations": 100})
+>>> scenario = ap.Scenario(cluster, stencil, {"as-now": "one-per-core"})
+>>> print(ap.simulate(scenario))
+as-now: 679 ms (654 to 704)
+90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
+>>> print(ap.advise(scenario))  # doctest: +ELLIPSIS
+Give fast1 8 x 345 units, fast2 8 parts, 344 to 345, slow1 8 parts, 205 to 207 and slow2 8 parts, 104 to 105: 1.41 ...
+Predicted makespan: mean 482... ms (482... to 482...), stepped; as-now: 679 ms (654 to 704).
+>>> print(ap.what_if(scenario, {"platform.network.link.bandwidth": ["x4"]}))  # doctest: +ELLIPSIS
+platform.network.link.bandwidth=x4 pays most: 1.0108 (1.0102 to 1.0114) times as fast, 672 ms (647 to 697) in place ...
+90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
+
+`load`, `simulate`, `advise`, `what_if` and `verify` take a scenario, its file, or a shipped name such as "two-cores";
+`measure` makes the scenario of this machine. Names are resolved when first used: importing the module costs nothing.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator import balance
+    from advisor.advise.recommendation import Recommendation
+    from advisor.facade.asking import advise, load, measure, save, simulate, verify, what_if
+    from advisor.verification.check import Verified
+    from advisor.whatif import WhatIf
+    from simulator import (
+        PE,
+        Application,
+        ApportionError,
+        CalibrationError,
+        Configuration,
+        Link,
+        LinkModel,
+        Load,
+        LoadTrace,
+        Network,
+        Node,
+        Nodes,
+        Platform,
+        Repartition,
+        RunSet,
+        Scenario,
+        ScenarioError,
+        SpeedBand,
+        balance,
+        bus,
+        busy,
+        mesh,
+        nodes,
+        read_trace,
+        star,
+        torus,
+        tree,
+        uniform,
+    )
 
-__all__ = ["balance"]
+_HOMES = {
+    **dict.fromkeys(("advise", "load", "measure", "save", "simulate", "verify", "what_if"), "advisor.facade.asking"),
+    "Recommendation": "advisor.advise.recommendation",
+    "Verified": "advisor.verification.check",
+    "WhatIf": "advisor.whatif",
+    **dict.fromkeys(
+        (
+            "PE",
+            "Application",
+            "ApportionError",
+            "CalibrationError",
+            "Configuration",
+            "Link",
+            "LinkModel",
+            "Load",
+            "LoadTrace",
+            "Network",
+            "Node",
+            "Nodes",
+            "Platform",
+            "Repartition",
+            "RunSet",
+            "Scenario",
+            "ScenarioError",
+            "SpeedBand",
+            "bus",
+            "busy",
+            "mesh",
+            "nodes",
+            "read_trace",
+            "star",
+            "torus",
+            "tree",
+            "uniform",
+        ),
+        "simulator",
+    ),
+}
+"""Public name -> the module that it comes from."""
+
+_MODULES = {"balance": f"{__name__}.balance"}
+
+__all__ = [
+    "PE",
+    "Application",
+    "ApportionError",
+    "CalibrationError",
+    "Configuration",
+    "Link",
+    "LinkModel",
+    "Load",
+    "LoadTrace",
+    "Network",
+    "Node",
+    "Nodes",
+    "Platform",
+    "Recommendation",
+    "Repartition",
+    "RunSet",
+    "Scenario",
+    "ScenarioError",
+    "SpeedBand",
+    "Verified",
+    "WhatIf",
+    "advise",
+    "balance",
+    "bus",
+    "busy",
+    "load",
+    "measure",
+    "mesh",
+    "nodes",
+    "read_trace",
+    "save",
+    "simulate",
+    "star",
+    "torus",
+    "tree",
+    "uniform",
+    "verify",
+    "what_if",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter
 
+from simulator.base import given, units
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Bandwidth, FileName, Form, Latency, any_kind
 from simulator.base.units import write_bandwidth, write_duration
@@ -33,12 +35,34 @@ class Link:
     source: str = field(default="", compare=False)
     """What links share most of their doubt by; empty: each link alone."""
 
+    if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
+
+        def __init__(
+            self,
+            name: str,
+            latency_s: str | float,
+            bandwidth_bytes_per_s: str | float,
+            shared: bool = False,  # noqa: FBT001, FBT002
+            model: MessageModel | None = None,
+            doubt: Doubt | None = None,
+            source: str = "",
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         where = f"platform: link {self.name}"
+        self._read("latency_s", units.DURATION, f"{where}: latency", "'30us' or a number of seconds")
+        self._read("bandwidth_bytes_per_s", units.BANDWIDTH, f"{where}: bandwidth", "'10 Gbit/s' or bytes per second")
         if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
             raise ScenarioError(f"{where}: latency is {self.latency_s:g} s; give at least 0 s")
         if not (math.isfinite(self.bandwidth_bytes_per_s) and self.bandwidth_bytes_per_s > 0):
             raise ScenarioError(f"{where}: bandwidth is {self.bandwidth_bytes_per_s:g} B/s; give more than 0")
+
+    def _read(self, field: str, kind: dict[str, Decimal], where: str, example: str) -> None:
+        """Put the number in the place of a text with a unit."""
+        value = getattr(self, field)
+        if not isinstance(value, float | int) or isinstance(value, bool):
+            found = given.quantity(value, kind, where=where, example=example, zero=True)
+            object.__setattr__(self, field, found)
 
     @classmethod
     def of_model(cls, name: str, model: MessageModel, *, shared: bool = False) -> "Link":

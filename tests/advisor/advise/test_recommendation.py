@@ -55,16 +55,11 @@ def test_shows_itself_in_a_notebook():
 
 
 def test_what_cannot_be_partitioned_is_refused():
-    made = Scenario(
-        Platform.uniform((pe("a"),), LinkModel.from_latency(1, 1)), Application("lu", "dgemm", {"n": 4}), ()
-    )
-    with pytest.raises(
-        ScenarioError,
-        match="application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, "
-        "matmul_2d, modelled, seg, sort, stencil; application: name: 'lu' is unknown; take "
-        "cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, modelled, seg, sort, stencil",
-    ):
-        advisor.recommend(made)
+    made = Application("matmul", "dgemm", {"n": 2})
+    three = Platform.uniform((pe("a"), pe("b"), pe("c")), LinkModel.from_latency(1, 1))
+    object.__setattr__(made, "name", "lu")  # past what constructors refuse
+    with pytest.raises(ScenarioError, match="application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d"):
+        advisor.recommend(Scenario(three, made, ()))
     assert Configuration.one_each("c", (1,)).allocation(2) == (1, 0)
 
 

@@ -172,7 +172,9 @@ def test_what_cannot_be_run_is_refused():
     with pytest.raises(ScenarioError, match="engine is 'warp'; give one of auto, process, compiled"):
         run(scenario([pe("a")], 4, (4,)), engine="warp")
     with pytest.raises(ScenarioError, match="PE a has no speed of kernel 'dgemm', and of no other kernel"):
-        run(scenario([PE("a", "node")], 4, (4,)))
+        run(scenario([PE("a", "node"), pe("b")], 4, (2, 2)))
+    with pytest.raises(ScenarioError, match="no PE has a speed of 'dgemm'; they have no speeds; add some"):
+        scenario([PE("a", "node")], 4, (4,))
 
 
 def test_a_service_table_rounds_every_piece_down():

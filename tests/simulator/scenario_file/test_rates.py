@@ -35,5 +35,5 @@ def test_rates_are_read_and_written(tmp_path):
 def test_bad_rates_are_refused(tmp_path, rates, told):
     with pytest.raises(ScenarioError, match=f"{told}.*(is too small|is no power)"):
         load_scenario(written(tmp_path, **rates))
-    with pytest.raises(ScenarioError, match=r"platform: PE p: power is \-1; give at least 0"):
+    with pytest.raises(ScenarioError, match=r"platform: PE p: power: it is -1; give at least 0"):
         PE("p", "n", power_w=-1.0)

@@ -114,5 +114,5 @@ configurations: {equal: {partition: [1, 1]}}
         path.write_text(text.replace("SLICE", bad))
         with pytest.raises(ScenarioError, match=rf"4:65: platform\.nodes\.0\.pes\.0\.slice: {said}"):
             load_scenario(path)
-    with pytest.raises(ScenarioError, match="slice is -1; give at least 0"):
+    with pytest.raises(ScenarioError, match="slice: it is -1; give at least 0"):
         pe("a", slice_s=-1.0)

@@ -1,0 +1,340 @@
+"""What programs of users call: a path, a shipped name or a scenario goes in, a result that shows itself comes out."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from advisor.advise.objectives import Objective
+from advisor.advise.recommendation import VARIED, Recommendation, recommend
+from advisor.cluster import PROGRAMS, ClusterWish, measure_here
+from advisor.verification.asking import plan_verification
+from advisor.verification.check import Verified
+from advisor.verification.check import verify as run_plan
+from advisor.whatif import WhatIf
+from advisor.whatif import what_if as vary_scenario
+from simulator import (
+    RunSet,
+    Scenario,
+    ScenarioError,
+    dump_scenario,
+    files,
+    given,
+    intervals,
+    load_scenario,
+    run,
+    shipped,
+    units,
+)
+
+Asked = Scenario | str | Path
+"""A scenario, its file, or the name of one that ships with apportion."""
+ENGINES = ("auto", "process", "compiled")
+LEAST_BUDGET_S = 20.0
+"""Of measuring."""
+
+
+def load(what: Asked, *, changes: str | Sequence[str] | Mapping[str, object] = ()) -> Scenario:
+    """The scenario of a file, of a results folder, or of a shipped name such as `two-cores`.
+
+    >>> load("two-cores")
+    Scenario(matmul on 2 PEs, 2 configurations, 200 replications, seed 7)
+    >>> load("two-cores", changes={"replications": 50}).replications
+    50
+
+    Parameters
+    ----------
+    changes
+        Fields to set in place of what the file says: `{"replications": 50}`, or `["replications=50"]`.
+
+    Raises
+    ------
+    ScenarioError
+        With a line per fault: where, what, and what to do.
+    """
+    if isinstance(what, Scenario):
+        if changes:
+            raise ScenarioError("load: changes are made to files; of a scenario use what_if, or dataclasses.replace")
+        return what
+    path = _file_of(what)
+    if isinstance(changes, Mapping):
+        changes = [f"{field}={json.dumps(given.plain(value))}" for field, value in changes.items()]
+    return load_scenario(path, changes=(changes,) if isinstance(changes, str) else tuple(changes))
+
+
+def save(scenario: Scenario, path: str | Path) -> None:
+    """Write a scenario as a file that `load` and every command read.
+
+    Raises
+    ------
+    ScenarioError
+        If it holds what no file can: a program written by hand, or costs of your own.
+    """
+    given.check_is(scenario, Scenario, where="save: scenario", give="a Scenario")
+    files.write_text(Path(path), dump_scenario(scenario))
+
+
+def simulate(
+    what: Asked, *, replications: int | None = None, seed: int | None = None, engine: str = "auto", timelines: int = 0
+) -> RunSet:
+    """Simulate every configuration of a scenario on the same draws.
+
+    >>> print(simulate("two-cores"))
+    two-to-one: 462 ms (444 to 482)
+    equal: 692 ms (671 to 710)
+    90 % intervals of the true mean: noise and what is not known of the models included; 20 truths x 10 replications
+
+    Parameters
+    ----------
+    replications, seed
+        In place of the scenario's own.
+    engine
+        `auto`, `process` or `compiled`; results are the same.
+    timelines
+        How many replications keep their operations, for `runs.timeline(...)`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be used.
+    """
+    given.check_choice(engine, ENGINES, where="simulate: engine")
+    scenario = load(what)
+    if not scenario.configurations:
+        example = "Scenario(platform, application, {'as-now': 'one-per-core'})"
+        raise ScenarioError(
+            f"simulate: the scenario has no configurations; give some, such as {example}, or ask advise"
+        )
+    return run(
+        scenario,
+        replications=_count(replications, "simulate: replications", least=1),
+        seed=_count(seed, "simulate: seed"),
+        engine=engine,  # type: ignore[arg-type] # checked above
+        log_replications=timelines,
+    )
+
+
+def advise(
+    what: Asked,
+    *,
+    objective: Objective = "mean",
+    vary: Sequence[str] | str | None = None,
+    budget: str | float | None = None,
+    replications: int | None = None,
+    seed: int | None = None,
+    level: float = intervals.LEVEL,
+) -> Recommendation:
+    """Find who should get how much: PEs, processes on each and units of each.
+
+    >>> print(advise("two-cores"))
+    Give core0 1792 rows and core1 712: 1.61 (1.56 to 1.65) times faster than the equal split (predicted; no real run...
+    Predicted makespan: mean 430 ms (425 to 436), refined; equal: 692 ms (671 to 710).
+
+    Parameters
+    ----------
+    objective
+        What is to be least: `mean`, `p95`, `worst`, `cost` or `energy`.
+    vary
+        Of `partition`, `allocation` and `scheduling`; by default the first two, if the application allows it.
+    budget
+        What the search may take, `"20s"` or a number of seconds; without one it ends by itself.
+    replications, seed
+        In place of the scenario's own.
+    level
+        How often stated intervals hold.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be used.
+    """
+    given.check_choice(objective, get_args(Objective), where="advise: objective")
+    varied = (vary,) if isinstance(vary, str) else vary
+    for name in varied or ():
+        given.check_choice(name, VARIED, where="advise: vary")
+    return recommend(
+        load(what),
+        objective=objective,
+        vary=varied,
+        budget_s=None if budget is None else _budget(budget, "advise: budget"),
+        replications=_count(replications, "advise: replications", least=1),
+        seed=_count(seed, "advise: seed"),
+        level=_level(level, "advise: level"),
+    )
+
+
+def what_if(  # noqa: PLR0913 - all by name
+    what: Asked,
+    vary: Mapping[str, str | Iterable[object]],
+    *,
+    advise: bool = False,
+    zipped: bool = False,
+    replications: int | None = None,
+    seed: int | None = None,
+    level: float = intervals.LEVEL,
+    folder: str | Path | None = None,
+    workers: int = 0,
+) -> WhatIf:
+    """Change fields of a scenario, simulate every point on the same draws, and say which change pays most.
+
+    >>> what_if("three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=20).findings["pays_most"]
+    2
+
+    Parameters
+    ----------
+    vary
+        Path of a field of the scenario's file -> its values; all combinations, or side by side (`zipped`).
+    advise
+        Compare what is recommended at each point, in place of the scenario's own configurations.
+    folder
+        Where every point is kept as it is found.
+    workers
+        Processes that answer; 0 for this one.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be used, or a path leads nowhere.
+    """
+    example = "paths with their values, such as {'platform.link.bandwidth': ['x1', 'x2']}"
+    given.check_is(vary, Mapping, where="what_if: vary", give=example)
+    for path, values in vary.items():
+        where = f"what_if: vary: {path}"
+        given.check_is(values, Iterable, where=where, give="a list of values, such as ['x1', 'x2']")
+    return vary_scenario(
+        what if isinstance(what, Scenario) else _file_of(what),
+        vary,
+        advise=advise,
+        zipped=zipped,
+        replications=_count(replications, "what_if: replications", least=1),
+        seed=_count(seed, "what_if: seed"),
+        level=_level(level, "what_if: level"),
+        folder=folder,
+        workers=workers,
+    )
+
+
+def verify(
+    what: Asked,
+    advice: Recommendation | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    budget: str | float = "60s",
+    dynamic: bool = False,
+    seed: int | None = None,
+    level: float = intervals.LEVEL,
+) -> Verified:
+    """Really run the recommended configuration and the others on this machine, and compare with the prediction.
+
+    Parameters
+    ----------
+    advice
+        Of that scenario; looked for if there is none.
+    command
+        Words of what each process runs in the place of our own program: `["./mine", "{units}", "{rank}"]`.
+    budget
+        About how long it may take: `"60s"`, or a number of seconds.
+    dynamic
+        Also let units move while it runs.
+    seed, level
+        In place of the scenario's own; how often stated intervals hold.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run here, or the budget is too small.
+    CalibrationError
+        If a run fails.
+    """
+    if advice is not None:
+        give = "what advise(...) found, or leave it out"
+        given.check_is(advice, Recommendation, where="verify: advice", give=give)
+    plan = plan_verification(
+        what if isinstance(what, Scenario) else _path_of(what),
+        advice,
+        command=command,
+        budget_s=_budget(budget, "verify: budget"),
+        seed=_count(seed, "verify: seed"),
+        level=_level(level, "verify: level"),
+        dynamic=dynamic,
+    )
+    return run_plan(plan, kept=None, on_progress=lambda _found, _share: None)
+
+
+def measure(
+    kernel: str = "dgemm",
+    *,
+    parameters: Mapping[str, int] | None = None,
+    command: Sequence[str] | None = None,
+    budget: str | float = "60s",
+    folder: str | Path | None = None,
+    seed: int = 0,
+) -> Scenario:
+    """Measure this machine: speeds of its PEs, messages, what PEs lose to each other; a scenario ready for `advise`.
+
+    Parameters
+    ----------
+    kernel
+        `dgemm` or `matmul` (a matrix product), or `stencil`.
+    parameters
+        Of the application, such as `{"n": 4000}`; with a command `{"units": N}`, all that there is to do.
+    command
+        Words of your own program in the place of the kernel, with `{units}` in one of them.
+    budget
+        What measuring may take: `"60s"`, or a number of seconds.
+    folder
+        Keeps every measured point; the same call on it goes on where it was broken off.
+    seed
+        Of the order of measurements and of all draws.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kernel, or the budget is too small.
+    CalibrationError
+        If a run fails.
+    """
+    words, budget_s = tuple(command or ()), _budget(budget, "measure: budget")
+    asked = {name: given.plain(value) for name, value in (parameters or {}).items()}
+    if not words:
+        given.check_choice(kernel, PROGRAMS, where="measure: kernel")
+    elif "units" not in asked:
+        raise ScenarioError("measure: parameters: a command needs all that there is to do; give {'units': 100000}")
+    if budget_s < LEAST_BUDGET_S:
+        found = f"{given.shown(budget)} is too short to measure speeds and messages"
+        raise ScenarioError(f"measure: budget: {found}; give {LEAST_BUDGET_S:g}s or more")
+    wish = ClusterWish(kernel, words, asked, budget_s, given.whole(seed, where="measure: seed", least=0))
+    return measure_here(wish, None if folder is None else Path(folder))
+
+
+def _path_of(what: object) -> Path:
+    """A path; anything else is no scenario."""
+    if not isinstance(what, str | os.PathLike):
+        made = "a file, a shipped name such as 'two-cores', or a Scenario(platform, application)"
+        raise ScenarioError(f"a scenario is asked for, and this is {given.shown(what)}; give {made}")
+    return Path(what)
+
+
+def _file_of(what: object) -> Path:
+    """A scenario's file, also that of a results folder."""
+    path = _path_of(what)
+    path = path / "scenario.yaml" if path.is_dir() else path
+    if not shipped.locate(path).exists():
+        raise ScenarioError(f"{path}: no such file; give a scenario's file, or the name of one that ships: two-cores")
+    return path
+
+
+def _budget(value: object, where: str) -> float:
+    return given.quantity(value, units.DURATION, where=where, example="'30s' or a number of seconds")
+
+
+def _count(value: object, where: str, *, least: int = 0) -> int | None:
+    return None if value is None else given.whole(value, where=where, least=least)
+
+
+def _level(value: Any, where: str) -> float:
+    number = given.quantity(value, units.SHARE, where=where, example="0.9 or '90%'")
+    if number >= 1:
+        raise ScenarioError(f"{where}: it is {given.shown(value)}; give a share below 1, such as 0.9 or '90%'")
+    return number

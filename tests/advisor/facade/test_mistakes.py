@@ -1,0 +1,244 @@
+"""Typical mistakes, in Python and in a scenario: each is one sentence that says where, what, and what to do."""
+
+import apportion as ap
+import pandas as pd
+import pytest
+
+LINK = ap.Link("10 GbE", "30us", "10 Gbit/s")
+NODES = ap.nodes("fast[1-2]", cores=8, speeds={"stencil": "3 Gflop/s"})
+CLUSTER = ap.star(NODES, link=LINK)
+STENCIL = ap.Application("stencil", parameters={"n": 8000, "iterations": 200})
+
+IN_PYTHON = {
+    "unit": (
+        lambda: ap.nodes("a", speeds={"stencil": "3 Gflops"}),
+        "nodes a: speed of stencil: '3 Gflops' is no speed; write one such as 2.5Gflop/s; did you mean Gflop/s?",
+    ),
+    "unit-of-another-kind": (
+        lambda: ap.Link("10 GbE", "30us", "10 Gbit"),
+        (
+            "platform: link 10 GbE: bandwidth: '10 Gbit' is no bandwidth; write one such as 1Gbit/s or 125MB/s; "
+            "did you mean Gbit/s?"
+        ),
+    ),
+    "negative-speed": (
+        lambda: ap.nodes("a", speeds={"stencil": -3e9}),
+        "nodes a: speed of stencil: it is -3e+09; give more than 0",
+    ),
+    "parameter": (
+        lambda: ap.Application("stencil", parameters={"n": 8000, "iterations": 1, "iteration": 1}),
+        "application: parameters: iteration is unknown; take n, iterations; did you mean iterations?",
+    ),
+    "application": (
+        lambda: ap.Application("stencl", parameters={"n": 8000}),
+        (
+            "application: name: 'stencl' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, "
+            "modelled, seg, sort, stencil; did you mean stencil?"
+        ),
+    ),
+    "kernel": (
+        lambda: ap.Scenario(CLUSTER, ap.Application("stencil", "stencl", {"n": 8000, "iterations": 1})),
+        "application: kernel: no PE has a speed of 'stencl'; name one that they have (stencil); did you mean stencil?",
+    ),
+    "rule": (
+        lambda: ap.busy("13:00", "18:00", rule="fiar"),
+        "busy: rule: it is 'fiar'; give one of fair, idle; did you mean fair?",
+    ),
+    "time": (
+        lambda: ap.busy(13, 18),
+        "busy: first: it is 13; give a time of day, such as '13:00'",
+    ),
+    "strategy": (
+        lambda: ap.Scenario(CLUSTER, STENCIL, {"as-now": "one-per-cor"}),
+        (
+            "configuration as-now: partition: it is 'one-per-cor'; give one of equal, one-per-core; "
+            "did you mean one-per-core?"
+        ),
+    ),
+    "sum": (
+        lambda: ap.simulate(ap.Scenario(CLUSTER, STENCIL, {"mine": [4000, 3000]})),
+        "configuration mine: partition: its parts are 7000 rows together, but n = 8000; add 1000",
+    ),
+    "count": (
+        lambda: ap.Scenario(CLUSTER, STENCIL, {"mine": [4000, 3000, 1000]}),
+        (
+            "configuration mine: partition: it has 3 parts for 2 PEs with 16 cores; give one for each PE or one for each "
+            "core"
+        ),
+    ),
+    "processes": (
+        lambda: ap.Configuration("mine", [4000, 4000], [0]),
+        "configuration mine: placement: it is [0] for 2 processes; give one PE per process",
+    ),
+    "parts-of-units": (
+        lambda: ap.Configuration("mine", [4000.5, 3999.5]),
+        "configuration mine: partition: it is 4000.5; give a whole number",
+    ),
+    "link": (
+        lambda: ap.star(NODES),
+        "star: nodes fast1, fast2 have no link; give one: link=Link('10 GbE', '30us', '10 Gbit/s')",
+    ),
+    "link-as-text": (
+        lambda: ap.star(NODES, link="10 Gbit/s"),
+        "star: link: it is '10 Gbit/s'; give a Link, such as Link('10 GbE', '30us', '10 Gbit/s')",
+    ),
+    "path": (
+        lambda: ap.load("mine.yaml"),
+        "mine.yaml: no such file; give a scenario's file, or the name of one that ships: two-cores",
+    ),
+    "name": (
+        lambda: ap.advise("two-coers"),
+        "two-coers: no such file or directory; nearest of what ships with apportion: two-cores",
+    ),
+    "dict": (
+        lambda: ap.simulate({"platform": {}}),
+        (
+            "a scenario is asked for, and this is a dict; give a file, a shipped name such as 'two-cores', or a "
+            "Scenario(platform, application)"
+        ),
+    ),
+    "table": (
+        lambda: ap.advise(pd.DataFrame({"speed": [1.0]})),
+        (
+            "a scenario is asked for, and this is a DataFrame; give a file, a shipped name such as 'two-cores', or a "
+            "Scenario(platform, application)"
+        ),
+    ),
+    "order": (
+        lambda: ap.Scenario(STENCIL, CLUSTER),
+        (
+            "scenario: platform: it is an Application; give a Platform, such as "
+            "star(nodes('fast[1-4]', speeds={'dgemm': '3 Gflop/s'}), link=...)"
+        ),
+    ),
+    "nothing-to-simulate": (
+        lambda: ap.simulate(ap.Scenario(CLUSTER, STENCIL)),
+        (
+            "simulate: the scenario has no configurations; give some, such as "
+            "Scenario(platform, application, {'as-now': 'one-per-core'}), or ask advise"
+        ),
+    ),
+    "engine": (
+        lambda: ap.simulate("two-cores", engine="compild"),
+        "simulate: engine: it is 'compild'; give one of auto, process, compiled; did you mean compiled?",
+    ),
+    "objective": (
+        lambda: ap.advise("two-cores", objective="maen"),
+        "advise: objective: it is 'maen'; give one of mean, p95, worst, cost, energy; did you mean mean?",
+    ),
+    "budget": (
+        lambda: ap.advise("two-cores", budget="30"),
+        "advise: budget: '30' is no duration; write one such as 50us, 1.5s or 10min",
+    ),
+    "short-budget": (
+        lambda: ap.measure(budget="3s"),
+        "measure: budget: '3s' is too short to measure speeds and messages; give 20s or more",
+    ),
+    "level": (
+        lambda: ap.advise("two-cores", level=90),
+        "advise: level: it is 90; give a share below 1, such as 0.9 or '90%'",
+    ),
+    "costs": (
+        lambda: ap.Application.of_costs(lambda units: units),
+        "application: units: a function of costs does not say how many units; give units=1000",
+    ),
+    "negative-cost": (
+        lambda: ap.Application.of_costs([1.0, -2.0]),
+        (
+            "application: costs: cost 1 is -2; give a number of at least 0 for each unit, or a function of how many a "
+            "process has"
+        ),
+    ),
+    "values": (
+        lambda: ap.what_if("three-pes", {"platform.link.bandwidth": 2}),
+        "what_if: vary: platform.link.bandwidth: it is 2; give a list of values, such as ['x1', 'x2']",
+    ),
+    "load": (
+        lambda: ap.PE("core0", "desk", {"dgemm": 1e9}, load="load.csv"),
+        (
+            "platform: PE core0: load: it is 'load.csv'; give a Load, such as busy('13:00', '18:00') or "
+            "Load(read_trace('load.csv'), 'fair')"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", IN_PYTHON)
+def test_a_mistake_in_python_is_one_sentence_with_the_way_out(mistake):
+    wrong, said = IN_PYTHON[mistake]
+    with pytest.raises(ap.ApportionError) as caught:
+        wrong()
+    assert list(caught.value.lines) == [said]
+
+
+SCENARIO = """\
+format: 1
+platform:
+  nodes:
+    - name: fast[1-2]
+      pes: [{cores: 8, speeds: {stencil: 3 Gflop/s}}]
+    - name: slow
+      pes: [{cores: 8, speeds: {stencil: 1.8 Gflop/s}}]
+      load: {trace: {times_s: [0, 1], values: [0, 1], end_s: 2}, rule: fair}
+  network: {topology: star, link: {latency: 30us, bandwidth: 10Gbit/s}, contention: fair}
+application: {name: stencil, kernel: stencil, parameters: {n: 8000, iterations: 200}}
+configurations:
+  as-now: {partition: [4000, 3000, 1000]}
+"""
+LINKLESS = "topology: star, contention"
+IN_A_FILE = {
+    ("1.8 Gflop/s", "1.8 Gflops"): (
+        "7:33: platform.nodes.1.pes.0.speeds.stencil: '1.8 Gflops' is no speed; write one such as 2.5Gflop/s"
+    ),
+    ("30us", "30"): ("9:36: platform.network.link.latency: 30 is no duration; write one such as 50us, 1.5s or 10min"),
+    ("1.8 Gflop/s", "-1.8 Gflop/s"): (
+        "7:33: platform.nodes.1.pes.0.speeds.stencil: '-1.8 Gflop/s' is too small; give more than zero"
+    ),
+    ("rule: fair", "rule: fiar"): (
+        "8:66: platform.nodes.1.load.rule: 'fiar' is not possible here; give 'idle', 'fair' or 'given'; "
+        "did you mean fair?"
+    ),
+    ("kernel: stencil", "kernel: stencl"): (
+        "10:30: application.kernel: no PE has a speed of kernel 'stencl'; name one that they have (stencil); "
+        "did you mean stencil?"
+    ),
+    ("200}", "200, iteration: 1}"): (
+        "10:47: application.parameters: iteration is unknown; take n, iterations; did you mean iterations?"
+    ),
+    ("1000]", "900]"): (
+        "12:12: configurations.as-now.partition: its parts are 7900 rows together, but n = 8000; add 100"
+    ),
+    (", 1000]", ", 500, 500]"): (
+        "12:12: configurations.as-now.partition: it has 4 parts, for one process on each of 3 PEs; say with pes or "
+        "allocation where more processes run"
+    ),
+    ("topology: star, link: {latency: 30us, bandwidth: 10Gbit/s}, contention", LINKLESS): (
+        "9:3: platform.network: node fast1 has no link; write one in its entry of nodes, or link here"
+    ),
+    ("topology: star", "topology: sta"): (
+        "9:13: platform.network.topology: 'sta' is unknown; give one of 'uniform', 'star', 'bus', 'tree', 'torus', "
+        "'mesh', 'listed'; did you mean star?"
+    ),
+    ("cores: 8, speeds: {stencil: 1.8", "cores: eight, speeds: {stencil: 1.8"): (
+        "7:14: platform.nodes.1.pes.0.cores: 'eight' is not an integer; give one"
+    ),
+    ("contention: fair", "contention: fare"): (
+        "9:73: platform.network.contention: 'fare' is not possible here; give 'none', 'fifo' or 'fair'; "
+        "did you mean fair?"
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", IN_A_FILE, ids=lambda mistake: mistake[1])
+def test_a_mistake_in_a_scenario_is_one_sentence_with_the_way_out(mistake, tmp_path):
+    assert mistake[0] in SCENARIO
+    path = tmp_path / "mine.yaml"
+    path.write_text(SCENARIO.replace(*mistake))
+    with pytest.raises(ap.ScenarioError) as caught:
+        ap.load(path)
+    assert list(caught.value.lines) == [f"{path}:{IN_A_FILE[mistake]}"]
+
+
+def test_the_scenario_without_mistakes_loads(tmp_path):
+    (tmp_path / "mine.yaml").write_text(SCENARIO)
+    assert ap.load(tmp_path / "mine.yaml").application.name == "stencil"
