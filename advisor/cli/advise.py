@@ -15,7 +15,7 @@ import typer
 import simulator
 from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
 from advisor.cli.outputs import WIDTH, check_room, finish
-from advisor.cli.progress import search_lines
+from advisor.cli.progress import search_sign
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import Interrupted, ScenarioError, blocks, documents, files, units
 
@@ -99,34 +99,32 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
     asked: dict[str, Any] = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
-    with search_lines() as (tell, end):
-        begun_s = time.monotonic()
-        from advisor.advise.advice import advice_document
-        from advisor.advise.explanation import check_explained, explain
-        from advisor.advise.measured_again import doubt_document
-        from advisor.advise.objectives import check_objective
-        from advisor.advise.pareto import pareto_fronts
-        from advisor.advise.recommendation import recommend
+    begun_s = time.monotonic()
+    from advisor.advise.advice import advice_document
+    from advisor.advise.explanation import check_explained, explain
+    from advisor.advise.measured_again import doubt_document
+    from advisor.advise.objectives import check_objective
+    from advisor.advise.pareto import pareto_fronts
+    from advisor.advise.recommendation import recommend
 
-        loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
-        _check_asked(loaded, output, hostfile, pareto=pareto)
-        check_explained(objective if explained else "mean")
-        asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
-        asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
-        again: dict[str, Any] = {}
-        if measure_next is not None:
-            load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
-            loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
-        with _kept(output, loaded, asked | {"budget_s": budget}):
-            made = recommend(loaded, **asked, level=level, tell=tell)
-            explanation = explain(loaded, made) if explained else None
-            made = made if explanation is None else explanation.recommendation
-            fronts = pareto_fronts(loaded, made) if pareto else None
-            document = advice_document(loaded, made, top=top, fronts=fronts)
-            document |= doubt_document(loaded, made, explanation, again)
-            write = partial(_write_all, output, hostfile, document, loaded, made)
-            end()
-            finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
+    loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
+    _check_asked(loaded, output, hostfile, pareto=pareto)
+    check_explained(objective if explained else "mean")
+    asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
+    asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
+    again: dict[str, Any] = {}
+    if measure_next is not None:
+        load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
+        loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
+    with _kept(output, loaded, asked | {"budget_s": budget}):
+        made = recommend(loaded, **asked, level=level, tell=search_sign)
+        explanation = explain(loaded, made) if explained else None
+        made = made if explanation is None else explanation.recommendation
+        fronts = pareto_fronts(loaded, made) if pareto else None
+        document = advice_document(loaded, made, top=top, fronts=fronts)
+        document |= doubt_document(loaded, made, explanation, again)
+        write = partial(_write_all, output, hostfile, document, loaded, made)
+        finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
     if output is not None and not as_json:
         _tell_written(document, output)
 

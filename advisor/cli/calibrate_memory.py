@@ -9,7 +9,7 @@ import typer
 import simulator
 from advisor.cli.options import Json, Seed, print_json, print_warnings, read_number
 from advisor.cli.outputs import finish
-from advisor.cli.progress import progress_bar
+from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
 from simulator import calibration, files, units
 
@@ -63,7 +63,7 @@ def measure(
         | {name: _numbers(text, f"--{field}") for name, field, text in _lists(options) if text is not None},
     )
     store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with calibration.kept(store, "visits"), progress_bar(budget_s) as on_progress:
+    with calibration.kept(store, "visits"), progress_lines(budget_s) as on_progress:
         sweep = calibration.measure_sweep(
             plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm
         )

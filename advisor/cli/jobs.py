@@ -11,7 +11,7 @@ from advisor.cli.options import Json, Seed, print_warnings
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT, SCENARIO
-from advisor.cli.simulate import check_endings, say_compiling
+from advisor.cli.simulate import check_endings
 from simulator import ScenarioError, calibration, documents, files, provenance, units
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ def _runs(
 def read_stream_options(
     log: Path, clean: str, first: int | None, procs: int | None, platform: Path | None, times: Any
 ) -> "tuple[simulator.Stream, Setting]":
-    """The stream, and what it runs on; from here on kernels may be compiled."""
-    simulator.on_compile.append(say_compiling)
+    """The stream, and what it runs on."""
     stream = read_jobs(log, clean, first, procs)
     return stream, read_setting(stream, platform, procs, times)
 

@@ -58,6 +58,28 @@ Level = Annotated[
     typer.Option("--level", metavar="SHARE", callback=_level, help="How often each stated interval is to hold."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws: the same seed, the same bits.")]
+ScenarioSeed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of all random draws, in place of the scenario's own.")
+]
+REPLICATIONS = typer.Option(
+    "--replications",
+    min=1,
+    metavar="N",
+    help="How often all that is compared is simulated, each time with new draws; else as often as the scenario says.",
+)
+Replications = Annotated[int | None, REPLICATIONS]
+PLOT = typer.Option("--plot", metavar="PICTURE", help="Draw the result into this file: .png, .svg or .pdf.")
+Plot = Annotated[Path | None, PLOT]
+
+
+def folder(holds: str) -> Any:
+    """`-o` of a command that writes a folder."""
+    return typer.Option("--output", "-o", metavar="FOLDER", help=f"Write a folder: {holds}.")
+
+
+def file(metavar: str, holds: str) -> Any:
+    """`-o` of a command that writes a file; the metavar says which kind."""
+    return typer.Option("--output", "-o", metavar=metavar, help=f"Write a file: {holds}.")
 
 
 def load_changed(

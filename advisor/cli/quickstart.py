@@ -9,7 +9,7 @@ import typer
 import simulator
 from advisor.cli.options import Json, Seed
 from advisor.cli.outputs import WIDTH, show
-from advisor.cli.progress import progress_bar
+from advisor.cli.progress import progress_lines
 from simulator import ScenarioError, documents, files, units
 
 LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 3600.0
@@ -35,7 +35,7 @@ def quickstart(
         raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s")
     files.make_folder(output)
     print(simulator.this_machine().summary(), file=sys.stderr)
-    with progress_bar(budget_s) as on_progress:
+    with progress_lines(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
     text = quickstart_text(documents.from_dict(QuickstartResult, document))
     show(document, text, as_json=as_json, width=WIDTH)

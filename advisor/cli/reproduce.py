@@ -14,7 +14,6 @@ import simulator
 from advisor.cli.allocate import Before, Read
 from advisor.cli.options import Json, Seed, offered, print_json
 from advisor.cli.progress import progress_lines, timed_work
-from advisor.cli.simulate import say_compiling
 from simulator import Interrupted, ScenarioError, calibration, files, units
 
 if TYPE_CHECKING:
@@ -201,11 +200,9 @@ def _computed(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str
 
 
 def _given(asked: Asked) -> "Given":
-    """The logs that were named, and what compiles the engine for them says so."""
+    """The logs that were named."""
     from advisor.reproduce import jobs
 
-    if say_compiling not in simulator.on_compile:
-        simulator.on_compile.append(say_compiling)
     return jobs.read(asked.logs or (), asked.schedules or ())
 
 

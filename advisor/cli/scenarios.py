@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli import signs
 from advisor.cli.options import Json, print_json
 from simulator import shipped
 
@@ -51,6 +52,7 @@ def _all_found(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | Non
 
 def _located(path: Path) -> Path:
     found = shipped.locate(path)
+    signs.say(f"reading {path}")
     if found != path:
         print(f"{path}: no such file here, taken from what ships with apportion: {found}", file=sys.stderr)
     return found

@@ -1,6 +1,5 @@
 """`apportion simulate`: run a scenario."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -56,7 +55,6 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     simulator.check_form(table_form)
     check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
-    simulator.on_compile.append(say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
@@ -90,12 +88,3 @@ def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None
         if path is not None and not path.name.endswith(endings):
             allowed = f"give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}"
             raise ScenarioError(f"--{option} is {path.name}; {allowed}")
-
-
-def say_compiling(kernel: str) -> None:
-    """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
-    nowhere = "for this command alone: no folder that only you can write was found; set XDG_CACHE_HOME to one"
-    print(
-        f"compiling the simulator's kernel {kernel!r}, {'once' if simulator.cache_folder() else nowhere} ...",
-        file=sys.stderr,
-    )

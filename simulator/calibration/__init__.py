@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.base.tables import read_shipped_table, read_table
+    from simulator.base.tables import parse_points, read_shipped_table, read_table
     from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, learned_costs, make_runs
     from simulator.calibration.allocation.plan import (
         PILOT,
@@ -300,6 +300,7 @@ _HOMES = {
     "over_ssh": "simulator.calibration.hosts.transport",
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
+    "parse_points": "simulator.base.tables",
     "parse_program": "simulator.calibration.allocation.program",
     "points_kept": "simulator.calibration.bench.journal",
     "predict_memory": "simulator.models.memory.file",
@@ -489,6 +490,7 @@ __all__ = [
     "over_ssh",
     "parse_address",
     "parse_grid",
+    "parse_points",
     "parse_program",
     "points_kept",
     "predict_memory",
