@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
+from advisor.cli.options import (
+    LEAST_LEFT_S,
+    LEVEL,
+    Json,
+    Level,
+    Replications,
+    ResourceModel,
+    ScenarioSeed,
+    folder,
+    load_changed,
+    offered,
+    read_budget,
+)
 from advisor.cli.outputs import WIDTH, check_room, finish
 from advisor.cli.progress import search_sign
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -55,11 +66,7 @@ Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Also more 
 Pareto = Annotated[bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
-    ),
+    folder("report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"),
 ]
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
@@ -75,8 +82,8 @@ MeasureNext = Annotated[
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
-    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    replications: Replications = None,
+    seed: ScenarioSeed = None,
     vary: Vary = None,
     objective: Sought = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
@@ -99,7 +106,6 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
     asked: dict[str, Any] = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
-    begun_s = time.monotonic()
     from advisor.advise.advice import advice_document
     from advisor.advise.explanation import check_explained, explain
     from advisor.advise.measured_again import doubt_document
@@ -111,7 +117,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     _check_asked(loaded, output, hostfile, pareto=pareto)
     check_explained(objective if explained else "mean")
     asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
-    asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
+    asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget)}
     again: dict[str, Any] = {}
     if measure_next is not None:
         load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
@@ -266,12 +272,11 @@ def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: 
     return varied
 
 
-def _budget_s(budget: str | None, begun_s: float) -> float | None:
+def _budget_s(budget: str | None) -> float | None:
     """What is left of the time that all of it may take."""
     if budget is None:
         return None
-    given_s = units.parse_duration(budget, field="--budget")
-    left_s = given_s - (time.monotonic() - begun_s)
-    if left_s <= 0:
+    left_s = read_budget(budget)
+    if left_s <= LEAST_LEFT_S:
         raise ScenarioError(f"--budget: {budget} is too little to read the scenario; give at least 5s")
     return left_s

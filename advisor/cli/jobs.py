@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.options import Json, Seed, file, folder, print_warnings
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT, SCENARIO
@@ -87,9 +87,7 @@ SameSecond = Annotated[
 Engine = Annotated[
     Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
 ]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Folder for jobs.csv, report.html and manifest.json.")
-]
+Output = Annotated[Path | None, folder("jobs.csv, report.html and manifest.json")]
 Jobs = Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")]
 Timeline = Annotated[Path | None, typer.Option(help="For Perfetto: .json or .json.gz.")]
 Fairness = Annotated[
@@ -282,7 +280,7 @@ def advised(
 
 
 def generate(  # noqa: PLR0913, PLR0917 - one per option
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="STREAM.swf[.gz]", help="The log to write.")],
+    output: Annotated[Path, file("STREAM.swf[.gz]", "the log")],
     model: Annotated[Literal["lublin"], typer.Option(help="Lublin and Feitelson's.")] = "lublin",
     kind: Annotated[
         Literal["batch", "interactive", "both", "combined"],

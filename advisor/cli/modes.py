@@ -278,9 +278,9 @@ TABLE: Mapping[str, Rules] = {
             ),
         ),
     ),
-    "trace show": Rules("output column json"),
-    "trace functions": Rules("window history ideal column resample output json"),
-    "trace study": Rules("window history every column resample output json"),
+    "trace show": Rules("plot output column json"),
+    "trace functions": Rules("window history ideal column resample plot output json"),
+    "trace study": Rules("window history every column resample plot output json"),
     "calibrate speed": Rules(
         "kernel command replay method band budget max-size store load output json",
         (

@@ -12,7 +12,7 @@ import typer
 
 import simulator
 from advisor.cli.allocate import Before, Read
-from advisor.cli.options import Json, Seed, offered, print_json
+from advisor.cli.options import Json, Seed, folder, offered, print_json
 from advisor.cli.progress import progress_lines, timed_work
 from simulator import Interrupted, ScenarioError, calibration, files, units
 
@@ -90,11 +90,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     cpu: Cpu = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder for what is measured and drawn, by default out/PAPER; of jobs, for cells.csv if it is named; "
-            "of all, also for the report.",
+        folder(
+            "what is measured and drawn, by default out/PAPER; of jobs cells.csv, if it is named; of all the report too"
         ),
     ] = None,
     seeds: Annotated[
@@ -223,7 +220,7 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     model = hardware_here(seed=seed)
     with progress_lines(STUDY_SHARE * budget_s) as on_progress:
         study = characterisation_study.measure(
-            output, model, budget_s=STUDY_SHARE * budget_s / 2, seed=seed, on_progress=on_progress
+            output, model, budget_s=STUDY_SHARE * budget_s, seed=seed, on_progress=on_progress
         )
     parallel_s = PARALLEL_SHARE * budget_s
     budget_s *= 1 - STUDY_SHARE

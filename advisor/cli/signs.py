@@ -6,7 +6,6 @@ printed; in a file there is a line after a second, and further ones ever more se
 """
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +32,8 @@ class _Signs:
 
     def __init__(self) -> None:
         self.begun_s = time.monotonic()
+        self.known = False
+        """Whether the command has a process of its own, which began then."""
         self.heard_s = self.begun_s
         """When anything was last printed."""
         self.text = STARTING
@@ -52,6 +53,7 @@ _state = _Signs()
 
 def begin() -> None:
     """Watch from now on; nothing, where the environment says so or no thread can be started."""
+    _state.begun_s, _state.known = time.monotonic(), True
     if os.environ.get(SWITCH) == "never":
         return
     _state.watched, _state.over = os.isatty(_STANDARD_ERROR), False
@@ -62,6 +64,11 @@ def begin() -> None:
 def end() -> None:
     """No signs from now on; a line that is still there makes way for what is printed next."""
     _state.over = True
+
+
+def spent_s() -> float:
+    """Seconds since the command was started; 0 where it runs in somebody else's process."""
+    return time.monotonic() - _state.begun_s if _state.known else 0.0
 
 
 def say(text: str) -> None:
@@ -115,7 +122,7 @@ def _sign() -> None:
     if _state.watched and bar is not None:
         bar()
         _state.heard_s = time.monotonic()
-    elif _state.watched or sys.stderr is not None:
+    else:
         _draw()
 
 

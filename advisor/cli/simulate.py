@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Changes, Json, Level, ResourceModel, TableForm, load_changed
+from advisor.cli.options import (
+    LEVEL,
+    Changes,
+    Json,
+    Level,
+    Replications,
+    ResourceModel,
+    ScenarioSeed,
+    TableForm,
+    folder,
+    load_changed,
+)
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -21,15 +32,12 @@ TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 
 def simulate(  # noqa: PLR0913, PLR0917 - one per option
     scenario: ScenarioFile,
-    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    replications: Replications = None,
+    seed: ScenarioSeed = None,
     engine: Annotated[
         Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
     ] = "auto",
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, processes.csv, manifest.json, charts."),
-    ] = None,
+    output: Annotated[Path | None, folder("report.html, runs.csv, processes.csv, manifest.json, charts")] = None,
     jobs: Annotated[
         Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
     ] = None,

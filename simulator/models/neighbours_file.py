@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.base import files, ties, units
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.base.tables import Table, read_table, as_table
+from simulator.base.tables import Table, as_table, read_table
 from simulator.models.doubt import DRIFT, Doubt, doubt_data
 from simulator.models.file import read_model, refuse, write_model
 from simulator.models.neighbours import (

@@ -11,7 +11,7 @@ from simulator.base import files, ties
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, read_table, as_table
+from simulator.base.tables import Table, as_table, read_table
 from simulator.models.choice import mean_and_most
 from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.memory.forms import Floats, MemoryTimes

@@ -12,7 +12,7 @@ from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, read_table, as_table
+from simulator.base.tables import Table, as_table, read_table
 from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.network import (
     CRITERION,

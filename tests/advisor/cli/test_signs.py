@@ -34,7 +34,9 @@ QUICK = {"check a large file", "simulate"}
 def words(tmp_path_factory):
     """Words of a command with the files that it names."""
     folder = tmp_path_factory.mktemp("signs")
-    nodes = "\n".join(f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(20_000))
+    nodes = "\n".join(
+        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(20_000)
+    )
     large = folder / "large.yaml"
     large.write_text(
         f"format: 1\nplatform:\n  nodes:\n{nodes}\n  link: {{latency: 10us, bandwidth: 1Gbit/s}}\n"
