@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.counters import load_profiles
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
+    from simulator.scenario_file import begun
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.joined.inputs import make_node_document
@@ -192,6 +193,7 @@ _HOMES = {
 
 _MODULES = {
     "balance": "simulator.scheduling.balance",
+    "begun": "simulator.scenario_file.begun",
     "blocks": "simulator.base.blocks",
     "calibration": "simulator.calibration",
     "characterisation": "simulator.characterisation",
@@ -258,6 +260,7 @@ __all__ = [
     "availability",
     "balance",
     "balance_text",
+    "begun",
     "blocks",
     "cache_folder",
     "calibration",

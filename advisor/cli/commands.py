@@ -23,6 +23,7 @@ from advisor.cli import (
     jobs,
     jobs_compare,
     modes,
+    new,
     partition,
     platform,
     quickstart,
@@ -110,6 +111,7 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart.quickstart,
+    "new": new.new,
     "record": record.record,
     "characterise": characterise.characterise,
     "show": show.show,

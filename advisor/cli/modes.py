@@ -253,6 +253,10 @@ _MEASURING = "budget output seed"
 
 TABLE: Mapping[str, Rules] = {
     "quickstart": Rules("budget output seed json"),
+    "new": Rules(
+        "nodes network application parameter kernel busy output json",
+        (_flag("output", "overwrite", why="where no file is written"),),
+    ),
     "record": Rules(
         "output interval duration per-core append json",
         (_flag("append", "", without="overwrite"),),

@@ -43,6 +43,7 @@ class _Signs:
         """Whether the line stands there now."""
         self.bar: Callable[[], None] | None = None
         """What draws itself in place of the line."""
+        self.asking = False
         self.over = True
         """Before the beginning, and after the end."""
         self.lock = threading.RLock()
@@ -98,6 +99,18 @@ def drawn() -> None:
 
 
 @contextmanager
+def silent() -> Iterator[None]:
+    """No signs while somebody is asked: the line would stand in the answer."""
+    before, _state.asking = _state.asking, True
+    make_way()
+    try:
+        yield
+    finally:
+        _state.asking = before
+        make_way()
+
+
+@contextmanager
 def drawn_by(bar: Callable[[], None]) -> Iterator[None]:
     """A bar that draws itself stands in place of the line, and is drawn again where nothing is reported."""
     before, _state.bar = _state.bar, bar
@@ -112,14 +125,18 @@ def _watch() -> None:
     while not _state.over:
         time.sleep(max(0.05, _state.heard_s + wait_s - time.monotonic()))
         silent_s = time.monotonic() - _state.heard_s
-        if not _state.over and silent_s >= wait_s:
+        if silent_s >= wait_s:
             _sign()
             wait_s = EVERY_S if _state.watched else min(MOST_S, max(EVERY_S, time.monotonic() - _state.begun_s))
 
 
 def _sign() -> None:
     bar = _state.bar
-    if _state.watched and bar is not None:
+    if _state.over:
+        return
+    if _state.asking:
+        _state.heard_s = time.monotonic()
+    elif _state.watched and bar is not None:
         bar()
         _state.heard_s = time.monotonic()
     else:

@@ -37,6 +37,16 @@ SELECTS = {
 """Options that ask for a mode: that modes differ is what the refusals show."""
 
 CHANGES = {
+    "new": {
+        "nodes": "--nodes 'a[1-3]: 2 cores 1 Gflop/s'",
+        "network": "--network HDR",
+        "application": "--application matmul",
+        "parameter": "--parameter n=100",
+        "kernel": "--kernel mine",
+        "busy": "--busy 'node1 13:00-18:00'",
+        "output": "-o d.yaml",
+        "json": "--json",
+    },
     "trace import": {
         "output": "-o p.csv",
         "json": "--json",
@@ -462,6 +472,7 @@ REFUSES = {
 """Option -> a bad value, where a good one would be a real run of seconds to minutes: it is read in that mode."""
 
 REASONED = {
+    "new": ("overwrite", "test_new.py has a file there"),
     "jobs generate": ("model", "there is one so far"),
     "quickstart": ("output seed json", "tests/advisor/quickstart/test_quickstart.py runs it"),
     "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
@@ -526,6 +537,7 @@ FAST = (
     "trace import",
     "trace generate",
     "trace show",
+    "new",
     "history add",
     "history list",
     "history coverage",
