@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.counters import load_profiles
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
-    from simulator.scenario_file import partitions
+    from simulator.scenario_file import begun, partitions
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.joined.inputs import make_node_document
@@ -210,6 +210,7 @@ _HOMES = {
 
 _MODULES = {
     "balance": "simulator.scheduling.balance",
+    "begun": "simulator.scenario_file.begun",
     "blocks": "simulator.base.blocks",
     "calibration": "simulator.calibration",
     "characterisation": "simulator.characterisation",
@@ -282,6 +283,7 @@ __all__ = [
     "availability",
     "balance",
     "balance_text",
+    "begun",
     "blocks",
     "bus",
     "busy",

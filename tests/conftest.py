@@ -1,5 +1,6 @@
 """Options and fixtures that all tests share."""
 
+import os
 import uuid
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli import _run, progress
+from advisor.cli import _run, signs
 from tests.benchmarks import simgrid_cpp
 from tests.support.accept import Accept
 from tests.support.corpus import Corpus, Ending
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ[signs.SWITCH] = "never"  # a busy machine makes no command that a test starts say how far it is
     if config.getoption("accept"):
         config.pluginmanager.register(Accept())
 
@@ -79,7 +81,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test learns from what this machine measured before, or leaves anything behind."""
     monkeypatch.setenv("APPORTION_STATE", str(tmp_path_factory.getbasetemp() / f"state-{uuid.uuid4().hex}"))
-    monkeypatch.setattr(progress, "FIRST_LINE_S", 3600.0)  # a busy machine makes no command say how far it is
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import Any
 
-from advisor.cli import ending
+from advisor.cli import ending, signs
 
 _OF_PATHS = {errno.EACCES, errno.EINVAL, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
 """Errors of a path that was only asked about: the user's to mend."""
@@ -23,6 +23,7 @@ def main() -> None:
     code = 0
     try:
         ending.begin()
+        signs.begin()
         code = _run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,9 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
+from advisor.cli.options import (
+    LEAST_LEFT_S,
+    LEVEL,
+    Json,
+    Level,
+    Replications,
+    ResourceModel,
+    ScenarioSeed,
+    folder,
+    load_changed,
+    offered,
+    read_budget,
+)
 from advisor.cli.outputs import WIDTH, check_room, finish
-from advisor.cli.progress import search_lines
+from advisor.cli.progress import search_sign
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import Interrupted, ScenarioError, blocks, documents, files, units
 
@@ -55,11 +66,7 @@ Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Also more 
 Pareto = Annotated[bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
-    ),
+    folder("report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"),
 ]
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
@@ -75,8 +82,8 @@ MeasureNext = Annotated[
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
-    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    replications: Replications = None,
+    seed: ScenarioSeed = None,
     vary: Vary = None,
     objective: Sought = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
@@ -99,34 +106,31 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
     asked: dict[str, Any] = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
-    with search_lines() as (tell, end):
-        begun_s = time.monotonic()
-        from advisor.advise.advice import advice_document
-        from advisor.advise.explanation import check_explained, explain
-        from advisor.advise.measured_again import doubt_document
-        from advisor.advise.objectives import check_objective
-        from advisor.advise.pareto import pareto_fronts
-        from advisor.advise.recommendation import recommend
+    from advisor.advise.advice import advice_document
+    from advisor.advise.explanation import check_explained, explain
+    from advisor.advise.measured_again import doubt_document
+    from advisor.advise.objectives import check_objective
+    from advisor.advise.pareto import pareto_fronts
+    from advisor.advise.recommendation import recommend
 
-        loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
-        _check_asked(loaded, output, hostfile, pareto=pareto)
-        check_explained(objective if explained else "mean")
-        asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
-        asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
-        again: dict[str, Any] = {}
-        if measure_next is not None:
-            load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
-            loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
-        with _kept(output, loaded, asked | {"budget_s": budget}):
-            made = recommend(loaded, **asked, level=level, tell=tell)
-            explanation = explain(loaded, made) if explained else None
-            made = made if explanation is None else explanation.recommendation
-            fronts = pareto_fronts(loaded, made) if pareto else None
-            document = advice_document(loaded, made, top=top, fronts=fronts)
-            document |= doubt_document(loaded, made, explanation, again)
-            write = partial(_write_all, output, hostfile, document, loaded, made)
-            end()
-            finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
+    loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
+    _check_asked(loaded, output, hostfile, pareto=pareto)
+    check_explained(objective if explained else "mean")
+    asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
+    asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget)}
+    again: dict[str, Any] = {}
+    if measure_next is not None:
+        load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
+        loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
+    with _kept(output, loaded, asked | {"budget_s": budget}):
+        made = recommend(loaded, **asked, level=level, tell=search_sign)
+        explanation = explain(loaded, made) if explained else None
+        made = made if explanation is None else explanation.recommendation
+        fronts = pareto_fronts(loaded, made) if pareto else None
+        document = advice_document(loaded, made, top=top, fronts=fronts)
+        document |= doubt_document(loaded, made, explanation, again)
+        write = partial(_write_all, output, hostfile, document, loaded, made)
+        finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
     if output is not None and not as_json:
         _tell_written(document, output)
 
@@ -268,12 +272,11 @@ def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: 
     return varied
 
 
-def _budget_s(budget: str | None, begun_s: float) -> float | None:
+def _budget_s(budget: str | None) -> float | None:
     """What is left of the time that all of it may take."""
     if budget is None:
         return None
-    given_s = units.parse_duration(budget, field="--budget")
-    left_s = given_s - (time.monotonic() - begun_s)
-    if left_s <= 0:
+    left_s = read_budget(budget)
+    if left_s <= LEAST_LEFT_S:
         raise ScenarioError(f"--budget: {budget} is too little to read the scenario; give at least 5s")
     return left_s

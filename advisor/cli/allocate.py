@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, Seed, offered, print_json, print_warnings
+from advisor.cli.options import LEVEL, Json, Level, Seed, file, offered, print_json, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT, SCENARIO
@@ -40,7 +40,7 @@ def fit(
             autocompletion=offered("pooled", "paper"),
         ),
     ] = "pooled",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the model (JSON).")] = None,
+    output: Annotated[Path | None, file("MODEL.json", "the model")] = None,
     as_json: Json = False,
 ) -> None:
     """Fit a model to real runs of a program on kinds of PEs; repeated rows are repetitions.
@@ -57,7 +57,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     model: Annotated[Path, typer.Argument(metavar="MODEL.json", help="A model that `apportion allocate fit` wrote.")],
     kinds: Annotated[str, typer.Option(metavar="NAME:PES:MOST,...", help=KINDS_HELP)],
     size: Annotated[float, typer.Option(metavar="N", help="The problem size to run.")],
-    level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.9,
+    level: Level = LEVEL,
     memory: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND=SIZE", help="Memory that the processes of one PE may use. Repeatable."),
@@ -168,9 +168,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
     ] = None,
     start: Annotated[str, typer.Option(help="How long the processes of a run take to start.")] = "0.5s",
     seed: Seed = 1,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PLAN.json", help="Where to write the plan.")
-    ] = None,
+    output: Annotated[Path | None, file("PLAN.json", "the plan")] = None,
     json_output: Json = False,
 ) -> None:
     """Propose construction runs with their cost: few, cheap ones that show what a model has to know.
@@ -291,9 +289,7 @@ Model = Annotated[
         **INPUT,
     ),
 ]
-Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="RUNS.csv", help="A row per run; called again, it goes on.")
-]
+Output = Annotated[Path, file("RUNS.csv", "a row per run; called again, it goes on")]
 
 
 def run(  # noqa: PLR0913, PLR0917 - one per option

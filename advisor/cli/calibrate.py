@@ -9,17 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, offered, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.options import (
+    Json,
+    Seed,
+    file,
+    folder,
+    offered,
+    print_answers,
+    print_json,
+    print_warnings,
+    read_budget,
+    read_number,
+    read_share,
+)
 from advisor.cli.outputs import finish, nothing_lost
 from advisor.cli.progress import timed_work
 from advisor.cli.scenarios import INPUT
-from simulator import ScenarioError, calibration, characterisation, files, models, units
+from simulator import calibration, characterisation, files, models, units
 
 if TYPE_CHECKING:
     from advisor.verification.load_band import LoadBandCheck
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 
+LEAST_S, ENDING_S = 3.0, 0.3
+"""Least budget for a kernel of ours, and what a band takes once its points are measured."""
 TIME_CAP_S = 10.0
 """Longest predicted single run at b where neither cap nor budget is stated."""
 
@@ -84,7 +98,7 @@ Column = Annotated[
 Window = Annotated[str | None, typer.Option(help="With --load: samples, or a duration such as 60s.")]
 History = Annotated[str | None, typer.Option(help="With --load: latest samples that count, or a duration.")]
 Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle cycles only) or fair.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
+Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 
 def speed(  # noqa: PLR0913, PLR0917 - one per option
@@ -120,7 +134,8 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
-    seconds = None if budget is None else units.parse_duration(budget, field="--budget")
+    least_s = 0.0 if kernel is None else LEAST_S
+    seconds = None if budget is None else read_budget(budget, least_s=least_s, ending_s=0.0 if replay else ENDING_S)
     options: dict[str, Any] = {
         "max_size": None if max_size is None else read_number(max_size, "--max-size"),
         "time_cap_s": _time_cap_s(time_cap, seconds),
@@ -298,9 +313,7 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
     ] = "100ms,500ms,2s",
     runs: Annotated[int, typer.Option(min=1, help="Fresh runs of each size.")] = 30,
     cpu: Annotated[int | None, typer.Option(min=0, help="Processor to share; by default the last core.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep recording, band and check there.")
-    ] = None,
+    output: Annotated[Path | None, folder("recording, band and check")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -367,7 +380,7 @@ def _tell_check(done: "LoadBandCheck") -> None:
 
 
 RESOURCE_BUDGET = "60s"
-LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 24 * 3600.0
+LEAST_BUDGET_S, RESOURCE_ENDING_S = 10.0, 1.0
 ResourceBudget = Annotated[
     str, typer.Option(help="About how long it may take; what it did not come to is done by the next call.")
 ]
@@ -377,7 +390,7 @@ Memory = Annotated[
 ]
 ResourceOutput = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="HARDWARE.json", help="Where to write it; by default this user's cache."),
+    file("HARDWARE.json", "the costs; by default in this user's cache"),
 ]
 
 
@@ -409,9 +422,7 @@ def calibrated(
     output: Path | None, *, budget: str, memory: Path | None, seed: int
 ) -> tuple["models.HardwareModel", Path]:
     """Calibrate with progress on standard error, and write the model; the model and where it is."""
-    budget_s = units.parse_duration(budget, field="--budget")
-    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
+    budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, ending_s=RESOURCE_ENDING_S)
     times = (
         None
         if memory is None

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, print_json, print_warnings, read_number
+from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, read_number, stated_budget
 from advisor.cli.outputs import finish
-from advisor.cli.progress import progress_bar
+from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
 from simulator import calibration, files, units
 
@@ -18,7 +18,7 @@ from simulator import calibration, files, units
 
 Budget = Annotated[
     str | None,
-    typer.Option(help="Real runs: time for Apex-MAP, by default 60s; vector loops, a tenth, and the fit follow."),
+    typer.Option(help="Real runs: what it may take in all, by default 60s; vector loops get a tenth."),
 ]
 MaxMemory = Annotated[
     str | None,
@@ -38,7 +38,9 @@ SweepTable = Annotated[
 ]
 BUDGET = "60s"
 VECTORS = 0.1
-"""What vector loops may take on top, as a share of the budget."""
+"""What vector loops may take, as a share of the budget."""
+ENDING_S = 2.0
+"""What the fits take."""
 
 
 def measure(
@@ -46,7 +48,7 @@ def measure(
 ) -> "calibration.MeasuredMemory":
     """Measure as the options say, fit, and write what was asked for; None stands for an option not given."""
     known = None if options["swept"] is None else calibration.swept_by_kernel(options["swept"])
-    budget_s = units.parse_duration(options["budget"] or BUDGET, field="--budget")
+    budget_s = (1 - VECTORS) * read_budget(options["budget"] or BUDGET, ending_s=ENDING_S)
     firm = (
         options["budget"] is not None
     )  # on a busy machine the default one may take longer, and is no reason to refuse
@@ -63,14 +65,15 @@ def measure(
         | {name: _numbers(text, f"--{field}") for name, field, text in _lists(options) if text is not None},
     )
     store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with calibration.kept(store, "visits"), progress_bar(budget_s) as on_progress:
+    given = stated_budget(options["budget"] or BUDGET, budget_s)
+    with calibration.kept(store, "visits"), progress_lines(budget_s) as on_progress, given:
         sweep = calibration.measure_sweep(
             plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm
         )
         if table is not None:
             calibration.write_sweep_table(sweep.cells, table)
         sweeps = known or calibration.measure_vectors(
-            plan, machine, budget_s=VECTORS * budget_s, on_progress=on_progress
+            plan, machine, budget_s=VECTORS / (1 - VECTORS) * budget_s, on_progress=on_progress
         )
         measured = calibration.fit_sweep(sweep, machine, sweeps=sweeps)
         if output is not None:
@@ -113,7 +116,7 @@ Compare = Annotated[
     bool,
     typer.Option("--compare-with-this-machine", help="Compare fitted capacities with what this system reports."),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
+Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 
 Swept = Annotated[

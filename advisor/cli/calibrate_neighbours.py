@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
 from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, calibration, files, units
 
 BUDGET = "3min"
+ENDING_S = 0.5
+"""What the fit takes."""
 Replay = Annotated[
     Path | None,
     typer.Option(
@@ -40,7 +42,7 @@ Cache = Annotated[
     typer.Option(metavar="NAME=SIZE", help="With --replay: a cache that all PEs share, such as L3=32MiB. Repeatable."),
 ]
 Table = Annotated[Path | None, typer.Option(metavar="TABLE.csv", help="Write the visits here, as --replay reads them.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
+Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 
 def neighbours(  # noqa: PLR0913, PLR0917 - one per option
@@ -69,12 +71,19 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
         _finish(model, output, as_json=as_json)
         return
 
-    budget_s = units.parse_duration(budget or BUDGET, field="--budget")
+    budget_s = read_budget(budget or BUDGET, ending_s=ENDING_S)
     wishes = _wishes(kernel, (command or [], size or [], volume or []), seed)
-    if against is not None:
-        _judge(against, wishes, budget_s, as_json=as_json)
-        return
+    with stated_budget(budget or BUDGET, budget_s):
+        if against is not None:
+            _judge(against, wishes, budget_s, as_json=as_json)
+        else:
+            _measured(wishes, budget_s, table, output, as_json=as_json)
 
+
+def _measured(
+    wishes: "calibration.NeighboursWishes", budget_s: float, table: Path | None, output: Path | None, *, as_json: bool
+) -> None:
+    """Measure, fit, write and print; what was measured is kept until the model is written."""
     store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
     with calibration.kept(store, "visits"), timed_work(budget_s, "runs") as on_progress:
         measured = calibration.measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
@@ -61,8 +61,7 @@ MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
 Budget = Annotated[
     str | None,
     typer.Option(
-        help="Time that message times may take; too small, it says how much is needed. By default about 30s; what "
-        "messages cost in CPU takes a few seconds more.",
+        help="What it may take in all; too small, it says how much is needed. By default about 30s.",
     ),
 ]
 TableFile = Annotated[
@@ -71,6 +70,8 @@ TableFile = Annotated[
 
 BUDGET = "30s"
 """Where none is stated; a busy machine may take longer."""
+ENDING_S = 0.5
+"""What CPU costs of messages and the fits take."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,12 @@ class RealOptions:
 def measure(options: RealOptions) -> "calibration.LinkMeasurement":
     """Measure for real, with progress on standard error; every sample is kept at once next to the output."""
     store = partial_file(options)
-    with _far_end(options) as plan, calibration.kept(store), progress_lines(plan.budget_s) as show:
+    with (
+        _far_end(options) as plan,
+        calibration.kept(store),
+        progress_lines(plan.budget_s) as show,
+        stated_budget(options.budget or BUDGET, plan.budget_s),
+    ):
         measured = calibration.measure_link_times(plan, store=store, on_progress=show)
     if measured.reused:
         print(f"{measured.reused} samples were taken before and not again ({store})", file=sys.stderr)
@@ -171,7 +177,7 @@ def _far_end(options: RealOptions) -> "Iterator[calibration.LinkPlan]":
             between=options.between,
             medium=options.medium,
             max_bytes=round(units.parse(options.max_bytes, units.SIZE, field="--max-bytes")),
-            budget_s=units.parse_duration(options.budget or BUDGET, field="--budget"),
+            budget_s=read_budget(options.budget or BUDGET, ending_s=ENDING_S),
             firm=options.budget is not None,
             seed=options.seed,
             address=address,
@@ -212,7 +218,7 @@ Replay = Annotated[
     Path | None,
     typer.Option(metavar="TABLE.csv", help="A table bytes[,hops],one_way_s of recorded message times.", **INPUT),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="LINK.json", help="Where to write the model.")]
+Output = Annotated[Path | None, file("LINK.json", "the model")]
 
 
 def network(  # noqa: PLR0913, PLR0917 - one per option

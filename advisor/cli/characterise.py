@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli import calibrate
-from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.options import HOUR_S, Json, Seed, print_json, print_warnings, read_budget
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, calibration, characterisation, models, units
@@ -43,7 +43,7 @@ def run(
         raise ScenarioError(f"--sizes is {','.join(map(str, asked.sizes))}; give one size with --parallel")
     n = asked.sizes[0] if asked.sizes else None
     plan = parallel_study.Plan.of([name], processes=_counts(asked.processes), n=n, link=asked.link)
-    with progress_lines(budget_s + 10) as on_progress:
+    with progress_lines(budget_s + ENDING_S) as on_progress:
         found = parallel_study.study(
             plan, hardware(), methods=asked.methods, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
@@ -62,7 +62,10 @@ def _counts(text: str | None) -> list[int] | None:
     return [number for number in found if number is not None]
 
 
-LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
+LEAST_BUDGET_S, LEAST_PARALLEL_S = 8.0, 15.0
+"""What analysing, compiling and three rounds of a kernel of ours take on a busy machine; with real processes too."""
+ENDING_S = 2.0
+"""What fitting costs takes, once all is timed."""
 
 
 Parallel = Annotated[
@@ -104,7 +107,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     parallel: Parallel = False,
     processes: Processes = None,
     link: LinkFile = None,
-    budget: Annotated[str, typer.Option(help="About how long the measuring may take.")] = "5s",
+    budget: Annotated[str, typer.Option(help="What it may take in all, analysis and compilation included.")] = "15s",
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -114,9 +117,8 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     to be timed. Example: apportion characterise matmul --method all --json
     """
     chosen = _methods(method)
-    budget_s = units.parse_duration(budget, field="--budget")
-    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h")
+    least_s = LEAST_PARALLEL_S if parallel else LEAST_BUDGET_S
+    budget_s = read_budget(budget, least_s=least_s, most_s=HOUR_S, ending_s=ENDING_S)
     if parallel:
         run(
             subject,
@@ -131,7 +133,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)
     model = hardware_here(seed=seed) if hardware is None else _read(hardware)
-    with progress_lines(budget_s + 10) as on_progress:
+    with progress_lines(budget_s + ENDING_S) as on_progress:
         found = characterisation.characterise(
             wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
@@ -166,7 +168,8 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
     model = characterisation.known_here()
     if model is not None:
         return model
-    print("no resource model of this machine yet: it is calibrated first, once", file=sys.stderr)
+    about = f"calibrated first, once: {calibrate.RESOURCE_BUDGET} that --budget does not count"
+    print(f"no resource model of this machine yet: it is {about}", file=sys.stderr)
     model, kept = calibrate.calibrated(None, budget=calibrate.RESOURCE_BUDGET, memory=None, seed=seed)
     print(f"kept in {kept}; `apportion calibrate resource` makes it better", file=sys.stderr)
     return model

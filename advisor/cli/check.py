@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import simulator
-from advisor.cli.options import Changes, Json, load_changed, print_json, print_warnings
+from advisor.cli.options import Changes, Json, ScenarioSeed, folder, load_changed, print_json, print_warnings
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import ScenarioError, files
 
@@ -134,13 +134,11 @@ def export(  # noqa: PLR0913, PLR0917 - one per option
     simgrid: Annotated[
         bool, typer.Option("--simgrid", help="As a SimGrid platform: platform.xml and a profile for each load.")
     ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write the files.")
-    ] = None,
+    output: Annotated[Path | None, folder("platform.xml and the profiles")] = None,
     replication: Annotated[
         int, typer.Option(min=0, help="The one whose draws are written: where loads start, speeds in their bands.")
     ] = 0,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    seed: ScenarioSeed = None,
     size: Annotated[
         float | None, typer.Option(help="Problem size at which speeds are taken that depend on it.")
     ] = None,

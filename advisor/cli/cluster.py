@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import LEVEL, Json, Level
+from advisor.cli.options import LEVEL, Json, Level, Seed, folder
 from advisor.cli.outputs import finish
 from advisor.cli.progress import host_table
 from advisor.cli.scenarios import INPUT
@@ -41,10 +41,7 @@ Ssh = Annotated[str, typer.Option(metavar="COMMAND", help="What reaches a host, 
 Python = Annotated[
     str | None, typer.Option(metavar="PATH", help="Python 3.11 or newer with NumPy there; looked for by default.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="For the order of measurements and all draws.")]
-Output = Annotated[
-    Path, typer.Option("--output", "-o", help="Folder for everything; called again on it, measuring goes on.")
-]
+Output = Annotated[Path, folder("everything; called again on it, measuring goes on")]
 
 
 def cluster(  # noqa: PLR0913, PLR0917 - one per option

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from advisor.cli import (
     advise,
@@ -22,6 +23,7 @@ from advisor.cli import (
     jobs,
     jobs_compare,
     modes,
+    new,
     partition,
     platform,
     quickstart,
@@ -37,8 +39,71 @@ from advisor.cli import (
 from advisor.cli.outputs import check_first
 from simulator import ApportionError
 
+TASKS: dict[str, dict[str, str]] = {
+    "Begin": {
+        "quickstart": "the whole loop on this machine, in a minute",
+        "new": "a scenario of your cluster, by flags or questions",
+        "check": "is a scenario sound, what is in it, for what is it ready",
+        "scenarios": "scenarios that ship with apportion",
+        "show": "what a model or a folder of results says",
+    },
+    "Measure": {
+        "calibrate": "speeds, memory, network, neighbours, costs of operations",
+        "record": "the load of this machine, as a trace",
+        "cluster": "all hosts at once, with advice and the line to run it",
+        "machine": "this machine as a node of a scenario",
+        "platform": "nodes measured one by one, joined to a cluster",
+        "characterise": "one function by every method, predicted and measured",
+    },
+    "Model": {
+        "fit": "run times by your cost formula, from real runs",
+        "predict": "what any model says of what nobody measured",
+        "history": "runs that are kept, and how well predictions held",
+        "trace": "load traces: import, generate, show, study",
+    },
+    "Simulate and advise": {
+        "simulate": "how long each configuration of a scenario takes",
+        "advise": "who should get how much, and how sure that is",
+        "whatif": "which change of the platform or the program pays most",
+        "partition": "units divided among PEs of known speeds",
+        "allocate": "how many processes on which PEs, from few real runs",
+    },
+    "Check by real runs": {
+        "verify": "the advice and the baselines, really run here",
+        "reproduce": "tables of five papers, computed again",
+        "rerun": "a result that was kept, computed again and compared",
+    },
+    "Many jobs": {"jobs": "streams of jobs: run, compare, advise, forecast, generate"},
+    "Hand on": {
+        "plot": "a picture of any result, for a paper",
+        "export": "a platform as another simulator's files",
+    },
+}
+"""What somebody wants to do -> the commands for it, in the order of `--help`, with what each is about."""
+
+
+class ByTask(TyperGroup):
+    """All commands, listed by what they are for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of tasks; what has none comes last."""
+        known = super().list_commands(ctx)
+        ordered = [name for own in TASKS.values() for name in own if name in known]
+        return [*ordered, *(name for name in known if name not in ordered)]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """A section for each task."""
+        names = self.list_commands(ctx)
+        widest = max(map(len, names))
+        for task, own in TASKS.items():
+            if rows := [(name.ljust(widest), about) for name, about in own.items() if name in names]:
+                with formatter.section(task):
+                    formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="apportion",
+    cls=ByTask,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -46,6 +111,7 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart.quickstart,
+    "new": new.new,
     "record": record.record,
     "characterise": characterise.characterise,
     "show": show.show,

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
+from advisor.cli import signs
+
 _HANG_UP = getattr(signal, "SIGHUP", None)  # not on every system
 SIGNALS = (signal.SIGINT, signal.SIGTERM, *([_HANG_UP] if _HANG_UP else []))
 READER_GONE = 141
@@ -75,6 +77,7 @@ def begin() -> None:
 def finish(code: int) -> NoReturn:
     """Hand over what is printed and end the process with a code: that of the signal, if one came."""
     _state.over = True
+    signs.end()
     try:
         sys.stdout.flush()
     except SystemExit as error:
@@ -86,6 +89,7 @@ def finish(code: int) -> NoReturn:
         _leave()
     _state.code = code
     sys.stderr.flush()
+    signs.make_way()
     sys.stderr = io.StringIO()  # libraries that end with tracebacks
     with contextlib.suppress(RuntimeError):  # or wait
         late = threading.Timer(GRACE_S, _last)
@@ -112,6 +116,7 @@ def exit_code(code: int) -> int:
 
 def _heard(number: int, _frame: FrameType | None) -> None:
     _state.number = _state.number or number
+    signs.end()
     if _state.over:
         _leave()
     if not _state.unwinding.is_set():
@@ -165,6 +170,7 @@ def _leave() -> NoReturn:
     _state.leaving = threading.get_ident()
     if not _state.heard:
         _state.heard = True
+        signs.make_way()
         with contextlib.suppress(OSError, ValueError):
             os.write(_STANDARD_ERROR if _state.over else sys.stderr.fileno(), b"interrupted\n")
     sys.stderr = io.StringIO()  # for what other threads miss now, and processes that they start
@@ -224,6 +230,8 @@ class _Output(io.FileIO):
     """Standard output: what cannot be written ends the command, in one line, or silently where the reader has left."""
 
     def write(self, data: Any) -> int:
+        if self.isatty():
+            signs.make_way()
         try:
             return int(super().write(data))
         except OSError as error:
@@ -240,6 +248,7 @@ class _Messages(io.FileIO):
     """Standard error: where it cannot be written, nobody can be warned, and the work goes on."""
 
     def write(self, data: Any) -> int:
+        signs.make_way()
         with contextlib.suppress(OSError):
             return int(super().write(data))
         return len(data)

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import simulator
-from advisor.cli.options import print_json
+from advisor.cli.options import LEVEL, Json, Level, Plot, file, print_json
 from advisor.cli.outputs import nothing_lost
-from advisor.cli.scenarios import INPUT
+from advisor.cli.scenarios import INPUT, located
 from simulator import ScenarioError, calibration, files, models
+
+if TYPE_CHECKING:
+    Targets = calibration.Table | Path
 
 
 def fit(  # noqa: PLR0913, PLR0917 - one per option
@@ -20,7 +23,7 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
     formula: Annotated[
         list[str], typer.Option(help="Cost formula over the columns, or COLUMN=FORMULA for one part; may be repeated.")
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the model (JSON).")] = None,
+    output: Annotated[Path | None, file("MODEL.json", "the model")] = None,
     response: Annotated[
         list[str] | None, typer.Option(help="Column of measured seconds; several are parts of a run and are summed.")
     ] = None,
@@ -31,10 +34,8 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
     version: Annotated[
         str | None, typer.Option(help="Version of the application, where RUNS is a run history.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Plot predictions against observations, and residuals (PNG, SVG).")
-    ] = (None),
-    json_output: Annotated[bool, typer.Option("--json", help="Print the model and its diagnostics as JSON.")] = False,
+    plot: Plot = None,
+    json_output: Json = False,
 ) -> None:
     """Fit a run-time model: the coefficients of a cost formula, from measured runs.
 
@@ -96,29 +97,31 @@ Predicted = tuple[dict[str, Any], Iterable[str]]
 def predict(
     model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.", **INPUT)],
     at: Annotated[
-        Path,
+        list[str],
         typer.Option(
-            help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory, "
-            "bytes and perhaps hops for network; subject,size_elements,beside for neighbours.",
-            **INPUT,
+            metavar="NAME=VALUE,...|TARGETS.csv",
+            help="Where: the parameters' values, such as N=12000,P=8 (repeatable), or a CSV with a column for each; "
+            "size_elements for speed, M_words,alpha,L for memory, bytes and perhaps hops for network; "
+            "subject,size_elements,beside for neighbours.",
+            autocompletion=INPUT["autocompletion"],
         ),
     ],
-    level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.9,
+    level: Level = LEVEL,
     next_run: Annotated[
         bool, typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost.")
     ] = False,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the predictions as JSON.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Predict times with confidence and prediction intervals, in the order of the targets.
 
-    Example: apportion predict model.json --at targets.csv --level 0.95
+    Example: apportion predict model.json --at N=12000,P=8 --level 0.95
     """
-    kind = calibration.model_kind(model)
+    kind, targets = calibration.model_kind(model), _targets(at)
     if kind not in _PREDICTORS:
         hint = "; ask `apportion allocate advise`" if kind == "process_count" else ""
         raise ScenarioError(f"{model}: kind is {kind!r}; give one of {', '.join(map(repr, _PREDICTORS))}{hint}")
     with files.understood(model, "apportion fit` or `apportion calibrate"):
-        document, lines = _PREDICTORS[kind](model, at, level, next_run)
+        document, lines = _PREDICTORS[kind](model, targets, level, next_run)
         if json_output:
             print_json({"model": str(model)} | document)
             return
@@ -126,7 +129,14 @@ def predict(
     print(text)
 
 
-def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predicted:
+def _targets(at: list[str]) -> "Targets":
+    """One file of targets, or those that are written out."""
+    if len(at) == 1 and ("=" not in at[0] or Path(at[0]).exists()):
+        return located(Path(at[0]))
+    return calibration.parse_points(at, place="--at")
+
+
+def _predict_times(model: Path, at: "Targets", level: float, next_run: bool) -> Predicted:
     fitted = calibration.load_runtime_model(model)
     values, predictions = calibration.predict_table(fitted, at, level=level)
     entries = predictions.to_list()
@@ -143,7 +153,7 @@ def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predi
     return document, (line for entry in entries for line in _time_lines(entry, level))
 
 
-def _predict_speeds(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+def _predict_speeds(model: Path, at: "Targets", level: float, _next_run: bool) -> Predicted:
     entries = calibration.predict_speeds(model, at, level=level)
     band, whole = calibration.load_speed_model(model)
     known = {"level": level} if band.stated else {}
@@ -151,14 +161,14 @@ def _predict_speeds(model: Path, at: Path, level: float, _next_run: bool) -> Pre
     return document, (_speed_line(entry, level) for entry in entries)
 
 
-def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+def _predict_memory(model: Path, at: "Targets", level: float, _next_run: bool) -> Predicted:
     entries = calibration.predict_memory(model, at, level=level)
     warnings = calibration.load_memory_model(model)[1].get("warnings", [])
     document = {"kind": "memory", "level": level, "warnings": warnings, "predictions": entries}
     return document, (_memory_line(entry, level) for entry in entries)
 
 
-def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+def _predict_messages(model: Path, at: "Targets", level: float, _next_run: bool) -> Predicted:
     entries, whole = calibration.predict_messages(model, at, level=level), calibration.load_network_model(model)[1]
     document = {
         "kind": "network",
@@ -170,7 +180,7 @@ def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> P
     return document, (_message_line(entry, level) for entry in entries)
 
 
-def _predict_neighbours(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
+def _predict_neighbours(model: Path, at: "Targets", _level: float, _next_run: bool) -> Predicted:
     entries = calibration.predict_neighbours(model, at)
     document = {
         "kind": "neighbours",
@@ -180,7 +190,7 @@ def _predict_neighbours(model: Path, at: Path, _level: float, _next_run: bool) -
     return document, map(_neighbours_line, entries)
 
 
-_PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
+_PREDICTORS: dict[str, Callable[[Path, "Targets", float, bool], Predicted]] = {
     "runtime": _predict_times,
     "speed": _predict_speeds,
     "memory": _predict_memory,

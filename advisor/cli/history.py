@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor.cli.options import LEVEL, Level
+from advisor.cli.options import LEVEL, Json, Level, file
 from simulator import calibration, documents, units
 
 DEFAULT = Path("apportion-history.sqlite")
@@ -23,7 +23,6 @@ When = Annotated[
         help="When it ran, such as 2026-11-21T14:30+01:00; without a zone, this machine's local time. Now by default.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def add(
@@ -93,7 +92,7 @@ def import_(
 
 
 def export(
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write; stdout if not given.")] = None,
+    output: Annotated[Path | None, file("RUNS", "the runs; on standard output if not given")] = None,
     kind: Annotated[str, typer.Option("--format", help="csv, extrap or extrap-json.")] = "csv",
     application: Application = None,
     version: Version = None,

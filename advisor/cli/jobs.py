@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.options import Json, Seed, file, folder, print_warnings
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT, SCENARIO
-from advisor.cli.simulate import check_endings, say_compiling
+from advisor.cli.simulate import check_endings
 from simulator import ScenarioError, calibration, documents, files, provenance, units
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ SameSecond = Annotated[
 Engine = Annotated[
     Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
 ]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Folder for jobs.csv, report.html and manifest.json.")
-]
+Output = Annotated[Path | None, folder("jobs.csv, report.html and manifest.json")]
 Jobs = Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")]
 Timeline = Annotated[Path | None, typer.Option(help="For Perfetto: .json or .json.gz.")]
 Fairness = Annotated[
@@ -191,8 +189,7 @@ def _runs(
 def read_stream_options(
     log: Path, clean: str, first: int | None, procs: int | None, platform: Path | None, times: Any
 ) -> "tuple[simulator.Stream, Setting]":
-    """The stream, and what it runs on; from here on kernels may be compiled."""
-    simulator.on_compile.append(say_compiling)
+    """The stream, and what it runs on."""
     stream = read_jobs(log, clean, first, procs)
     return stream, read_setting(stream, platform, procs, times)
 
@@ -283,7 +280,7 @@ def advised(
 
 
 def generate(  # noqa: PLR0913, PLR0917 - one per option
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="STREAM.swf[.gz]", help="The log to write.")],
+    output: Annotated[Path, file("STREAM.swf[.gz]", "the log")],
     model: Annotated[Literal["lublin"], typer.Option(help="Lublin and Feitelson's.")] = "lublin",
     kind: Annotated[
         Literal["batch", "interactive", "both", "combined"],

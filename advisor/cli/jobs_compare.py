@@ -8,7 +8,7 @@ import typer
 
 import simulator
 from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
-from advisor.cli.options import Json, Level, Seed
+from advisor.cli.options import REPLICATIONS, Json, Level, Seed, folder
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT
@@ -33,7 +33,7 @@ Draws = Annotated[
         help="What is resampled: whole weeks, users, submissions within a minute, or loads alone (--platform)."
     ),
 ]
-Replications = Annotated[int, typer.Option(min=1, metavar="N", help="Draws, or streams of the generator.")]
+Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
 EstimateWords = Annotated[
     str, typer.Option("--estimates", help="limit, exact, last-two, last-two to-limit, or predicted p75.")
@@ -64,7 +64,7 @@ Metrics = Annotated[
 AllPairs = Annotated[bool, typer.Option("--all-pairs", help="Each with each, in place of each with the base.")]
 Compared = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Folder for report.html, draws.csv, comparison.json, manifest.json."),
+    folder("report.html, draws.csv, comparison.json, manifest.json"),
 ]
 Add = Annotated[str | None, typer.Option(metavar="N1,N2,...", help="PEs to add, each tried; one, and 5 %, by default.")]
 Price = Annotated[
@@ -72,7 +72,7 @@ Price = Annotated[
 ]
 Advised = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Folder for report.html, draws.csv, advice.json, manifest.json."),
+    folder("report.html, draws.csv, advice.json, manifest.json"),
 ]
 LEVEL = 0.95
 STREAMS_APART = 1_000_000

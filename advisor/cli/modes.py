@@ -253,6 +253,10 @@ _MEASURING = "budget output seed"
 
 TABLE: Mapping[str, Rules] = {
     "quickstart": Rules("budget output seed json"),
+    "new": Rules(
+        "nodes network application parameter kernel busy output json",
+        (_flag("output", "overwrite", why="where no file is written"),),
+    ),
     "record": Rules(
         "output interval duration per-core append json",
         (_flag("append", "", without="overwrite"),),
@@ -278,9 +282,9 @@ TABLE: Mapping[str, Rules] = {
             ),
         ),
     ),
-    "trace show": Rules("output column json"),
-    "trace functions": Rules("window history ideal column resample output json"),
-    "trace study": Rules("window history every column resample output json"),
+    "trace show": Rules("plot output column json"),
+    "trace functions": Rules("window history ideal column resample plot output json"),
+    "trace study": Rules("window history every column resample plot output json"),
     "calibrate speed": Rules(
         "kernel command replay method band budget max-size store load output json",
         (

@@ -3,14 +3,16 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 import simulator
-from simulator import ScenarioError, units
+from advisor.cli import signs
+from simulator import ScenarioError, calibration, units
 
 
 def offered(*words: str) -> Callable[[], list[str]]:
@@ -58,6 +60,28 @@ Level = Annotated[
     typer.Option("--level", metavar="SHARE", callback=_level, help="How often each stated interval is to hold."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws: the same seed, the same bits.")]
+ScenarioSeed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of all random draws, in place of the scenario's own.")
+]
+REPLICATIONS = typer.Option(
+    "--replications",
+    min=1,
+    metavar="N",
+    help="How often all that is compared is simulated, each time with new draws; else as often as the scenario says.",
+)
+Replications = Annotated[int | None, REPLICATIONS]
+PLOT = typer.Option("--plot", metavar="PICTURE", help="Draw the result into this file: .png, .svg or .pdf.")
+Plot = Annotated[Path | None, PLOT]
+
+
+def folder(holds: str) -> Any:
+    """`-o` of a command that writes a folder."""
+    return typer.Option("--output", "-o", metavar="FOLDER", help=f"Write a folder: {holds}.")
+
+
+def file(metavar: str, holds: str) -> Any:
+    """`-o` of a command that writes a file; the metavar says which kind."""
+    return typer.Option("--output", "-o", metavar=metavar, help=f"Write a file: {holds}.")
 
 
 def load_changed(
@@ -103,6 +127,46 @@ def print_answers(answers: Iterable[tuple[str, bool | None]]) -> None:
     for statement, holds in answers:
         answer = "not known" if holds is None else "yes" if holds else "no"
         print(f"{statement}: {answer}")
+
+
+HOUR_S = 3600.0
+DAY_S = 24 * HOUR_S
+LEAST_LEFT_S = 1e-3
+
+
+def read_budget(text: str, *, least_s: float = 0.0, most_s: float = DAY_S, ending_s: float = 0.0) -> float:
+    """Seconds that a `--budget` leaves for work: it is what the whole command may take, its start and its end included.
+
+    Parameters
+    ----------
+    least_s, most_s
+        What a budget is refused below and above, at once.
+    ending_s
+        What the command takes after its work, such as fits.
+
+    Raises
+    ------
+    ScenarioError
+        With what will do, if it is out of these bounds.
+    """
+    given_s = units.parse_duration(text, field="--budget")
+    if not least_s <= given_s <= most_s:
+        raise ScenarioError(f"--budget is {text!r}; give {_bound(least_s)} to {_bound(most_s)}")
+    return max(LEAST_LEFT_S, given_s - signs.spent_s() - ending_s)
+
+
+@contextmanager
+def stated_budget(text: str, left_s: float) -> Iterator[None]:
+    """What is said of a budget that is too short is said of the one that was stated, not of what was left of it."""
+    try:
+        yield
+    except calibration.BudgetTooShortError as error:
+        given_s = units.parse_duration(text, field="--budget")
+        raise ScenarioError(error.said(units.show_duration(given_s), more_s=given_s - left_s)) from error
+
+
+def _bound(seconds: float) -> str:
+    return f"{seconds / HOUR_S:g}h" if seconds >= HOUR_S else f"{seconds:g}s"
 
 
 def read_share(text: str, field: str) -> float:

@@ -12,7 +12,9 @@ from typing import Any
 import typer
 
 import simulator
+from advisor.cli import signs
 from advisor.cli.options import print_json
+from advisor.cli.progress import say_compiling
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
@@ -29,7 +31,10 @@ GROWING = ("history add", "history import", "history record")
 
 
 def check_first(app: typer.Typer, group: str = "") -> None:
-    """Have all commands look at what they are to write before anything else: whether it can be made, and has room."""
+    """Have all commands look at what they are to write before anything else: whether it can be made, and has room.
+
+    They also say when a kernel of the simulator is compiled for them.
+    """
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _checked(command.callback, f"{group}{command.name}")
@@ -44,7 +49,11 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(run)
     def checked(**given: Any) -> Any:
+        if signs.text() == signs.STARTING:
+            signs.say(name)
         _check({one: given[one] for one in named if given.get(one) is not None}, name)
+        if say_compiling not in simulator.on_compile:
+            simulator.on_compile.append(say_compiling)
         return run(**given)
 
     return checked
@@ -103,6 +112,7 @@ def finish(
 
     with nothing_lost(document, tell):
         if write is not None:
+            signs.say("writing results")
             write()
     tell()
     if write is not None and said is not None and not as_json:

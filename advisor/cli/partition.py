@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, offered, print_warnings
+from advisor.cli.options import Json, Seed, file, offered, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 from simulator import files, units
@@ -44,7 +44,7 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
     ] = None,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write it (CSV, JSON, or .dist for FuPerMod).")
+        Path | None, file("PARTITION", "the partition, as its name ends: .csv, .json, or .dist for FuPerMod")
     ] = None,
     as_json: Json = False,
 ) -> None:

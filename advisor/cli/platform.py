@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import simulator
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, file, print_json
 from advisor.cli.scenarios import INPUTS
 from simulator import ScenarioError, files, units
 
@@ -43,9 +43,7 @@ def platform(
         typer.Option(metavar="LATENCY,BANDWIDTH", help="With --topology: of a switch's link upwards: 1us,400Gbit/s."),
     ] = None,
     max_age: Annotated[str, typer.Option(help="Warn of calibrations older than this.")] = "30d",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="CLUSTER.yaml", help="Where to write the scenario.")
-    ] = None,
+    output: Annotated[Path | None, file("CLUSTER.yaml", "the scenario")] = None,
     as_json: Json = False,
 ) -> None:
     """Join calibrations of single nodes and a link into a scenario that loads, with an application to edit.
@@ -111,12 +109,7 @@ def machine(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write to a file: NODE.json for `apportion platform`, models included; any other ending: the YAML.",
-        ),
+        file("NODE", "NODE.json for `apportion platform`, models included; called otherwise, the block in YAML"),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -1,58 +1,49 @@
-"""A progress bar on standard error, with the time left; silent where nobody watches."""
+"""How far a command is and the time left: a bar on a terminal; lines, ever more seldom, where it goes into a file."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import simulator
+from advisor.cli import signs
 from simulator import units
 
 if TYPE_CHECKING:
     from advisor.advise.spending import Progress
 
-
-@contextmanager
-def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
-    """Show a stage, the share done and the time left of the time expected.
-
-    It is drawn only when progress is reported: a bar that redraws itself would compete with what is measured.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    begun = time.monotonic()
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<18}"), BarColumn(), TextColumn("about {task.fields[left]:.0f} s left"))
-    with Progress(
-        *columns, console=console, auto_refresh=False, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("start", total=1.0, left=expected_s)
-
-        def show(stage: str, share: float) -> None:
-            left = max(0.0, expected_s - (time.monotonic() - begun))
-            bar.update(task, description=stage, completed=min(1.0, share), left=left, refresh=True)
-
-        yield show
+QUICK_S = 1.0
+"""Work that takes less needs no bar."""
 
 
 @contextmanager
 def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
-    """The bar on a terminal; a line on standard error at every tenth of the way where it goes into a file."""
-    if sys.stderr.isatty():
-        with progress_bar(expected_s) as show:
-            yield show
-        return
-    begun, shown = time.monotonic(), 0
+    """A bar of the time expected on a terminal; a line at every tenth of the way where it goes into a file.
 
-    def tell(stage: str, share: float) -> None:
-        nonlocal shown
-        if share * 10 >= shown + 1:
-            shown = int(share * 10)
-            print(f"{10 * shown} % after {time.monotonic() - begun:.0f} s, now {stage}", file=sys.stderr, flush=True)
+    It is drawn when progress is reported, and once a second at most where none is: what is measured is not disturbed.
+    """
+    begun, shown, last = time.monotonic(), 0, ("start", 0.0)
+    with _bar(lambda: show(*last)) as drawn:
 
-    yield tell
+        def show(stage: str, share: float) -> None:
+            nonlocal shown, last
+            last, spent_s = (stage, share), time.monotonic() - begun
+            left = _left(expected_s, spent_s)
+            signs.say(f"{stage}: {share:.0%} done, {left}")
+            if drawn is not None:
+                drawn(stage, min(1.0, share), 1.0, left)
+            elif share * 10 >= shown + 1:
+                shown = int(share * 10)
+                print(f"{10 * shown} % after {spent_s:.0f} s, now {stage}", file=sys.stderr, flush=True)
+
+        yield show
+
+
+def _left(expected_s: float, spent_s: float) -> str:
+    left_s = expected_s - spent_s
+    return f"about {left_s:.0f} s left" if left_s > 0 else f"{-left_s:.0f} s longer than expected"
 
 
 @contextmanager
@@ -65,28 +56,57 @@ def timed_work(expected_s: float, what: str) -> Iterator[Callable[[str, float], 
 
 @contextmanager
 def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many are done and the time left; silent where nobody watches and in the first second."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console, begun = Console(stderr=True), time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not console.is_terminal)
-    task, last = bar.add_task(what, total=None), begun
-    try:
+    """Show how many are done and the time left; no bar in the first second, and none where nobody watches."""
+    begun, last_s, last = time.monotonic(), 0.0, (0, 0)
+    with _bar(lambda: show(*last)) as drawn:
 
         def show(done: int, total: int) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - begun < 1 or (now - last < 0.1 and done < total):
-                return
-            last = now
-            bar.start()
-            bar.update(task, completed=done, total=total, refresh=True)
+            nonlocal last_s, last
+            last, now = (done, total), time.monotonic()
+            left = f", about {(now - begun) / done * (total - done):.0f} s left" if done else ""
+            signs.say(f"{what}: {done} of {total}{left}" if total else what)
+            if drawn is not None and now - begun >= QUICK_S and (now - last_s >= 0.1 or done >= total):
+                last_s = now
+                drawn(what, done, total, f"{done}/{total}{left}")
 
+        signs.say(what)
         yield show
+
+
+@contextmanager
+def _bar(again: Callable[[], None]) -> Iterator[Callable[[str, float, float, str], None] | None]:
+    """What draws a bar: its name, how much of what is done, and a remark; None where nobody watches.
+
+    Parameters
+    ----------
+    again
+        Draws what was drawn last, with the time that is left now.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns: Any = (TextColumn("{task.description:<18}"), BarColumn(), TextColumn("{task.fields[remark]}"))
+    how: Any = dict.fromkeys(("auto_refresh", "redirect_stdout", "redirect_stderr"), False)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, **how)
+    task, over, lock = bar.add_task("start", total=1.0, remark=""), False, threading.RLock()
+
+    def draw(stage: str, done: float, total: float, remark: str) -> None:
+        with lock:
+            if not over:  # the thread that watches may come late
+                bar.start()
+                bar.update(task, description=stage, completed=done, total=total or None, remark=remark, refresh=True)
+                signs.drawn()
+
+    try:
+        with signs.drawn_by(again):
+            yield draw
     finally:
-        bar.stop()
+        with lock:
+            over = True
+            bar.stop()
 
 
 @contextmanager
@@ -109,9 +129,9 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
                     said, waits = now, waits + 1
                     more = f": {hint}" if hint and waits % 6 == 2 else ""
                     print(f"waiting for a worker{more}", file=sys.stderr, flush=True)
-            elif watched:
-                bar(done, total)
-            elif total and done * 10 // total > shown and now - begun >= 1:
+                return
+            bar(done, total)
+            if not watched and total and done * 10 // total > shown and now - begun >= QUICK_S:
                 shown = done * 10 // total
                 left = (now - begun) / done * (total - done)
                 print(f"{done} of {total} {what}, about {left:.0f} s left", file=sys.stderr, flush=True)
@@ -119,63 +139,25 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
         yield tell
 
 
-FIRST_LINE_S = 0.6
-"""After which a command that searches shows that it works: shorter ones need no line."""
-
-
-@contextmanager
-def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], None]]]:
-    """One line on standard error that shows how far a search is; lines, ever more seldom, where it goes into a file.
-
-    Yields whom to tell, and what ends it. In a file nothing stands before what was asked for was found to be sound.
-    """
-    import threading
-
-    watched, last, due, begun = sys.stderr.isatty(), "reading the scenario", 0.0, time.monotonic()
-    timers: list[threading.Timer] = []
-
-    def write() -> None:
-        print(f"\r\x1b[K{last}" if watched else last, end="" if watched else "\n", file=sys.stderr, flush=True)
-
-    def later() -> None:
-        timers.append(threading.Timer(max(0.0, FIRST_LINE_S - (time.monotonic() - begun)), write))
-        timers[0].daemon = True
-        timers[0].start()
-
-    def tell(progress: "Progress") -> None:
-        nonlocal last, due
-        last = _line(progress)
-        if not timers:
-            later()  # the first call of the simulator may be long
-        if watched or progress.elapsed_s >= max(due, FIRST_LINE_S):
-            due = 2 * progress.elapsed_s
-            write()
-
-    def end() -> None:
-        for timer in timers:
-            timer.cancel()
-        if watched:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    if watched:
-        later()
-    try:
-        yield tell, end
-    finally:
-        end()
-
-
-def _line(progress: "Progress") -> str:
+def search_sign(progress: "Progress") -> None:
+    """Have the line say how far a search is."""
     best = "" if progress.value is None else f", best so far {progress.value:.4g} by {progress.best}"
-    return f"{progress.stage}: {progress.runs} runs in {units.show_duration(progress.elapsed_s)}{best}"
+    signs.say(f"{progress.stage}: {progress.runs} runs{best}")
+
+
+def say_compiling(kernel: str) -> None:
+    """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
+    nowhere = "for this command alone: no folder that only you can write was found; set XDG_CACHE_HOME to one"
+    print(
+        f"compiling the simulator's kernel {kernel!r}, {'once' if simulator.cache_folder() else nowhere} ...",
+        file=sys.stderr,
+    )
+    signs.say(f"compiling the simulator's kernel {kernel!r}")
 
 
 @contextmanager
 def host_table(expected_s: float) -> Iterator[Callable[[str, str, float], None]]:
     """A table of what is done on each host, with the time left; a line for each new stage where it goes into a file."""
-    import sys
-    import time
-
     from rich.console import Console
     from rich.live import Live
     from rich.table import Table
@@ -196,6 +178,7 @@ def host_table(expected_s: float) -> Iterator[Callable[[str, str, float], None]]
     def note(host: str, stage: str, _share: float) -> None:
         if stages.get(host) != stage:
             stages[host] = stage
+            signs.say(f"{host + ': ' if host else ''}{stage}")
             if not console.is_terminal:
                 print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)
 

@@ -7,19 +7,17 @@ from typing import Annotated
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed
+from advisor.cli.options import HOUR_S, Json, Seed, folder, read_budget
 from advisor.cli.outputs import WIDTH, show
-from advisor.cli.progress import progress_bar
-from simulator import ScenarioError, documents, files, units
+from advisor.cli.progress import progress_lines
+from simulator import documents, files
 
-LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 3600.0
+LEAST_BUDGET_S = 10.0
 
 
 def quickstart(
     budget: Annotated[str, typer.Option(help="About how long it may take, with a unit: 60s, 2min.")] = "60s",
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for report, scenario and measurements.")
-    ] = Path("out/quickstart"),
+    output: Annotated[Path, folder("report, scenario and measurements")] = Path("out/quickstart"),
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -30,12 +28,10 @@ def quickstart(
     from advisor.quickstart import quickstart as whole_loop
     from advisor.report.quickstart import QuickstartResult, quickstart_text
 
-    budget_s = units.parse_duration(budget, field="--budget")
-    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget is {budget!r}; give {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s")
+    budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S)
     files.make_folder(output)
     print(simulator.this_machine().summary(), file=sys.stderr)
-    with progress_bar(budget_s) as on_progress:
+    with progress_lines(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
     text = quickstart_text(documents.from_dict(QuickstartResult, document))
     show(document, text, as_json=as_json, width=WIDTH)

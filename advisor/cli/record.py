@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, file, print_json
 from simulator import calibration, units
 
 
 def record(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="TRACE.csv", help="The trace file to write.")],
+    output: Annotated[Path, file("TRACE.csv", "the load trace")],
     interval: Annotated[str, typer.Option(help="Time between two rows, such as 1s.")] = "1s",
     duration: Annotated[str, typer.Option(help="How long to record, such as 10min.")] = "10min",
     per_core: Annotated[bool, typer.Option("--per-core", help="A column for each processor's busy share.")] = False,

@@ -12,9 +12,8 @@ import typer
 
 import simulator
 from advisor.cli.allocate import Before, Read
-from advisor.cli.options import Json, Seed, offered, print_json
+from advisor.cli.options import Json, Seed, folder, offered, print_json
 from advisor.cli.progress import progress_lines, timed_work
-from advisor.cli.simulate import say_compiling
 from simulator import Interrupted, ScenarioError, calibration, files, units
 
 if TYPE_CHECKING:
@@ -91,11 +90,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     cpu: Cpu = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder for what is measured and drawn, by default out/PAPER; of jobs, for cells.csv if it is named; "
-            "of all, also for the report.",
+        folder(
+            "what is measured and drawn, by default out/PAPER; of jobs cells.csv, if it is named; of all the report too"
         ),
     ] = None,
     seeds: Annotated[
@@ -201,11 +197,9 @@ def _computed(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str
 
 
 def _given(asked: Asked) -> "Given":
-    """The logs that were named, and what compiles the engine for them says so."""
+    """The logs that were named."""
     from advisor.reproduce import jobs
 
-    if say_compiling not in simulator.on_compile:
-        simulator.on_compile.append(say_compiling)
     return jobs.read(asked.logs or (), asked.schedules or ())
 
 
@@ -226,7 +220,7 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[A
     model = hardware_here(seed=seed)
     with progress_lines(STUDY_SHARE * budget_s) as on_progress:
         study = characterisation_study.measure(
-            output, model, budget_s=STUDY_SHARE * budget_s / 2, seed=seed, on_progress=on_progress
+            output, model, budget_s=STUDY_SHARE * budget_s, seed=seed, on_progress=on_progress
         )
     parallel_s = PARALLEL_SHARE * budget_s
     budget_s *= 1 - STUDY_SHARE

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli import signs
+from advisor.cli.options import Json, folder, print_json
 from simulator import shipped
 
 MOST_OFFERED = 200
@@ -17,9 +18,7 @@ _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 
 
 def scenarios(
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Copy all shipped files there, to edit them.")
-    ] = None,
+    output: Annotated[Path | None, folder("all shipped files, to edit them")] = None,
     as_json: Json = False,
 ) -> None:
     """List the scenarios that ship with apportion: every command takes them by name, from any folder.
@@ -41,16 +40,18 @@ def scenarios(
 
 def _found(ctx: typer.Context, path: Path | None) -> Path | None:
     """The path as it is, or that of the shipped file that it names; which one, on standard error."""
-    return path if path is None or ctx.resilient_parsing else _located(path)
+    return path if path is None or ctx.resilient_parsing else located(path)
 
 
 def _all_found(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | None:
     """The same for several."""
-    return paths if paths is None or ctx.resilient_parsing else [_located(path) for path in paths]
+    return paths if paths is None or ctx.resilient_parsing else [located(path) for path in paths]
 
 
-def _located(path: Path) -> Path:
+def located(path: Path) -> Path:
+    """The path as it is, or that of the shipped file that it names; which one is said, and that it is read."""
     found = shipped.locate(path)
+    signs.say(f"reading {path}")
     if found != path:
         print(f"{path}: no such file here, taken from what ships with apportion: {found}", file=sys.stderr)
     return found

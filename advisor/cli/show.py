@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import Json, print_answers, print_json, print_warnings
+from advisor.cli.options import Json, Plot, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 from simulator import ApportionError, calibration, files, models, units
 
@@ -32,7 +32,7 @@ def show(
             **INPUT,
         ),
     ],
-    plot: Annotated[Path | None, typer.Option(help="Draw band, points and held-out points (PNG, SVG, PDF).")] = None,
+    plot: Plot = None,
     held_out: Annotated[
         Path | None,
         typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),

@@ -1,13 +1,23 @@
 """`apportion simulate`: run a scenario."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Changes, Json, Level, ResourceModel, TableForm, load_changed
+from advisor.cli.options import (
+    LEVEL,
+    Changes,
+    Json,
+    Level,
+    Replications,
+    ResourceModel,
+    ScenarioSeed,
+    TableForm,
+    folder,
+    load_changed,
+)
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -22,15 +32,12 @@ TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 
 def simulate(  # noqa: PLR0913, PLR0917 - one per option
     scenario: ScenarioFile,
-    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    replications: Replications = None,
+    seed: ScenarioSeed = None,
     engine: Annotated[
         Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
     ] = "auto",
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, processes.csv, manifest.json, charts."),
-    ] = None,
+    output: Annotated[Path | None, folder("report.html, runs.csv, processes.csv, manifest.json, charts")] = None,
     jobs: Annotated[
         Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
     ] = None,
@@ -56,7 +63,6 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     simulator.check_form(table_form)
     check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
-    simulator.on_compile.append(say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
@@ -90,12 +96,3 @@ def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None
         if path is not None and not path.name.endswith(endings):
             allowed = f"give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}"
             raise ScenarioError(f"--{option} is {path.name}; {allowed}")
-
-
-def say_compiling(kernel: str) -> None:
-    """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
-    nowhere = "for this command alone: no folder that only you can write was found; set XDG_CACHE_HOME to one"
-    print(
-        f"compiling the simulator's kernel {kernel!r}, {'once' if simulator.cache_folder() else nowhere} ...",
-        file=sys.stderr,
-    )

@@ -1,12 +1,13 @@
 """`apportion trace ...`: import, generate, show and study load traces."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
+from advisor.cli.options import Json, Plot, Seed, file, offered, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 from simulator import files, models, units
 
@@ -14,10 +15,9 @@ if TYPE_CHECKING:
     from simulator.load_traces import FitReport
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).", **INPUT)]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="TRACE.csv", help="The trace file to write.")]
-Picture = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="PICTURE", help="Draw into this .png, .svg or .pdf.")
-]
+Output = Annotated[Path, file("TRACE.csv", "the load trace")]
+OldPicture = Annotated[Path | None, typer.Option("--output", "-o", hidden=True)]
+"""How a picture was asked for before `--plot`."""
 Column = Annotated[str | None, typer.Option(help="Column to read, where the file has several.")]
 Resample = Annotated[str | None, typer.Option(help="Make equal steps of this length first, such as 1s.")]
 Length = Annotated[str, typer.Option(help="Samples, or a duration such as 60s.")]
@@ -122,26 +122,36 @@ def generate(
         _print_fit(report)
 
 
-def show(trace: TraceFile, output: Picture = None, column: Column = None, as_json: Json = False) -> None:
+def show(
+    trace: TraceFile, plot: Plot = None, output: OldPicture = None, column: Column = None, as_json: Json = False
+) -> None:
     """Draw a load trace, as text or into a picture, with its mean and spread.
 
-    Example: apportion trace show load.csv -o load.png
+    Example: apportion trace show load.csv --plot load.png
     """
     from simulator.load_traces import draw_trace, text_chart, trace_column
 
     found = simulator.read_trace(trace, column=column)
     name = column or trace_column(trace)
-    if output is not None:
-        files.write_bytes(output, draw_trace(found, label=name, kind=output.suffix.removeprefix(".")))
+    picture = _picture(plot, output)
+    if picture is not None:
+        files.write_bytes(picture, draw_trace(found, label=name, kind=picture.suffix.removeprefix(".")))
     if as_json:
-        print_json(_summary("trace show", trace, found, name) | {"picture": None if output is None else str(output)})
+        print_json(_summary("trace show", trace, found, name) | {"picture": None if picture is None else str(picture)})
         return
     print(f"{trace}: {name}, {found.values.size} rows, {found.end_s:g} s")
     print(text_chart(found))
     print(f"mean {found.mean():.4g}, least {found.values.min():.4g}, greatest {found.values.max():.4g}")
 
 
-def functions(
+def _picture(plot: Path | None, output: Path | None) -> Path | None:
+    """Where to draw; what `-o` names is drawn too, and the new spelling said."""
+    if output is not None:
+        print(f"note: write --plot {output} for a picture; -o is for what a command writes", file=sys.stderr)
+    return output if plot is None else plot
+
+
+def functions(  # noqa: PLR0913, PLR0917 - one per option
     trace: TraceFile,
     window: Length,
     history: Annotated[
@@ -152,7 +162,8 @@ def functions(
     ] = None,
     column: Column = None,
     resample: Resample = None,
-    output: Picture = None,
+    plot: Plot = None,
+    output: OldPicture = None,
     as_json: Json = False,
 ) -> None:
     """Least and greatest mean load seen over every window length, and what they predict for runs.
@@ -167,8 +178,9 @@ def functions(
     curves = models.build_load_functions(found, window=width, history=length)
     ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
     runs = predicted_runs(curves, ideals)
-    if output is not None:
-        files.write_bytes(output, draw_functions(curves, kind=output.suffix.removeprefix(".")))
+    picture = _picture(plot, output)
+    if picture is not None:
+        files.write_bytes(picture, draw_functions(curves, kind=picture.suffix.removeprefix(".")))
     if as_json:
         print_json(
             {"format": 1, "command": "trace functions", "step_s": step_s, "window": width, "history": length}
@@ -189,19 +201,20 @@ def _print_functions(curves: "models.LoadFunctions", runs: list[dict[str, float 
         print(f"{run['ideal_s']:g} s on an idle PE: {shortest} under the least load, {longest} under the greatest")
 
 
-def study(
+def study(  # noqa: PLR0913, PLR0917 - one per option
     trace: TraceFile,
     window: Length,
     history: Annotated[str, typer.Option(metavar="H1,H2,...", help="History lengths, in samples or durations.")],
     every: Annotated[int | None, typer.Option(min=1, help="Samples between two forecasts; a window's 60th.")] = None,
     column: Column = None,
     resample: Resample = None,
-    output: Picture = None,
+    plot: Plot = None,
+    output: OldPicture = None,
     as_json: Json = False,
 ) -> None:
     """How often later loads stay within the load functions, and how far these lie apart, per history length.
 
-    Example: apportion trace study load.csv --window 60s --history 2min,4min,16min -o study.png
+    Example: apportion trace study load.csv --window 60s --history 2min,4min,16min --plot study.png
     """
     from simulator.load_traces import draw_study, in_samples, load_study, regular_load
 
@@ -209,8 +222,9 @@ def study(
     width = in_samples(window, step_s, field="--window")
     lengths = [in_samples(text, step_s, field="--history") for text in history.split(",")]
     rows = load_study(found, lengths, window=width, every=every)
-    if output is not None:
-        files.write_bytes(output, draw_study(rows, step_s=step_s, kind=output.suffix.removeprefix(".")))
+    picture = _picture(plot, output)
+    if picture is not None:
+        files.write_bytes(picture, draw_study(rows, step_s=step_s, kind=picture.suffix.removeprefix(".")))
     if as_json:
         print_json(
             {"format": 1, "command": "trace study", "step_s": step_s, "window": width}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level
+from advisor.cli.options import LEVEL, Json, Level, ScenarioSeed, folder
 from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import SCENARIO
@@ -37,14 +37,12 @@ def verify(
         ),
     ] = None,
     budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    seed: ScenarioSeed = None,
     dynamic: Dynamic = False,
     level: Level = LEVEL,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", help="Folder for report.html, verification.json, all runs; called again, it goes on."
-        ),
+        folder("report.html, verification.json, all runs; called again, it goes on"),
     ] = Path("out/verify"),
     as_json: Json = False,
 ) -> None:

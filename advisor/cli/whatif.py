@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, TableForm, print_json
+from advisor.cli.options import LEVEL, Json, Level, Replications, ScenarioSeed, TableForm, folder, print_json
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
@@ -42,17 +42,14 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     zipped: Annotated[bool, typer.Option("--zip", help="Values side by side in place of all combinations.")] = False,
     scaling: Annotated[str | None, typer.Option(metavar="strong|weak", help=SCALING_HELP)] = None,
     nodes: Annotated[str | None, typer.Option(metavar="1,2,4,8", help=NODES_HELP)] = None,
-    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    replications: Replications = None,
+    seed: ScenarioSeed = None,
     advise: Annotated[bool, typer.Option("--advise", help="Compare what is recommended at each point.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one per core.")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.")] = None,
     slurm: Annotated[str | None, typer.Option(metavar="OPTIONS", help=SLURM_HELP)] = None,
     job_script: Annotated[bool, typer.Option("--job-script", help="With --slurm: print the script; no more.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Folder for points, their table, report.html, manifest.json."),
-    ] = None,
+    output: Annotated[Path | None, folder("points, their table, report.html, manifest.json")] = None,
     table_form: TableForm = "csv",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
     only: Annotated[

@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,46 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     text = files.read_text(path, limit_bytes=MAX_BYTES)
     return parse_table(text, place=str(path))
+
+
+def as_table(at: "Table | str | Path") -> Table:
+    """A table as it is, or read from a file: what predictions are asked for at."""
+    return at if isinstance(at, Table) else read_table(at)
+
+
+def parse_points(texts: Sequence[str], *, place: str) -> Table:
+    """A row for each text `NAME=VALUE,NAME=VALUE`; commas or semicolons between, the same names in each.
+
+    Raises
+    ------
+    ScenarioError
+        If a part is no NAME=VALUE, or rows name other columns; one line per part.
+    """
+    rows, faults = [], []
+    for text in texts:
+        cells: dict[str, str] = {}
+        for part in _parts_of(text):
+            name, mark, value = (word.strip() for word in part.partition("="))
+            if not (name and mark and value) or name in cells:
+                wrong = "is no NAME=VALUE, such as N=12000" if not (name and value) else "is there twice; leave one out"
+                faults.append(f"{place}: {part.strip()!r} {wrong}")
+            cells[name] = value
+        rows.append(cells)
+    names = tuple(rows[0]) if rows else ()
+    faults += [
+        f"{place}: {text!r} names other columns than {texts[0]!r}; name {', '.join(names)}"
+        for text, cells in zip(texts, rows, strict=True)
+        if set(cells) != set(names) and not faults
+    ]
+    if faults:
+        raise ScenarioError(faults)
+    cells_of = tuple(tuple(row[name] for name in names) for row in rows)
+    return Table(place, names, cells_of, tuple(range(1, len(rows) + 1)))
+
+
+def _parts_of(text: str) -> list[str]:
+    """`N=1,P=2` in its parts; a space alone does not part, as values may hold some: `beside=triad:1e6 dgemm:1e5`."""
+    return [part for part in text.replace(";", ",").split(",") if part.strip()]
 
 
 def read_shipped_table(name: str) -> Table:

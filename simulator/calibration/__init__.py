@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.base.tables import read_shipped_table, read_table
+    from simulator.base.tables import Table, parse_points, read_shipped_table, read_table
     from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, learned_costs, make_runs
     from simulator.calibration.allocation.plan import (
         PILOT,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, measure_vectors, write_sweep_table
     from simulator.calibration.bands.build import save_speed_model
     from simulator.calibration.bands.source import read_replay
-    from simulator.calibration.bench.campaign import Budget, run_campaign
+    from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, run_campaign
     from simulator.calibration.bench.competitor import Competitor
     from simulator.calibration.bench.journal import kept, neighbour_visits_kept, points_kept, visits_kept
     from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, RealPoint, clean_samples
@@ -172,6 +172,7 @@ _HOMES = {
     "AllocationFit": "simulator.models.process_count.fitting",
     "ApplicationPlan": "simulator.calibration.history.record",
     "Budget": "simulator.calibration.bench.campaign",
+    "BudgetTooShortError": "simulator.calibration.bench.campaign",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
     "ChainMeasurement": "simulator.calibration.pingpong.pairs",
@@ -211,6 +212,7 @@ _HOMES = {
     "PILOT": "simulator.calibration.allocation.plan",
     "PlacedRank": "simulator.calibration.allocation.program",
     "PlannedRun": "simulator.calibration.allocation.plan",
+    "Table": "simulator.base.tables",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
     "RealPoint": "simulator.calibration.bench.measurement",
@@ -300,6 +302,7 @@ _HOMES = {
     "over_ssh": "simulator.calibration.hosts.transport",
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
+    "parse_points": "simulator.base.tables",
     "parse_program": "simulator.calibration.allocation.program",
     "points_kept": "simulator.calibration.bench.journal",
     "predict_memory": "simulator.models.memory.file",
@@ -368,6 +371,7 @@ __all__ = [
     "AllocationFit",
     "ApplicationPlan",
     "Budget",
+    "BudgetTooShortError",
     "CalibratedNetwork",
     "Campaign",
     "ChainMeasurement",
@@ -418,6 +422,7 @@ __all__ = [
     "SpeedPrediction",
     "Sweep",
     "SweepPlan",
+    "Table",
     "Usage",
     "Words",
     "add_runs",
@@ -489,6 +494,7 @@ __all__ = [
     "over_ssh",
     "parse_address",
     "parse_grid",
+    "parse_points",
     "parse_program",
     "points_kept",
     "predict_memory",

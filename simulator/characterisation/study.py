@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -321,7 +322,7 @@ def characterise_all(
     methods
         Those wanted; component timing is always taken, since errors are compared with its own.
     budget_s
-        Soft limit of the measuring, in seconds.
+        Seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.
 
     Raises
     ------
@@ -330,7 +331,7 @@ def characterise_all(
     CalibrationError
         If its runs are too short to be timed.
     """
-    derived = []
+    derived, begin_s = [], time.monotonic()
     for number, subject in enumerate(subjects):
         on_progress(f"graph of {subject.name}", 0.5 * number / len(subjects))
         ours = subject.kernel is not None
@@ -341,7 +342,7 @@ def characterise_all(
     generator = stream(seed, "study", *(subject.name for subject in subjects))
     times = time_in_turns(
         timed,
-        budget_s=budget_s,
+        budget_s=max(0.0, budget_s - (time.monotonic() - begin_s)),
         generator=generator,
         on_round=lambda _times, share: on_progress("measuring", 0.5 + 0.5 * share),
     )

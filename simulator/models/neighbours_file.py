@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.base import files, ties, units
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.base.tables import Table, read_table
+from simulator.base.tables import Table, as_table, read_table
 from simulator.models.doubt import DRIFT, Doubt, doubt_data
 from simulator.models.file import read_model, refuse, write_model
 from simulator.models.neighbours import (
@@ -455,15 +455,15 @@ def visits_table(visits: Sequence[Together]) -> str:
     return files.csv_lines(rows)
 
 
-def predict_neighbours(path: str | Path, at: str | Path) -> list[dict[str, Any]]:
-    """Times together over times alone at the pairs of a CSV file (`subject,size_elements,beside`), in its order.
+def predict_neighbours(path: str | Path, at: Table | str | Path) -> list[dict[str, Any]]:
+    """Times together over times alone at the pairs of a table (`subject,size_elements,beside`), in its order.
 
     Raises
     ------
     ScenarioError
         If model or table cannot be used, or a kernel was not measured.
     """
-    model, table = read_neighbours(path), read_table(at)
+    model, table = read_neighbours(path), as_table(at)
     entries, faults = [], []
     for place, (subject, neighbours) in zip(table.labels(), _read_pairs(table), strict=True):
         try:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.base import notebook
 from simulator.base.documents import NOT_WRITTEN, Record, read
 from simulator.base.errors import ScenarioError
-from simulator.base.tables import read_table
+from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import cell_faults, check_level, read_model, refuse, rows_of
 
@@ -471,8 +471,8 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
     return read_model(path, "speed", model, writer="apportion calibrate speed", newest=FORMAT, part="model")
 
 
-def predict_speeds(path: str | Path, at: str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
-    """The band at the sizes of a CSV file (`size_elements`), in its order; speeds in volume per second.
+def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
+    """The band at the sizes of a table or a CSV file (`size_elements`), in its order; speeds in volume per second.
 
     Parameters
     ----------
@@ -486,7 +486,7 @@ def predict_speeds(path: str | Path, at: str | Path, *, level: float = 0.9) -> l
         If model or table cannot be used, or a size is not above 0.
     """
     band, document = load_speed_model(path)
-    table = read_table(at)
+    table = as_table(at)
     sizes = table.numbers("size_elements")
     refuse(cell_faults(table, "size_elements", sizes, sizes <= 0, "give a number above 0"))
     measured = [float(point["size_elements"]) for point in document.get("points", ())]

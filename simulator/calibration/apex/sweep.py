@@ -174,6 +174,10 @@ class Readers:
 
 LEAST_PASSES = 3
 """Fewest visits to a cell: a median that one disturbed visit does not move."""
+FASTEST_FILL, FASTEST_VISIT_S = 4e9, 1e-3
+"""Bytes that a process fills in a second, and what a visit takes, on the fastest machine."""
+USUAL = 4.0
+"""What it takes on a usual one, over that."""
 _PROBED = 12
 """Visits after which the cost of a pass is predicted."""
 _CACHE_BYTES = 32 * 2**20
@@ -297,6 +301,8 @@ def measure_sweep(
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
     budget = Budget(budget_s, visits.spent_s)
     short = done.min() < LEAST_PASSES
+    if firm and not visits.made:
+        _check_before(plan, budget)
     with visits.journal:
         if (budget.holds() or (short and not firm)) and done.min() < most_passes:
             with readers_of(plan, machine) as readers:
@@ -341,6 +347,15 @@ def _spend(
         on_progress(f"pass {number + 1}", budget.share)
 
     run_campaign(passes(), sample, budget=budget, least=LEAST_PASSES, journal=visits.journal)
+
+
+def _check_before(plan: SweepPlan, budget: Budget) -> None:
+    """Refuse at once what cannot hold on any machine: memory is filled first, and every cell visited three times."""
+    bytes_filled = plan.m_words[-1] * WORD_BYTES * len(plan.cpus)
+    least_s = bytes_filled / FASTEST_FILL + LEAST_PASSES * len(plan.cells) * FASTEST_VISIT_S
+    if budget.limit_s < least_s:
+        purpose = f"{LEAST_PASSES} visits to each of {len(plan.cells)} cells"
+        raise budget.refusal(USUAL * least_s, purpose, "; less of --alpha, --length or --max-memory needs less")
 
 
 def _check_budget(budget: Budget, visits: Visits, done: NDArray[np.int64], *, clearly: float = 1.0) -> None:

@@ -30,6 +30,27 @@ class BudgetSpentError(Exception):
     """The next sample does not fit the budget: the campaign ends, and what it has stays."""
 
 
+class BudgetTooShortError(ScenarioError):
+    """A budget that cannot hold, with what would do.
+
+    Parameters
+    ----------
+    limit_s, needed_s
+        What there was for the work, and what it needs.
+    why
+        What follows "is too short", and what follows the time needed.
+    """
+
+    def __init__(self, limit_s: float, needed_s: float, why: tuple[str, str] = ("", "")) -> None:
+        self.limit_s, self.needed_s, self.why = limit_s, needed_s, why
+        super().__init__(self.said(units.show_duration(limit_s)))
+
+    def said(self, given: str, *, more_s: float = 0.0) -> str:
+        """The line, for a budget as it was written, of which so much more is needed for other things."""
+        needed = units.show_duration(math.ceil(self.needed_s + more_s))
+        return f"--budget: {given} is too short{self.why[0]}; give {needed} or more{self.why[1]}"
+
+
 @dataclass(frozen=True)
 class Budget:
     """Wall seconds that a campaign may take, those that earlier calls spent included."""
@@ -70,8 +91,7 @@ class Budget:
 
     def refusal(self, needed_s: float, purpose: str, hint: str = "") -> ScenarioError:
         """What to raise where the budget is too small, with what would suffice."""
-        limit, needed = units.show_duration(self.limit_s), units.show_duration(math.ceil(needed_s))
-        return ScenarioError(f"--budget: {limit} is too short; give about {needed} or more for {purpose}{hint}")
+        return BudgetTooShortError(self.limit_s, needed_s, ("", f" for {purpose}{hint}"))
 
 
 def shuffled(cells: Sequence[Cell], generator: np.random.Generator) -> list[Cell]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base import files, units
+from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
-from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
+from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, Progress, no_progress, run_campaign
 from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.bench.measurement import one_of
 from simulator.calibration.bench.usage import Usage
@@ -214,8 +214,7 @@ def measure_neighbour_visits(
         If a run fails.
     """
     if budget_s < LEAST_BUDGET_S:
-        found = units.show_duration(budget_s)
-        raise ScenarioError(f"--budget: {found} is too short for processes to start; give {LEAST_BUDGET_S:g} s or more")
+        raise BudgetTooShortError(budget_s, LEAST_BUDGET_S, (" for processes to start", ""))
     begin_s, machine = time.monotonic(), this_machine()
     count = len(wishes.cpus)
     made, notes = items or make_items(

@@ -11,7 +11,7 @@ from simulator.base import files, ties
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, read_table
+from simulator.base.tables import Table, as_table, read_table
 from simulator.models.choice import mean_and_most
 from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.memory.forms import Floats, MemoryTimes
@@ -142,8 +142,8 @@ def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
     )
 
 
-def predict_memory(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
-    """Seconds per word at the targets of a CSV file (`M_words,alpha,L`), in its order.
+def predict_memory(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+    """Seconds per word at the targets of a table or a CSV file (`M_words,alpha,L`), in its order.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def predict_memory(path: str | Path, at: str | Path, *, level: float = 0.95) -> 
         If model or table cannot be used, or a target is no (M, alpha, L).
     """
     model, _ = load_memory_model(path)
-    where, faults = _where(read_table(at), AXES)
+    where, faults = _where(as_table(at), AXES)
     refuse(faults)
     found = model.predict(*where, level=level)
     return rows_of(

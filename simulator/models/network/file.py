@@ -12,7 +12,7 @@ from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, read_table
+from simulator.base.tables import Table, as_table, read_table
 from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.network import (
     CRITERION,
@@ -168,8 +168,8 @@ def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost |
         raise ScenarioError(f"{path}: cpu: {error}; name a file that `apportion calibrate network` wrote") from error
 
 
-def predict_messages(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
-    """Message times at the rows of a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
+def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+    """Message times at the rows of a table or a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def predict_messages(path: str | Path, at: str | Path, *, level: float = 0.95) -
         If model or table cannot be used.
     """
     model, _ = load_network_model(path)
-    size, hops = _sizes_and_hops(read_table(at))
+    size, hops = _sizes_and_hops(as_table(at))
     found = model.predict(size, hops, level=level)
     return rows_of(
         {

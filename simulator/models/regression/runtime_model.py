@@ -14,7 +14,7 @@ from simulator.base import notebook, ties
 from simulator.base.documents import Record, named, read
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
-from simulator.base.tables import read_table
+from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import check_level, model_of, read_model, write_model
 from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
@@ -500,15 +500,17 @@ def load_runtime_model(path: str | Path) -> RuntimeModel:
     return read_model(path, "runtime", RuntimeModel.from_dict, writer=WRITER, newest=FORMAT)[0]
 
 
-def predict_table(model: RuntimeModel, path: str | Path, *, level: float = LEVEL) -> tuple[dict[str, Any], Predictions]:
-    """Targets of a CSV file by column, and their predictions in the same order.
+def predict_table(
+    model: RuntimeModel, at: Table | str | Path, *, level: float = LEVEL
+) -> tuple[dict[str, Any], Predictions]:
+    """Targets of a table or a CSV file by column, and their predictions in the same order.
 
     Raises
     ------
     ScenarioError
         If the table lacks a parameter, holds something else than numbers, or a target is not determined.
     """
-    table = read_table(path)
+    table = as_table(at)
     values = {name: table.numbers(name) for name in model.names}
     return values, model.predict(values, level=level, labels=table.labels())
 

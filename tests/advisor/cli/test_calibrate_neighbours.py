@@ -71,7 +71,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
             ["--command", "true", "--size", "n", "--volume", "n"],
             "command has no place; write {n} where its parameter goes, and no other",
         ),
-        (["--budget", "2s"], "--budget: 2 s is too short for processes to start; give 5 s or more"),
+        (["--budget", "2s"], "--budget: 2 s is too short for processes to start; give 6 s or more"),
         (["--against", "bad.json"], "bad.json: kind 'speed' is no neighbours model; name a file that"),
     ],
 )

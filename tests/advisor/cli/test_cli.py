@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from advisor.cli.commands import COMMANDS, GROUPS, TASKS
 from tests.support.command_line import APPORTION, apportion
 
 
@@ -41,8 +42,22 @@ def test_mistakes_get_one_line_and_exit_code_2(apportion, arguments, message):
     assert out == ""
 
 
+def test_every_command_has_a_task_and_what_it_is_about_in_one_line_of_eighty_columns():
+    """`plot`, `rerun` and `new` may come later than their words."""
+    named = [name for own in TASKS.values() for name in own]
+    assert len(named) == len(set(named))
+    assert {*COMMANDS, *GROUPS} <= set(named)
+    listing = apportion("--help").stdout
+    assert max(map(len, listing.splitlines())) <= 80
+    for task, own in TASKS.items():
+        for name, about in own.items():
+            if name in {*COMMANDS, *GROUPS}:
+                assert re.search(rf"^  {name} +{re.escape(about)}$", listing.partition(f"{task}:")[2], re.MULTILINE)
+
+
 def commands_of(*parents):
-    listing = apportion(*parents, "--help").stdout.partition("Commands:")[2]
+    text = apportion(*parents, "--help").stdout
+    listing = text.partition("Commands:" if parents else f"{next(iter(TASKS))}:")[2]
     return [line.split()[0] for line in listing.splitlines() if re.match(r"  \S", line)]
 
 

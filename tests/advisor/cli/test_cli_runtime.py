@@ -102,7 +102,7 @@ def test_bad_models_and_targets_are_refused(apportion, hpl, tmp_path):
     assert "targets.csv:2: P is 0; give a number above 0" in err
     targets.write_text("N,P,Q\n100,2,2\n")
     assert (
-        "level is 95; give a probability between 0 and 1"
+        "an interval cannot be stated to hold in 95 of the cases; give a share from 0.5 to 0.999"
         in apportion("predict", model, "--at", targets, "--level", "95")[2]
     )
     for text, message in (

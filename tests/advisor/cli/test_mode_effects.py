@@ -37,6 +37,16 @@ SELECTS = {
 """Options that ask for a mode: that modes differ is what the refusals show."""
 
 CHANGES = {
+    "new": {
+        "nodes": "--nodes 'a[1-3]: 2 cores 1 Gflop/s'",
+        "network": "--network HDR",
+        "application": "--application matmul",
+        "parameter": "--parameter n=100",
+        "kernel": "--kernel mine",
+        "busy": "--busy 'node1 13:00-18:00'",
+        "output": "-o d.yaml",
+        "json": "--json",
+    },
     "trace import": {
         "output": "-o p.csv",
         "json": "--json",
@@ -60,13 +70,14 @@ CHANGES = {
         "interval": "--interval 2s",
         "seed": "--seed 6",
     },
-    "trace show": {"output": "-o x.svg", "column": "--column x", "json": "--json"},
+    "trace show": {"plot": "--plot x.svg", "output": "-o x.svg", "column": "--column x", "json": "--json"},
     "trace functions": {
         "window": "--window 20",
         "history": "--history 30",
         "ideal": "--ideal 10s",
         "column": "--column x",
         "resample": "--resample 2s",
+        "plot": "--plot x.svg",
         "output": "-o x.svg",
         "json": "--json",
     },
@@ -76,6 +87,7 @@ CHANGES = {
         "every": "--every 7",
         "column": "--column x",
         "resample": "--resample 2s",
+        "plot": "--plot x.svg",
         "output": "-o x.svg",
         "json": "--json",
     },
@@ -460,6 +472,7 @@ REFUSES = {
 """Option -> a bad value, where a good one would be a real run of seconds to minutes: it is read in that mode."""
 
 REASONED = {
+    "new": ("overwrite", "test_new.py has a file there"),
     "jobs generate": ("model", "there is one so far"),
     "quickstart": ("output seed json", "tests/advisor/quickstart/test_quickstart.py runs it"),
     "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
@@ -524,6 +537,7 @@ FAST = (
     "trace import",
     "trace generate",
     "trace show",
+    "new",
     "history add",
     "history list",
     "history coverage",

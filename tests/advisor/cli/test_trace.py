@@ -106,7 +106,7 @@ BAD_INPUT = {
     "so it must be stated",
     "import t.csv --from xls -o i.csv": "import: from is 'xls'; give one of csv, sadf, collectl, prometheus, simgrid, "
     "dinda, bitbrains, google, swf",
-    "show t.csv -o picture.bmp": "plot: the file ends in .bmp; name one that ends in .png, .svg, .pdf",
+    "show t.csv --plot picture.bmp": "picture.bmp ends in '.bmp'; name a file that ends in png, svg, pdf",
 }
 
 

@@ -1,0 +1,123 @@
+"""`apportion new`: a scenario to begin with, from flags, or from questions on a terminal."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import simulator
+from advisor.cli import signs
+from advisor.cli.options import Json, file, offered
+from advisor.cli.outputs import finish
+from simulator import ScenarioError, files
+
+Nodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'NAMES: CORES cores SPEED [MEMORY]'",
+        help="Kinds of nodes, the speed of one core: 'fast[1-2]: 8 cores 3 Gflop/s, slow[1-2]: 8 cores 1.5 Gflop/s'. "
+        "Repeatable.",
+    ),
+]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|LATENCY,BANDWIDTH",
+        help="1GbE, 10GbE (by default), 25GbE, 100GbE, EDR, HDR, NDR, or such as 30us,10Gbit/s.",
+        autocompletion=offered("1GbE", "10GbE", "25GbE", "100GbE", "EDR", "HDR", "NDR"),
+    ),
+]
+ApplicationName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="stencil (by default), matmul, cholesky, fft, fft3d, sort, hpl, ep or farm.",
+        autocompletion=offered("stencil", "matmul", "cholesky", "fft", "fft3d", "sort", "hpl", "ep", "farm"),
+    ),
+]
+Parameter = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the application, such as n=8000. Repeatable.")
+]
+Kernel = Annotated[str | None, typer.Option(help="Whose speeds are stated; by default the application's usual one.")]
+Busy = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'NODE FROM-TO [N]'",
+        help="When others use a node each day, one competitor for each core or N: 'slow1 13:00-18:00'. Repeatable.",
+    ),
+]
+Output = Annotated[Path | None, file("SCENARIO.yaml", "the scenario; on standard output if not given")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")]
+
+
+def new(  # noqa: PLR0913, PLR0917 - one per option
+    nodes: Nodes = None,
+    network: NetworkName = None,
+    application: ApplicationName = None,
+    parameter: Parameter = None,
+    kernel: Kernel = None,
+    busy: Busy = None,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Write a commented scenario of your cluster to begin with; without --nodes, a terminal is asked for what is open.
+
+    Example: apportion new --nodes 'fast[1-2]: 8 cores 3 Gflop/s, slow[1-2]: 8 cores 1.5 Gflop/s' -o cluster.yaml
+    """
+    given: dict[str, Any] = {"network": network, "application": application, "kernel": kernel}
+    given |= {"nodes": nodes, "busy": busy, "parameters": _parameters(parameter or [])}
+    asked = not nodes and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+    if asked:
+        with signs.silent():
+            output = _ask(given, output)
+    if output is not None and output.exists() and not overwrite:
+        raise ScenarioError(f"--output: {output} is there already; name another file, or add --overwrite")
+    begun = simulator.begun.begin_scenario(**{name: value for name, value in given.items() if value is not None})
+    document = {"format": 1, "command": "new", "output": None if output is None else str(output)}
+    document |= {"nodes": begun.nodes, "cores": begun.cores, "application": begun.application, "text": begun.text}
+
+    def write() -> None:
+        if output is not None:
+            files.write_text(output, begun.text)
+
+    def tell() -> None:
+        if output is None:
+            print(begun.text, end="")
+
+    about = f"{begun.application} on {begun.nodes} nodes with {begun.cores} cores"
+    said = f"{output}: {about}; next: apportion advise {output}"
+    finish(document, tell, as_json=as_json, write=None if output is None else write, said=said)
+
+
+def _parameters(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not (name and mark and value):
+            raise ScenarioError(f"--parameter is {text!r}; give NAME=VALUE, such as n=8000")
+        found[name] = value
+    return found
+
+
+def _ask(given: dict[str, Any], output: Path | None) -> Path:
+    """What is open, each with a default; an answer that cannot be understood is asked for again."""
+
+    def checked(name: str, question: str, default: str, read: Callable[[str], Any]) -> None:
+        while given.get(name) is None:
+            answer = typer.prompt(question, default=default, err=True, show_default=bool(default))
+            try:
+                simulator.begun.begin_scenario(
+                    **{name: read(answer)} | ({"nodes": given["nodes"]} if name == "busy" else {})
+                )
+                given[name] = read(answer)
+            except ScenarioError as error:
+                print("\n".join(error.lines), file=sys.stderr)
+
+    checked("nodes", "Nodes (NAMES: CORES cores SPEED, ...)", simulator.begun.NODES, lambda text: [text])
+    checked("network", "Network", simulator.begun.NETWORK, str)
+    checked("application", "Application", simulator.begun.APPLICATION, str)
+    checked("busy", "When others use a node (NODE FROM-TO; nothing: never)", "", lambda text: [text] if text else [])
+    return output or Path(typer.prompt("File to write", default="cluster.yaml", err=True))

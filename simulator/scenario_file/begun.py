@@ -1,0 +1,351 @@
+"""A scenario to begin with, from a few words: kinds of nodes, a network, an application, busy hours; commented YAML."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from simulator.base import units
+from simulator.base.errors import ScenarioError, meant
+from simulator.base.names import compact, expanded
+from simulator.programs.applications import PARAMETERS
+
+__all__ = ["EXAMPLES", "NETWORKS", "BegunScenario", "begin_scenario"]
+
+NODES = "node[1-4]: 8 cores 2 Gflop/s"
+NETWORK, APPLICATION = "10GbE", "stencil"
+NETWORKS: Mapping[str, tuple[str, str]] = {
+    "1GbE": ("50us", "1Gbit/s"),
+    "10GbE": ("30us", "10Gbit/s"),
+    "25GbE": ("20us", "25Gbit/s"),
+    "100GbE": ("10us", "100Gbit/s"),
+    "EDR": ("2us", "100Gbit/s"),
+    "HDR": ("1.5us", "200Gbit/s"),
+    "NDR": ("1.5us", "400Gbit/s"),
+}
+"""Usual latency and bandwidth of a message between two programs, by the name of the network."""
+EXAMPLES: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "stencil": ("stencil", {"n": 8000, "iterations": 200}),
+    "matmul": ("dgemm", {"n": 8000}),
+    "cholesky": ("cholesky", {"n": 8000, "nb": 64}),
+    "fft": ("fft", {"n": 4096}),
+    "fft3d": ("fft", {"n": 256}),
+    "sort": ("sort", {"n": 100_000_000}),
+    "hpl": ("dgemm", {"n": 20_000, "nb": 128}),
+    "ep": ("pairs", {"samples": 1_000_000_000}),
+    "farm": ("units", {"units": 10_000, "volume": 10_000_000, "size": 10_000}),
+}
+"""Application -> the kernel whose speed it needs, and parameters to begin with."""
+MOST_CORES = 1024
+DAY_S = 86_400
+DRAWS = 200
+_KIND = re.compile(r"\s*([^\s:]+)(?:\s*:|\s)\s*(.*)")
+_CORES = re.compile(r"([0-9]+)\s*(?:x|cores?)\b\s*", re.IGNORECASE)
+_BUSY = re.compile(
+    r"\s*(\S+)\s+([0-9]{1,2}:[0-9]{2})\s*(?:-|to)\s*([0-9]{1,2}:[0-9]{2})(?:\s+(?:load\s+)?([0-9.]+))?\s*"
+)
+_PARTS = re.compile(r",(?![^\[]*\])")
+LOOPBACK = {"latency": "1us", "bandwidth": "5GB/s"}
+
+
+Text = TypeVar("Text")
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    names: tuple[str, ...]
+    cores: int
+    speed: str
+    memory: str | None
+
+
+@dataclass(frozen=True)
+class _Busy:
+    names: tuple[str, ...]
+    begin_s: int
+    end_s: int
+    load: float | None
+    """Runnable competitors; one for each core if not stated."""
+
+
+@dataclass(frozen=True)
+class BegunScenario:
+    """A scenario that was begun, and what is in it."""
+
+    text: str
+    nodes: int
+    cores: int
+    application: str
+
+
+def begin_scenario(
+    *,
+    nodes: Sequence[str] = (NODES,),
+    network: str = NETWORK,
+    application: str = APPLICATION,
+    parameters: Mapping[str, str] | None = None,
+    kernel: str | None = None,
+    busy: Sequence[str] = (),
+) -> BegunScenario:
+    """Write a scenario from a few words; it loads, and its comments say how to go on.
+
+    Parameters
+    ----------
+    nodes
+        Kinds, such as `fast[1-2]: 8 cores 3 Gflop/s 32GiB`: names, cores of each, speed of a core, perhaps memory;
+        several in one text have commas between.
+    network
+        A name of `NETWORKS`, or `LATENCY,BANDWIDTH`.
+    parameters
+        Of the application, over those of `EXAMPLES`.
+    kernel
+        Whose speeds these are; by default the application's usual one.
+    busy
+        Such as `slow1 13:00-18:00`: when others use a node, each day; with a number behind it, so many competitors.
+
+    Raises
+    ------
+    ScenarioError
+        With one line for each word that cannot be understood.
+    """
+    faults: list[str] = []
+    kinds = _gathered(faults, _kind, [part for text in nodes for part in _PARTS.split(text)])
+    hours = _gathered(faults, _busy, busy)
+    link = _gathered(faults, _link, [network])
+    settings = _gathered(faults, _application, [(application, dict(parameters or {}), kernel)])
+    faults += _faults_together(kinds, hours)
+    if faults:
+        raise ScenarioError(faults)
+    (name, own_kernel, values), ends = settings[0], link[0]
+    document = [
+        *_head(name),
+        *_platform(kinds, hours, own_kernel, network, ends),
+        *_program(name, own_kernel, values),
+        *_configurations(kinds),
+        *_draws(hours),
+    ]
+    cores = sum(len(kind.names) * kind.cores for kind in kinds)
+    return BegunScenario("\n".join(document) + "\n", sum(len(kind.names) for kind in kinds), cores, name)
+
+
+def _gathered(faults: list[str], read: Callable[[Text], Found], texts: Iterable[Text]) -> list[Found]:
+    """What is read from each text; what cannot be goes to the faults."""
+    found = []
+    for text in texts:
+        try:
+            found.append(read(text))
+        except ScenarioError as error:
+            faults += error.lines
+    return found
+
+
+def _kind(text: str) -> _Kind:
+    what = "give NAMES: CORES cores SPEED [MEMORY], such as fast[1-2]: 8 cores 3 Gflop/s 32GiB"
+    match = _KIND.fullmatch(text)
+    cores = None if match is None else _CORES.match(match.group(2))
+    if match is None or cores is None:
+        raise ScenarioError(f"--nodes: {text.strip()!r} is no kind of nodes; {what}")
+    count, rest = int(cores.group(1)[:9]), match.group(2)[cores.end() :].split()
+    if not 1 <= count <= MOST_CORES:
+        raise ScenarioError(f"--nodes: {text.strip()!r}: {count} cores; give 1 to {MOST_CORES}")
+    memory = rest.pop() if rest and units.amount(rest[-1]) is not None and rest[-1].endswith("B") else None
+    speed = " ".join(word for word in rest if word not in {"each", "of", "at"})
+    if not speed:
+        raise ScenarioError(f"--nodes: {text.strip()!r} has no speed; {what}")
+    field = f"--nodes {match.group(1)}"
+    units.parse(speed, units.SPEED, field=field)
+    if memory is not None:
+        units.parse(memory, units.SIZE, field=field)
+    return _Kind(tuple(expanded(match.group(1))), count, speed, memory)
+
+
+def _busy(text: str) -> _Busy:
+    match = _BUSY.fullmatch(text)
+    if match is None:
+        raise ScenarioError(f"--busy: {text!r} is no time of a node; give NODE FROM-TO, such as slow1 13:00-18:00")
+    begin_s, end_s = (_time_of_day(match.group(place), text) for place in (2, 3))
+    if begin_s >= end_s:
+        raise ScenarioError(f"--busy: {text!r} ends before it begins; give two times of one day, up to 24:00")
+    load = None if match.group(4) is None else units.to_number(match.group(4))
+    if match.group(4) is not None and not load:
+        raise ScenarioError(f"--busy: {text!r}: {match.group(4)!r} competitors; give a number above 0")
+    return _Busy(tuple(expanded(match.group(1))), begin_s, end_s, load)
+
+
+def _time_of_day(text: str, whole: str) -> int:
+    hours, minutes = map(int, text.split(":"))
+    if minutes > 59 or hours * 60 + minutes > 24 * 60:
+        raise ScenarioError(f"--busy: {whole!r}: {text} is no time of day; give 0:00 to 24:00")
+    return 60 * (60 * hours + minutes)
+
+
+def _link(text: str) -> tuple[str, str]:
+    known = {name.lower(): ends for name, ends in NETWORKS.items()}
+    latency, comma, bandwidth = (part.strip() for part in text.partition(","))
+    if not comma:
+        if text.strip().lower() in known:
+            return known[text.strip().lower()]
+        close = meant(text, NETWORKS)
+        raise ScenarioError(
+            f"--network: {text!r} is unknown; give {', '.join(NETWORKS)}, or LATENCY,BANDWIDTH: 30us,10Gbit/s{close}"
+        )
+    units.parse_duration(latency, field="--network", positive=False)
+    units.parse(bandwidth, units.BANDWIDTH, field="--network")
+    return latency, bandwidth
+
+
+def _application(asked: tuple[str, dict[str, str], str | None]) -> tuple[str, str, dict[str, object]]:
+    name, given, kernel = asked
+    if name not in EXAMPLES:
+        raise ScenarioError(f"--application: {name!r} is unknown; take {', '.join(EXAMPLES)}{meant(name, EXAMPLES)}")
+    usual, values = EXAMPLES[name]
+    faults = [
+        f"--parameter: {name} has no {own!r}; take {', '.join(PARAMETERS[name])}{meant(own, PARAMETERS[name])}"
+        for own in given
+        if own not in PARAMETERS[name]
+    ]
+    if faults:
+        raise ScenarioError(faults)
+    whole = {own: number if (number := units.to_whole(text)) is not None else text for own, text in given.items()}
+    return name, kernel or usual, {**values, **whole}
+
+
+def _faults_together(kinds: Sequence[_Kind], hours: Sequence[_Busy]) -> list[str]:
+    """Names that come twice, nodes that are busy and not there, hours that overlap."""
+    names = [name for kind in kinds for name in kind.names]
+    faults = [
+        f"--nodes: {name!r} comes twice; name each node once" for name in dict.fromkeys(names) if names.count(name) > 1
+    ]
+    taken: dict[str, list[_Busy]] = {}
+    for one in hours:
+        for name in one.names:
+            if kinds and name not in names:
+                faults.append(
+                    f"--busy: there is no node {name!r}; name one of {', '.join(names[:8])}{meant(name, names)}"
+                )
+            if any(one.begin_s < other.end_s and other.begin_s < one.end_s for other in taken.get(name, ())):
+                faults.append(f"--busy: {name!r} is busy twice at a time; leave one out")
+            taken.setdefault(name, []).append(one)
+    return faults
+
+
+# The text
+
+
+def _head(application: str) -> list[str]:
+    return [
+        f"# A scenario of {application}, begun by `apportion new`: what stands here is stated, nothing was measured.",
+        "#",
+        "#   apportion check FILE        whether it is sound, and what it is ready for",
+        "#   apportion advise FILE       who should get how much, and what that gains over `as-now`",
+        "#   apportion simulate FILE     how long each of the configurations below takes",
+        "#   apportion whatif FILE --vary platform.network.link.bandwidth=x1,x2,x10     what a faster network gains",
+        "#",
+        "# Measured numbers in place of stated ones: `apportion cluster --hosts A,B,C` measures all hosts at once;",
+        "# `calibrate speed` and `calibrate network` make a model each, which can stand here as {model: FILE.json}.",
+        "format: 1",
+        "",
+    ]
+
+
+def _platform(
+    kinds: Sequence[_Kind], hours: Sequence[_Busy], kernel: str, network: str, ends: tuple[str, str]
+) -> list[str]:
+    lines = ["platform:", "  nodes:"]
+    for kind in kinds:
+        for names, own in _alike(kind, hours):
+            lines += [
+                f"    - name: {_quoted(names)}",
+                *([] if kind.memory is None else [f"      memory: {kind.memory}"]),
+                "      pes:",
+                f"        - cores: {kind.cores}",
+                f"          speeds: {{{kernel}: {kind.speed}}}  # of one core",
+                *_load(kind, own),
+            ]
+    latency, bandwidth = ends
+    said = f"usual for {network}" if network.strip().lower() in {name.lower() for name in NETWORKS} else "as stated"
+    inside = ", ".join(f"{name}: {value}" for name, value in LOOPBACK.items())
+    return [
+        *lines,
+        "  network:",
+        "    # Every node on one switch; tree, torus and mesh are other topologies, see scenarios/README.md.",
+        "    topology: star",
+        f"    # Of a node to the switch, each way; {said}.",
+        f"    link: {{latency: {latency}, bandwidth: {bandwidth}}}",
+        "    # Messages that meet share a link; fifo: one after the other; none: each as if it were alone.",
+        "    contention: fair",
+        "    # Between processes of one node.",
+        f"    loopback: {{{inside}}}",
+        "",
+    ]
+
+
+def _alike(kind: _Kind, hours: Sequence[_Busy]) -> list[tuple[str, tuple[_Busy, ...]]]:
+    """Nodes of a kind with the same busy hours: a pattern of their names, and these hours."""
+    groups: dict[tuple[_Busy, ...], list[str]] = {}
+    for name in kind.names:
+        groups.setdefault(tuple(one for one in hours if name in one.names), []).append(name)
+    found = []
+    for own, names in groups.items():
+        pattern = compact(names)
+        found += [(pattern, own)] if pattern is not None else [(name, own) for name in names]
+    return found
+
+
+def _load(kind: _Kind, own: Sequence[_Busy]) -> list[str]:
+    """Of a node that others use: a day of its load, which comes again."""
+    if not own:
+        return []
+    steps = {0: 0.0}
+    for one in sorted(own, key=lambda busy: busy.begin_s):
+        steps |= {one.begin_s: float(kind.cores) if one.load is None else one.load, one.end_s: 0.0}
+    known = [(when, level) for when, level in sorted(steps.items()) if when < DAY_S]
+    when, levels = (", ".join(f"{value:g}" for value in column) for column in zip(*known, strict=True))
+    shown = " and ".join(f"{_clock(one.begin_s)} to {_clock(one.end_s)}" for one in own)
+    trace = f'{{start: "2026-01-05T00:00+00:00", times_s: [{when}], values: [{levels}], end_s: {DAY_S}}}'
+    return [
+        f"          # Others use it from {shown}: so many competitors on its cores, a day that comes again.",
+        "          load:",
+        f"            trace: {trace}",
+        "            rule: fair  # all who want to run get equal shares; idle: we take what is left",
+        '            start: drawn  # a run starts at any time of day; or at one, such as "14:00"',
+    ]
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+
+
+def _program(name: str, kernel: str, values: Mapping[str, object]) -> list[str]:
+    inner = ", ".join(f"{own}: {value}" for own, value in values.items())
+    return [
+        "# What runs; `kernel` names the speeds above that its computations have.",
+        f"application: {{name: {name}, kernel: {kernel}, parameters: {{{inner}}}}}",
+        "",
+    ]
+
+
+def _configurations(kinds: Sequence[_Kind]) -> list[str]:
+    placed = ", ".join(f"{_quoted(pattern)}: {kind.cores}" for kind in kinds for pattern in _patterns(kind.names))
+    return [
+        "configurations:",
+        "  # What you run now: a process on each core, equal parts. `advise` finds others and compares them with it.",
+        f"  as-now: {{partition: equal, allocation: {{{placed}}}}}",
+        "",
+    ]
+
+
+def _patterns(names: Sequence[str]) -> list[str]:
+    pattern = compact(list(names))
+    return list(names) if pattern is None else [pattern]
+
+
+def _draws(hours: Sequence[_Busy]) -> list[str]:
+    if not hours:
+        return ["# Nothing is drawn here: constant speeds, no load. So one replication says it all.", "replications: 1"]
+    return [f"replications: {DRAWS}  # draws of when a run starts", "seed: 1"]
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "[" in name else name

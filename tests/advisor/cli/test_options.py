@@ -1,0 +1,76 @@
+"""Options that many commands have mean one thing in all of them, in the same words."""
+
+import pytest
+
+from advisor.cli.options import LEVEL, PLOT, REPLICATIONS
+from advisor.cli.outputs import FOLDERS
+from tests.support.command_line import apportion_here
+from tests.support.modes_reached import COMMANDS, OPTIONS
+
+SHOWN = [(name, option, one) for name, own in OPTIONS.items() for option, one in own.items()]
+OTHER_LEVELS = {"jobs compare": 0.95, "jobs advise": 0.95}
+"""Intervals of policies, which studies of job schedulers state with 95 %."""
+
+
+def having(option):
+    found = [(name, one) for name, said, one in SHOWN if said == option and not getattr(one, "hidden", False)]
+    return [pytest.param(name, one, id=name) for name, one in found]
+
+
+@pytest.mark.parametrize(("name", "option"), having("output"))
+def test_an_output_is_a_folder_or_a_file_and_says_which(name, option):
+    assert option.opts == ["--output", "-o"]
+    folder = name in FOLDERS
+    assert option.help.startswith("Write a folder: " if folder else "Write a file: ")
+    assert (option.metavar == "FOLDER") == folder
+
+
+@pytest.mark.parametrize(("name", "option"), having("plot"))
+def test_a_plot_is_a_picture_of_the_result(name, option):
+    assert (option.opts, option.help, option.metavar) == (["--plot"], PLOT.help, "PICTURE")
+    assert "output" not in OPTIONS[name] or name in {"fit", "trace show", "trace functions", "trace study"}
+
+
+@pytest.mark.parametrize(("name", "option"), having("level"))
+def test_a_level_is_how_often_intervals_hold(name, option):
+    assert (option.opts, option.help) == (["--level"], "How often each stated interval is to hold.")
+    assert option.default == OTHER_LEVELS.get(name, LEVEL)
+
+
+@pytest.mark.parametrize("option", [one.values[1] for one in having("replications")])
+def test_replications_are_simulations_with_new_draws(option):
+    assert (option.opts, option.help, option.metavar) == (["--replications"], REPLICATIONS.help, "N")
+
+
+@pytest.mark.parametrize("shared", ["seed", "json"])
+def test_seeds_and_json_are_said_alike(shared):
+    words = {one.help for name, said, one in SHOWN if said == shared}
+    begin = {"seed": "Seed of all random draws", "json": "Print one JSON document on standard output and nothing else."}
+    assert {text[: len(begin[shared])] for text in words} == {begin[shared]}
+    assert len(words) <= 2  # a scenario has a seed of its own
+
+
+def test_no_option_is_written_with_one_letter_but_output():
+    assert {letter for _, _, one in SHOWN for letter in one.opts if len(letter) == 2 and letter[0] == "-"} == {"-o"}
+
+
+@pytest.mark.parametrize("name", ["trace show", "trace functions", "trace study"])
+def test_the_old_way_to_ask_for_a_picture_draws_it_and_says_the_new_one(tmp_path, name):
+    more = {
+        "trace show": [],
+        "trace functions": ["--window", "10"],
+        "trace study": ["--window", "10", "--history", "20"],
+    }
+    ran = {}
+    for option in ("--plot", "-o"):
+        picture = tmp_path / f"{option.strip('-')}.svg"
+        words = [*name.split(), "traces/two-core-vm.csv", *more[name], option, picture]
+        ran[option] = apportion_here(*words)
+        assert (ran[option].returncode, picture.exists()) == (0, True), ran[option].stderr
+    assert ran["--plot"].stdout == ran["-o"].stdout
+    assert ran["--plot"].stderr == ""
+    assert ran["-o"].stderr.startswith("note: write --plot ")
+
+
+def test_every_command_was_walked_over():
+    assert len(COMMANDS) > 40

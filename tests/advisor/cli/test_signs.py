@@ -1,0 +1,59 @@
+"""Signs of life: within a second, then as long as it works, on a terminal and in a file."""
+
+import shlex
+
+import pytest
+
+from tests.support.signs_of_life import start_s, watch
+
+SLACK_S = 0.5
+"""For a machine that does other things too, on top of what a command takes to start."""
+LONG = "--set platform.nodes.0.name=pe[1-2000]"
+COMMANDS = {
+    "simulate": "simulate three-pes --replications 20000 --engine process",
+    "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2,x4,x8 --replications 2000",
+    "advise": "advise cluster --replications 200",
+    "check a large file": "check {large}",
+    "simulate a large file": "simulate {large} --replications 2",
+    "jobs compare": "jobs compare --model lublin --jobs 3000 --replications 20",
+    "jobs generate": "jobs generate --jobs 200000 -o {folder}/s.swf.gz",
+    "fit": "fit scenarios/tutorial/hpl-runs.csv --formula N**3/P+N**2",
+    "reproduce": "reproduce scopred",
+    "calibrate speed": "calibrate speed --kernel dgemm --budget 5s -o {folder}/m.json",
+    "calibrate memory": "calibrate memory --budget 5s -o {folder}/memory.json",
+    "calibrate network": "calibrate network --between processes --budget 5s -o {folder}/link.json",
+    "calibrate neighbours": "calibrate neighbours --budget 10s -o {folder}/n.json",
+    "characterise": "characterise matmul --budget 3s",
+    "verify": "verify {two} --budget 5s -o {folder}/v",
+    "quickstart": "quickstart --budget 10s -o {folder}/q",
+}
+QUICK = {"check a large file", "simulate"}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+    """Words of a command with the files that it names."""
+    folder = tmp_path_factory.mktemp("signs")
+    nodes = "\n".join(
+        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(20_000)
+    )
+    large = folder / "large.yaml"
+    large.write_text(
+        f"format: 1\nplatform:\n  nodes:\n{nodes}\n  link: {{latency: 10us, bandwidth: 1Gbit/s}}\n"
+        "application: {name: stencil, kernel: stencil, parameters: {n: 20000, iterations: 2}}\n"
+        "configurations: {equal: equal}\nreplications: 2\n",
+        encoding="utf-8",
+    )
+    known = {"folder": folder, "large": large, "two": "scenarios/tutorial/two-cores.yaml"}
+    return lambda text: shlex.split(text.format(**known))
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in COMMANDS]
+)
+def test_no_command_is_silent(words, name, terminal):
+    slack_s = SLACK_S + start_s()
+    ran = watch(*words(COMMANDS[name]), terminal=terminal)
+    assert ran.code in {0, 1}, ran.text
+    assert ran.too_silent(terminal=terminal, slack_s=slack_s) == [], ran.seen
