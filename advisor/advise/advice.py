@@ -7,10 +7,7 @@ from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
 from advisor.advise.strategies import advisable, oversubscribed, uneven
 from advisor.results import application_of
-from simulator import AS_NOW, Scenario, documents, idle_cores, provenance
-
-REFERENCES = (AS_NOW, "one-per-core", "equal")
-"""What gains are counted from: the first of these that was compared."""
+from simulator import Scenario, documents, idle_cores, provenance
 
 
 def advice_document(
@@ -35,7 +32,7 @@ def advice_document(
         "application": documents.to_dict(application_of(scenario)),
         "pes": [pe.name for pe in scenario.platform.pes],
         "recommended": recommendation.configuration.name,
-        "reference": reference_of(recommendation),
+        "reference": recommendation.reference,
         "partition": list(recommendation.configuration.partition),
         "placement": list(recommendation.configuration.placement),
         "grid": None if recommendation.configuration.grid is None else list(recommendation.configuration.grid),
@@ -62,12 +59,6 @@ def advice_document(
         "warnings": _warnings(scenario, recommendation),
         "provenance": provenance.provenance(seed=seed, inputs=scenario.inputs),
     }
-
-
-def reference_of(recommendation: Recommendation) -> str:
-    """The name of what gains are counted from: `as-now`, else a process per core with equal units, else equal units."""
-    named = recommendation.baselines
-    return next((name for name in REFERENCES if name in named), recommendation.candidates[0].name)
 
 
 def _confirmed(recommendation: Recommendation) -> list[dict[str, Any]]:

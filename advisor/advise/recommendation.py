@@ -1,6 +1,7 @@
 """Recommendation: which configuration, what it is predicted to take, and how it compares with the naive strategies."""
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +37,21 @@ from advisor.advise.strategies import (
     within_memory,
     without_uneven,
 )
-from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, intervals, notebook, ties, units
+from simulator import (
+    AS_NOW,
+    Configuration,
+    RunSet,
+    Scenario,
+    ScenarioError,
+    describe,
+    gathered_shares,
+    intervals,
+    notebook,
+    plots,
+    shares_of,
+    ties,
+    units,
+)
 from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
@@ -59,6 +74,8 @@ OPERATIONS = 4_000_000
 """Computations that one simulated configuration may take, so that large scenarios are judged by fewer replications."""
 BASELINES_UNTIL, SEARCH_UNTIL, STEPS_UNTIL = 0.3, 0.6, 0.95
 """Shares of a budget after which these stages end."""
+REFERENCES = (AS_NOW, "one-per-core", "equal")
+"""What gains are counted from: the first of these that was compared."""
 COMPARING = 0.6
 """Share of the time that is left for the comparison of candidates; the rest is for steps from the best."""
 ALLOCATING = 0.5
@@ -94,11 +111,19 @@ class Recommendation:
     """How often its stated intervals hold."""
     scheduling: Scheduling | None = None
     """Whether units should move while the program runs; None where that was not asked."""
+    scenario: Scenario | None = None
+    """What it was asked of."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
         """All that were compared."""
         return self.strategies.candidates
+
+    @property
+    def reference(self) -> str:
+        """The name of what gains are counted from: the first of `REFERENCES` that was compared."""
+        named = self.baselines
+        return next((name for name in REFERENCES if name in named), self.candidates[0].name)
 
     @property
     def objective(self) -> Objective:
@@ -272,9 +297,8 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
     spent = asked.spending.runs
-    return Recommendation(
-        best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near, level=asked.level
-    )
+    known = (best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near)
+    return Recommendation(*known, level=asked.level, scenario=scenario)
 
 
 @dataclass(frozen=True)
@@ -391,9 +415,8 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
-    after = Recommendation(
-        best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near, level=made.level
-    )
+    known_now = (best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near)
+    after = Recommendation(*known_now, level=made.level, scenario=scenario)
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
@@ -733,6 +756,26 @@ def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
     ]
 
 
+def _pictures(made: Recommendation) -> list[str]:
+    """Who gets how much, and what it is predicted to take, as pages show it; see `advisor.report.picture`."""
+    reference = made.reference
+    named = {one.name: one for one in made.candidates}
+    before, best = named[made.strategies.also.get(reference, reference)], made.configuration
+    names = {before.name: reference.replace("as-now", "as now"), best.name: "advised"}
+    rows = [
+        {"name": names[name], "predicted_s": one["mean"], "low_s": one["low"], "high_s": one["high"]}
+        for name, one in ((name, made.described(name)) for name in names)
+    ]
+    mark = f"{zlib.crc32(repr((rows, best)).encode()):x}"
+    found = [plots.makespans_svg(rows, level=made.level, name=f"takes-{mark}")]
+    if made.scenario is not None:
+        shares, of = gathered_shares(shares_of(made.scenario, before if before != best else None, best))
+        unit = "rows" if made.scenario.application.name == "matmul" else "units"
+        shown = (reference.replace("as-now", "as now"), "advised")
+        found.insert(0, plots.shares_svg(shares, unit=unit, of=of, names=shown, name=f"who-{mark}"))
+    return found
+
+
 def _ranking_page(made: Recommendation) -> str:
     """The best candidates with their chances, and where the middle nine tenths of their makespans lie."""
     shown = made.ranking.ranked[: notebook.MOST_ROWS]
@@ -752,6 +795,7 @@ def _ranking_page(made: Recommendation) -> str:
     ends = [(one.name, s["run_low"], s["median"], s["run_high"]) for one, s in zip(candidates, spread, strict=True)]
     return notebook.page(
         f"Recommended: {made.configuration.name}",
+        *_pictures(made),
         notebook.table(rows, count=len(made.ranking.ranked)),
         notebook.ranges(ends, unit="makespan (s)"),
         warnings=made.strategies.left_out,

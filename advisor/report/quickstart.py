@@ -1,5 +1,6 @@
 """A quickstart on a page and on a terminal: measured, modelled, simulated, advised, verified."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 from advisor import wording
 from advisor.report.illustrated import RULES, Speed, Trace
 from advisor.report.origin import head, machine_section, provenance_section
+from advisor.report.picture import answer_picture, commands
 from advisor.report.strategies import strategies_section, strategies_text
 from advisor.report.text import warnings
 from advisor.report.timelines import HEADING, Timeline, TooLong, timeline_section
+from advisor.report.verdict import verdict
 from advisor.report.verification import verification_section, verification_summary
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
-from simulator import Machine, blocks, documents, intervals, plots
+from simulator import Machine, Share, blocks, documents, intervals, plots
 
 MOST_SPEEDS, MOST_COLUMNS = 12, 5
 """PEs, and sizes, in the tables of speeds of a page."""
@@ -129,6 +132,8 @@ class QuickstartResult:
     report: str
     scenario: str
     stated: Compared = field(metadata=documents.FLAT)
+    shares: tuple[Share, ...] = ()
+    """What each PE gets, and what it can do; results of older versions have none."""
 
     @property
     def compared(self) -> Compared:
@@ -162,8 +167,30 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
         host=(machine.host if machine is not None else "") or "this machine",
         settings=_settings(result),
         key_figures=_key_figures(result),
+        picture=answer_picture(compared, result.shares, result.timelines, result.verification),
+        run=_run(result),
+        verdict=_verdict(result),
         **head(result.command, result.warnings, result.provenance),
     )
+
+
+def _run(result: QuickstartResult) -> tuple[blocks.Command, ...]:
+    """Real runs again, and host files for launchers."""
+    path = shlex.quote(result.scenario) if result.scenario else ""
+    return commands(
+        ("advised and equal split, really run again", path and f"apportion verify {path} --budget 60s"),
+        ("host files and launch lines", path and f"apportion advise {path} -o out/advice"),
+    )
+
+
+def _verdict(result: QuickstartResult) -> str:
+    """Whether it can be used, by how well the speeds of the application's kernel were measured."""
+    compared = result.compared
+    kernel = "" if compared.application is None else compared.application.kernel
+    points = [point for entry in result.kernels if entry.name == kernel for point in entry.points]
+    known = [point.interval_percent / 100 for point in points if point.interval_percent is not None and point.stable]
+    noisy = sum(point.unstable for entry in result.kernels for point in entry.points)
+    return verdict(result.warnings, known=max(known, default=None), loss=compared.expected_loss, noisy=noisy)
 
 
 def quickstart_text(result: QuickstartResult) -> Iterator[blocks.Block]:

@@ -1,13 +1,11 @@
 """The timeline to zoom into, in a browser: by wheel, keys, buttons, mouse and fingers; and what there is without it."""
 
-import os
 import re
-import shutil
 
 import pytest
 
 from advisor.report.pages import render_html
-from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, contrast
+from tests.support.browser import CHROMIUM, DESK, PHONE, contrast
 from tests.support.illustrated import simulated
 from tests.support.pages import HOSTILE, hostile
 
@@ -18,15 +16,6 @@ pytestmark = [
 ]
 CHART = "canvas[role=application]"
 NASTY = ("</script><script>document.title='owned'</script>", "x" * 200, "שלום עולם", "🚀\u202eabc", "a\"b'c&<i>")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS + root)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.advice import reference_of
 from advisor.advise.explanation.doubt_sources import (
     UNEXPLAINED,
     UNSTATED,
@@ -255,7 +254,7 @@ def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
     rates = {one.name: rate for one, rate in zip(made.candidates, made.rates, strict=True)}
     rows = means * np.array([rates[name] for name in names])[:, np.newaxis]
     chosen = names.index(made.configuration.name)
-    reference = names.index(made.strategies.also.get(reference_of(made), reference_of(made)))
+    reference = names.index(made.strategies.also.get(made.reference, made.reference))
     mine, other = (runs.makespan_s[row] * rates[names[row]] for row in (chosen, reference))
     truths = np.asarray(runs.truths)
     gain = rows[reference].mean() / rows[chosen].mean()

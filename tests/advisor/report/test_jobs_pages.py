@@ -16,7 +16,8 @@ from tests.support.pages import HOSTILE, Page, words
 
 
 def blocks(page, kind):
-    return [one for section in page.sections for one in section.blocks if isinstance(one, kind)]
+    shown = [*page.picture, *(section.blocks for section in page.sections)]
+    return [one for own in shown for one in own if isinstance(one, kind)]
 
 
 def rows_of(page, caption):
