@@ -21,6 +21,8 @@ clean = blocks.plain
 NOTHING = "-"
 """What stands where there is no value."""
 EQUAL = "the equal split"
+LOOSE_GAP = 0.5
+"""Distance from the bound beyond which it is the bound that is bad, as a rule."""
 WIDE_GAP = 0.1
 """Distance from the bound, as a share, up to which an answer is said to be nearly as good as any."""
 MOST_NAMED = 6
@@ -370,9 +372,11 @@ def confirmed_text(compared: Compared) -> str:
 
 
 def gap_text(regret: float | None) -> str:
-    """How far above what nothing can be below; beyond a tenth a better answer may exist."""
+    """How far above what nothing can be below; beyond a tenth a better answer may exist, far beyond it tells little."""
     if regret is None:
         return ""
+    if regret > LOOSE_GAP:
+        return f"loose: no configuration can take less than {percent(1 / (1 + regret))} of this; it tells little"
     may = "; a better answer may exist" if regret > WIDE_GAP else ""
     return f"{percent(max(0.0, regret), 1)} above a bound that no configuration can be below{may}"
 

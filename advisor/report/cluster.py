@@ -148,14 +148,14 @@ def _picture(result: ClusterResult) -> tuple[tuple[blocks.Figure, ...], ...]:
     """Who gets how much, and what was predicted and measured."""
     shares = [
         Share(
-            *(one.name, one.name, one.units_now, one.units, one.units_per_s),
+            *(one.name, one.name, one.units_now, one.units, one.units_per_s / one.available if one.available else None),
             left=one.available,
             processes=one.processes,
             pes=one.pes,
         )
         for one in result.hosts
     ]
-    who = who_figure(shares, "units", ("as now", "advised"))
+    who = who_figure(shares, "units", ("as now", "advised"), of="host")
     verified = result.verified
     if verified is not None:
         times = measured_figure(verified.configurations, verified.recommended, level=verified.held)

@@ -100,12 +100,17 @@ def plain_shares(compared: Compared, before: Strategy | None, best: Strategy) ->
     )
 
 
-def who_figure(
-    shares: Sequence[Share], unit: str, names: tuple[str, str], *, name: str = "who"
-) -> blocks.Figure | None:
-    """Who gets how much."""
-    rows, of = gathered_shares(shares)
-    drawn = plots.shares_svg(rows, unit=unit, of=of, names=names, name=name)
+def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str], *, of: str = "PE") -> blocks.Figure | None:
+    """Who gets how much.
+
+    Parameters
+    ----------
+    of
+        What each share is of.
+    """
+    rows, gathered = gathered_shares(shares)
+    of = gathered if of == "PE" else of
+    drawn = plots.shares_svg(rows, unit=unit, of=of, names=names)
     return blocks.Figure(drawn, _who_caption(shares, rows, of)) if drawn else None
 
 
@@ -116,9 +121,10 @@ def _who_caption(shares: Sequence[Share], rows: Sequence[Share], of: str) -> str
         nodes = len({one.node for one in shares} - {""})
         held = f" on {wording.counted(nodes, 'node')}" if of == "node" else ""
         each = f", each {of} the mean of those it stands for; thin line: least to most" if rows[0].count > 1 else ""
-        parts.append(f"{len(shares)} PEs{held}{each}.")
+        noun = "PE" if of in {"PE", "node"} else of
+        parts.append(f"{wording.counted(len(shares), noun)}{held}{each}.")
     if any(one.speed is not None for one in shares):
-        parts.append("Beneath a name: speed of a core without load; load: other programs that compete, in the mean.")
+        parts.append("Beneath a name: speed of all its cores without load; load: mean of the programs that compete.")
     return " ".join(parts)
 
 
@@ -185,8 +191,9 @@ def _grouped(one: Timeline, nodes: Mapping[str, str]) -> dict[str, list[int]]:
     order = sorted(range(count), key=lambda place: ranks.get(pes[place], count))
     if count <= MOST_RUN_ROWS:
         return {pes[place] if alone else f"{pes[place]}, process {place}": [place] for place in order}
+    found: dict[str, list[int]] = {}
     for named in (pes, [nodes.get(pe) or pe for pe in pes]):
-        found: dict[str, list[int]] = {}
+        found = {}
         for place in order:
             found.setdefault(named[place], []).append(place)
         if len(found) <= MOST_RUN_ROWS:

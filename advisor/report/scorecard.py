@@ -8,6 +8,7 @@ from advisor.results import Held
 from simulator import blocks, documents, intervals, plots, units
 from simulator.calibration import Comparison, coverage, kept_comparisons
 
+CAPTION = "Measured over predicted, latest first; bar: where it was stated to lie. Full dot: it held; open dot: missed."
 MOST_CASES = 40
 """Predictions in the table, the latest first; totals count all."""
 SUBJECTS = {
@@ -48,10 +49,11 @@ def summary_text(found: Sequence[Comparison], *, level: float) -> str:
 
 def _figure(found: Sequence[Comparison]) -> blocks.Block:
     """Each prediction as measured over predicted."""
+    alone = len({_subject(one) for one in found}) == 1
     drawn = plots.scorecard_svg(
         [
             {
-                "name": f"{one.subject or one.model or one.kind}, {one.case}",
+                "name": one.case if alone else f"{_subject(one)}, {one.case}",
                 "ratio": one.measured_median_s / one.expected_s,
                 "low": None if one.interval_s is None else one.interval_s[0] / one.expected_s,
                 "high": None if one.interval_s is None else one.interval_s[1] / one.expected_s,
@@ -60,7 +62,15 @@ def _figure(found: Sequence[Comparison]) -> blocks.Block:
             for one in found[::-1]
         ]
     )
-    return blocks.Figure(drawn, "Measured over predicted, latest first; the bar is where it was stated to lie.")
+    return blocks.Figure(
+        drawn,
+        CAPTION,
+    )
+
+
+def _subject(one: Comparison) -> str:
+    """What was run."""
+    return one.subject or one.model or one.kind
 
 
 def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
@@ -108,7 +118,7 @@ def _cases(found: Sequence[Comparison], level: float) -> blocks.Table:
     rows = [
         [
             one.made[:16].replace("T", " ") or wording.NOTHING,
-            f"{one.subject or one.model or one.kind}, {one.case}",
+            f"{_subject(one)}, {one.case}",
             wording.NOTHING if (span := one.interval_s) is None else units.show_range(*span),
             wording.duration(one.measured_median_s),
             {None: wording.NOTHING, True: "yes", False: "no"}[one.holds(level)],

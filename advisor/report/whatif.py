@@ -128,8 +128,6 @@ def _key_figures(found: Findings) -> blocks.Pairs:
         gain = None if most.gain is None else most.gain.mean
         figures["gain of the fastest that pays"] = f"{wording.times(gain)} ×"
         figures["chance that none is faster"] = wording.chance(most.chance, found.drawn)
-        figures["makespan there"] = words.makespan(most)
-        figures["makespan as it is"] = words.makespan(points[0])
     if len(points) > 1:
         figures[f"of {counted(len(points) - 1, 'point')} pay"] = str(len(found.pays))
     return blocks.pairs(figures | {"failed": str(found.failed or "")})

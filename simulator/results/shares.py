@@ -35,7 +35,7 @@ class Share:
     """Units as now; None where that is not known."""
     after: float
     speed: float | None = None
-    """Units per second of one core without load, at the share that is advised."""
+    """Units per second of all its cores without load, at the share that is advised."""
     known: float | None = None
     """How well that is known: half of the 90 % interval, as a share of it."""
     load: float | None = None
@@ -103,7 +103,8 @@ def _rates(scenario: Scenario, processes: int) -> Callable[[PE, int], tuple[floa
             return None, None
         if (id(band), units) not in kept:
             kept[id(band), units] = _rate(band, compute(units), units)
-        return kept[id(band), units]
+        speed, known = kept[id(band), units]
+        return None if speed is None else speed * pe.cores, known
 
     return rate
 
@@ -113,10 +114,11 @@ def _rate(band: SpeedBand, step: Any, units: int) -> tuple[float | None, float |
     if volume <= 0:
         return None, None
     cut = band.cut(size)
+    known: float | None = None
     if band.stated:
         known = 0.0 if band.doubt is None else math.expm1(_DEVIATES * float(band.doubt.at(size)))
-    else:
-        known = (cut.high - cut.low) / 2 / cut.mid if cut.mid else None
+    elif cut.mid:
+        known = (cut.high - cut.low) / 2 / cut.mid
     return cut.mid * units / volume, known
 
 
@@ -218,7 +220,7 @@ def _average(values: Sequence[float | None], *, missing: float | None = None) ->
 
 
 def _names(names: Sequence[str]) -> str:
-    """`fast[01-08]` where numbers follow each other; else the first and how many more."""
+    """`fast[01-08]` where numbers follow each other; else the first one, which stands for the others."""
     if (pattern := compact(sorted(names, key=lambda name: (len(name), name)))) is not None:
         return pattern
-    return f"{names[0]} and {len(names) - 1} more"
+    return f"{names[0]} …"

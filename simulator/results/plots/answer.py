@@ -63,7 +63,8 @@ class _Canvas:
         """The whole element; its ids begin with the name."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {WIDTH} {_n(self.y)}" role="img" '
-            f'style="max-width:100%;height:auto;vertical-align:top" width="{WIDTH}" height="{_n(self.y)}" fill="currentColor" '
+            f'style="max-width:100%;height:auto;vertical-align:top" width="{WIDTH}" height="{_n(self.y)}" '
+            'fill="currentColor" '
             f'font-size="11" font-family="var(--ap-font, sans-serif)" aria-labelledby="{name}-title {name}-desc">'
             f'<title id="{name}-title">{html.escape(title)}</title>'
             f'<desc id="{name}-desc">{html.escape(description)}</desc>{"".join(self.parts)}</svg>'
@@ -126,7 +127,7 @@ def shares_svg(
     each = f"{unit} per {of}" if several or of == "node" else unit
     _legend(drawn, name, each, names if compared else ("", names[1]))
     for one in rows:
-        _share(drawn, one, (name, unit), scale)
+        _share(drawn, one, (name, unit, of), scale)
     said = [_said(one, unit, names) for one in rows]
     return drawn.svg(name=name, title=f"Who gets how much: {each}", description="; ".join(said))
 
@@ -144,14 +145,15 @@ def _legend(drawn: _Canvas, name: str, unit: str, names: tuple[str, str]) -> Non
     drawn.y = 20
 
 
-def _share(drawn: _Canvas, one: Share, what: tuple[str, str], scale: float) -> None:
-    """Its name over what it can do, and a bar for each configuration; `what` has the ids' name and the unit."""
-    name, unit = what
+def _share(drawn: _Canvas, one: Share, what: tuple[str, str, str], scale: float) -> None:
+    """Its name over what it can do, and a bar for each configuration; `what`: ids' name, unit, what rows are of."""
+    name, unit, of = what
     top, high = drawn.y, 34 if one.before is not None else 28
     title = html.escape(f"{one.name}: {', '.join(filter(None, (_can(one, unit), _left(one), _doing(one))))}")
     drawn.parts.append(f"<g><title>{title}</title>")
     drawn.text(0, top + 12, label(one.name, most=20), 'font-weight="600"')
-    drawn.text(0, top + 25, label(_can(one, unit), most=27), f'font-size="10" {_QUIET}')
+    several = f"{one.count} {of}s, " if one.name.endswith("…") else ""
+    drawn.text(0, top + 25, label(several + _can(one, unit), most=27), f'font-size="10" {_QUIET}')
     y = top + 3.0
     if one.before is not None:
         drawn.bar(NAMES, y, one.before * scale, 8, _OUTLINED.format(name))
@@ -190,7 +192,7 @@ def _can(one: Share, unit: str) -> str:
 
 def _left(one: Share) -> str:
     """What its load leaves to us."""
-    return "" if one.left is None or one.left >= 0.9995 else f"{100 * one.left:.0f} % left to us"
+    return "" if one.left is None or one.left >= 0.9995 else f"{100 * one.left:.0f} % left"
 
 
 def _doing(one: Share) -> str:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from advisor import recommend
+from advisor import recommend, wording
 from advisor.report.advice import Advice, advice_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import launch_lines
@@ -101,4 +101,6 @@ def test_a_bound_is_no_headline_and_rounding_is_no_idle_time():
     page = advice_page(advice)
     assert not [name for name, _ in page.key_figures.items if "below" in name]
     assert ProcessTimes(0, "a", 0.4, 0.01, 9.2e-13).times[-1] == "0 s"
+    assert wording.gap_text(1.009) == "loose: no configuration can take less than 50 % of this; it tells little"
+    assert wording.gap_text(0.2).startswith("20.0 % above a bound")
     assert blocks.Command("line") not in page.run
