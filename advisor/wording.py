@@ -279,9 +279,14 @@ def answer(compared: Compared) -> str:
             return f"Stay as you are, with {who}: there is nothing to gain by anything that was compared."
         what, more = "an equal split" if named == EQUAL else named, " by more than 1 %" if tie else ""
         return f"Give {who}, {what}: no other partition is predicted to be faster{more}. {tie}".rstrip()
-    if compared.measured_gain is not None and compared.measured_gain < 0.995:
+    if is_slower(compared):
         return f"Keep {named}: a real run with {who} was only {times(compared.measured_gain)} times as fast."
     return f"Give {who}: {_gain_text(compared)}. {tie}".rstrip()
+
+
+def is_slower(compared: Compared) -> bool:
+    """Whether real runs showed what was advised to be slower than what it is compared with."""
+    return compared.measured_gain is not None and compared.measured_gain < 1 - ALIKE
 
 
 def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:

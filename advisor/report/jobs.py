@@ -28,6 +28,8 @@ from simulator import (
 ROW_BYTES, PAGE_BYTES = 100, 2**21
 """About what a row of the table takes, and everything else."""
 NOTHING_RUN = blocks.Text("This document has no averages: nothing was simulated.", quiet=True)
+TWO_WEEKS_S = 14 * 86_400.0
+"""A stream that lasts less has no weeks to draw."""
 DIGITS, PAGE_DIGITS = 12, 6
 """Of averages on a terminal and on a page; the JSON document has all."""
 TAILS = ("p95", "p99", "max")
@@ -142,9 +144,16 @@ def jobs_page(ran: RanJobs) -> blocks.Page:
 def _run(ran: RanJobs) -> tuple[blocks.Command, ...]:
     """What to ask next of the same stream."""
     log = shlex.quote(input_of(ran.provenance.inputs, ".swf", ".swf.gz", ".csv") or ran.stream.log)
+    on = f" --platform {shlex.quote(ran.setting.platform)}" if ran.setting.platform else ""
+    lasts_s = 0.0 if ran.averages is None else ran.averages.makespan_s or 0.0
+    on += " --draws shaken" if lasts_s < TWO_WEEKS_S else ""
+    policy = f" --policy {shlex.quote(ran.policy.name)}" if ran.policy.name else ""
     return commands(
-        ("which change pays most for this stream", log and f"apportion jobs advise {log} -o out/jobs-advice"),
-        ("policies compared on the same draws", log and f"apportion jobs compare {log} -o out/jobs-compared"),
+        (
+            "which change pays most for this stream",
+            log and f"apportion jobs advise {log}{on}{policy} -o out/jobs-advice",
+        ),
+        ("policies compared on the same draws", log and f"apportion jobs compare {log}{on} -o out/jobs-compared"),
     )
 
 

@@ -50,7 +50,7 @@ def answer_picture(
     return columns(
         who_figure(known, wording.unit_of(compared.application), names),
         runs_figure(every, known, compared, before, names),
-        measured_figure(verification, best.name),
+        measured_figure(verification, best.name, advised=advised),
         short=len(known) <= FEW_SHARES,
     )
 
@@ -215,6 +215,7 @@ def measured_figure(
     best: str,
     *,
     level: float = intervals.LEVEL,
+    advised: str = "advised",
 ) -> blocks.Figure | None:
     """What was predicted, with its interval, and every real run; none where nothing was really run."""
     ran = [one for one in verification if one.measured_s]
@@ -222,21 +223,21 @@ def measured_figure(
         return None
     ran.sort(key=lambda one: one.name != best)  # the advised one stays where many are left out
     shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
-    drawn = plots.makespans_svg([_measured(one, best) for one in shown], level=level)
+    drawn = plots.makespans_svg([_measured(one, best, advised) for one in shown], level=level)
     more = f" The first {len(shown)} of {len(ran)}." if len(shown) < len(ran) else ""
     return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")
 
 
-def _measured(one: VerifiedConfiguration, advised: str) -> dict[str, Any]:
+def _measured(one: VerifiedConfiguration, best: str, advised: str) -> dict[str, Any]:
     low, high = one.predicted_interval_s or one.predicted_range_s or (None, None)
     return {
-        "name": f"advised ({one.name})" if one.name == advised else CALLED.get(one.name, one.name),
+        "name": f"{advised} ({one.name})" if one.name == best else CALLED.get(one.name, one.name),
         "predicted_s": one.predicted_s,
         "low_s": low,
         "high_s": high,
         "measured_s": one.measured_s,
         "median_s": one.measured_median_s,
-        "advised": one.name == advised,
+        "advised": one.name == best,
     }
 
 

@@ -13,7 +13,7 @@ from advisor.report.strategies import strategies_section, strategies_text
 from advisor.report.text import warnings
 from advisor.report.timelines import HEADING, Timeline, TooLong, timeline_section
 from advisor.report.verdict import verdict
-from advisor.report.verification import verification_section, verification_summary
+from advisor.report.verification import errors_of, verification_section, verification_summary
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
 from simulator import Machine, Share, blocks, documents, intervals, plots
@@ -167,7 +167,10 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
         host=(machine.host if machine is not None else "") or "this machine",
         settings=_settings(result),
         key_figures=_key_figures(result),
-        picture=answer_picture(compared, result.shares, result.timelines, result.verification),
+        picture=answer_picture(
+            *(compared, result.shares, result.timelines, result.verification),
+            advised="tried" if wording.is_slower(compared) else "advised",
+        ),
         run=_run(result),
         verdict=_verdict(result),
         **head(result.command, result.warnings, result.provenance),
@@ -190,7 +193,13 @@ def _verdict(result: QuickstartResult) -> str:
     points = [point for entry in result.kernels if entry.name == kernel for point in entry.points]
     known = [point.interval_percent / 100 for point in points if point.interval_percent is not None and point.stable]
     noisy = sum(point.unstable for entry in result.kernels for point in entry.points)
-    return verdict(result.warnings, known=max(known, default=None), loss=compared.expected_loss, noisy=noisy)
+    return verdict(
+        result.warnings,
+        known=max(known, default=None),
+        loss=compared.expected_loss,
+        off=errors_of(result.verification),
+        noisy=noisy,
+    )
 
 
 def quickstart_text(result: QuickstartResult) -> Iterator[blocks.Block]:
@@ -222,7 +231,7 @@ def _settings(result: QuickstartResult) -> str:
 def _key_figures(result: QuickstartResult) -> blocks.Pairs:
     """The few numbers that a reader looks for first."""
     compared, share = result.compared, result.available_share
-    errors = [abs(one.error_percent) for one in result.verification if one.error_percent is not None]
+    error = errors_of(result.verification)
     gains = {
         "measured gain over the equal split": compared.measured_gain,
         "most that is possible here": compared.largest_gain,
@@ -231,7 +240,7 @@ def _key_figures(result: QuickstartResult) -> blocks.Pairs:
     return blocks.pairs(
         {name: "" if gain is None else f"{wording.times(gain)} ×" for name, gain in gains.items()}
         | {f"of {loaded} left to us, measured": "" if share is None else wording.percent(share)}
-        | {"largest error of a prediction": f"{max(errors):.1f} %" if errors else ""}
+        | {"largest error of a prediction": wording.percent(error, 1) if error is not None else ""}
     )
 
 

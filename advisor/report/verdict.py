@@ -11,6 +11,8 @@ NOISY = ("noisy point", "noisy points")
 LEFT_OUT = ("host or configuration left out", "hosts or configurations left out")
 OUTSIDE = ("model used outside what was measured", "models used outside what was measured")
 ASSUMED = ("default assumed", "defaults assumed")
+CLOSE, FAR = 0.1, 0.25
+"""The same of the distance between real runs and what was predicted of them."""
 KINDS = {
     "overloaded": ("overloaded stream", "overloaded streams"),
     "bias": ("bias", "biases"),
@@ -35,6 +37,7 @@ def verdict(
     *,
     known: float | None = None,
     loss: float | None = None,
+    off: float | None = None,
     noisy: int = 0,
 ) -> str:
     """One line; empty where there is neither a number nor a warning.
@@ -45,19 +48,27 @@ def verdict(
         How well speeds are known, as a share of them; 0 where they are taken as exact.
     loss
         What the answer is expected to take longer than the truly best one, as a share.
+    off
+        How far real runs were from what was predicted of them, at most, as a share.
     noisy
         Measured points that are not known as well as was asked for.
     """
     kinds = kinds_text([line for line in warnings if not noisy or _kind(line) != NOISY])
     parts = [speeds_text(known)] if known is not None else []
     parts += [wording.counted(noisy, "noisy point")] if noisy else []
-    if loss is None:
+    if loss is None and off is None:
         said = "; ".join(filter(None, (", ".join(parts), kinds)))
         return said[:1].upper() + said[1:]
-    costs = f"what is not known costs {wording.loss_text(loss)} of the answer"
-    usable = "Usable" if loss <= USABLE else "Usable with care" if loss <= WITH_CARE else "Not usable yet"
-    said = f"{usable}: {'; '.join(filter(None, (', '.join(parts), costs)))}"
+    seen = "" if off is None else f"real runs at most {wording.percent(off, 1)} off what was predicted"
+    costs = "" if loss is None else f"what is not known costs {wording.loss_text(loss)} of the answer"
+    said = f"{_usable(loss or 0.0, off or 0.0)}: {'; '.join(filter(None, (', '.join(parts), seen, costs)))}"
     return f"{said} ({kinds})" if kinds else said
+
+
+def _usable(loss: float, off: float) -> str:
+    if loss <= USABLE and off <= CLOSE:
+        return "Usable"
+    return "Usable with care" if loss <= WITH_CARE and off <= FAR else "Not usable yet"
 
 
 def speeds_text(known: float) -> str:

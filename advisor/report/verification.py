@@ -48,7 +48,7 @@ def verification_page(verified: Verified, scorecard: blocks.Section | None = Non
         key_figures=_key_figures(verified),
         picture=_picture(verified),
         run=_run(verified),
-        verdict=verdict(verified.warnings),
+        verdict=verdict(verified.warnings, off=errors_of(verified.configurations)),
         **head(verified.command, verified.warnings, verified.provenance),
     )
 
@@ -62,6 +62,11 @@ def _answer(verified: Verified) -> str:
     near = "The advice nearly held" if verified.within_2_percent else "The advice did not hold"
     longer = wording.percent(verified.regret, 1)
     return f"{near}: {recommended} took {longer} longer than {best}, the fastest one measured."
+
+
+def errors_of(entries: Sequence[VerifiedConfiguration]) -> float | None:
+    """The largest error of a prediction, as a share; None where nothing was really run."""
+    return max((abs(one.error_percent) / 100 for one in entries if one.error_percent is not None), default=None)
 
 
 def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:

@@ -131,6 +131,7 @@ def test_sliders_by_keyboard_show_what_the_table_of_results_says(opened, rows):
 @pytest.mark.slow
 def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
     page = opened()
+    slider(page, LINK).scroll_into_view_if_needed()
     box = slider(page, LINK).bounding_box()
     page.mouse.move(box["x"] + 6, box["y"] + box["height"] / 2)
     page.mouse.down()
@@ -145,6 +146,7 @@ def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
     check_shown(page, rows, "4 Gbit/s", "6.25 us")
     chart = page.get_by_role("img", name=f"Makespan along {LINK}")
     assert chart.locator("polyline").count() == len(NAMES)
+    chart.scroll_into_view_if_needed()
     line = chart.bounding_box()
     page.mouse.click(line["x"] + 0.16 * line["width"], line["y"] + 40)
     check_shown(page, rows, "1 Gbit/s", "6.25 us")

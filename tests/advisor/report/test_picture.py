@@ -8,11 +8,13 @@ from advisor import recommend, wording
 from advisor.report.advice import Advice, advice_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import launch_lines
+from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.scorecard import scorecard_section, summary_text
 from advisor.report.simulation import ProcessTimes
 from advisor.report.verdict import verdict
 from simulator import blocks, documents, load_scenario
 from tests.support.answer_pages import comparisons
+from tests.support.report_sample import sample_document
 
 COMMANDS = """\
 # MPICH
@@ -43,11 +45,23 @@ COSTS = "what is not known costs {} of the answer"
         ),
         ({"known": 0.0, "loss": 0.05}, "Usable with care: speeds taken as exact; " + COSTS.format("5.0 %")),
         ({"loss": 0.3}, "Not usable yet: " + COSTS.format("30.0 %")),
+        (
+            {"loss": 0.001, "off": 0.482},
+            "Not usable yet: real runs at most 48.2 % off what was predicted; " + COSTS.format("0.1 %"),
+        ),
         ({}, ""),
     ],
 )
 def test_the_verdict_is_made_of_the_numbers_there_are(asked, said):
     assert verdict([], **asked) == said
+
+
+def test_an_answer_that_real_runs_took_back_is_not_called_advised():
+    page = quickstart_page(documents.from_dict(QuickstartResult, sample_document() | {"measured_gain": 0.88}))
+    assert page.answer.startswith("Keep the equal split")
+    drawn = "".join(figure.svg for column in page.picture for figure in column)
+    assert "tried (functional)" in drawn
+    assert "advised" not in drawn
 
 
 def test_without_numbers_warnings_are_counted_by_kind():
