@@ -215,7 +215,7 @@ def comparison_page(found: Comparison) -> blocks.Page:
         ),
         settings=found.drawn,
         picture=tuple((figure,) for figure in picture),
-        run=commands(("which change pays most for this stream", _asking(found.provenance))),
+        run=commands(("which change pays most for this stream", _asking(found.draws, found.provenance))),
         verdict=verdict((*found.warnings, *overload_sentences(found))),
         key_figures=blocks.pairs({name: text for name, text in values.items() if text != wording.NOTHING}),
         **head(found.command, (*found.warnings, *overload_sentences(found)), found.provenance),
@@ -243,17 +243,22 @@ def changes_page(found: Changes) -> blocks.Page:
         ),
         settings=compared.drawn,
         picture=tuple((figure,) for figure in picture),
-        run=commands(("asked again", _asking(found.provenance))),
+        run=commands(("asked again", _asking(compared.draws, found.provenance))),
         verdict=verdict((*found.warnings, *overload_sentences(compared))),
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
         **head(found.command, (*found.warnings, *overload_sentences(compared)), found.provenance),
     )
 
 
-def _asking(origin: Provenance) -> str:
-    """The line that asks which change pays, in the folder of the stream."""
-    log = input_of(origin.inputs, ".swf", ".swf.gz", ".csv")
-    return f"apportion jobs advise {shlex.quote(log)} -o out/jobs-advice" if log else ""
+def _asking(draws: str, origin: Provenance) -> str:
+    """The line that asks which change pays for the same stream, platform and kind of draws."""
+    log, platform = (
+        input_of(origin.inputs, ".swf", ".swf.gz", ".csv"),
+        input_of(origin.inputs, ".yaml", ".yml", ".toml"),
+    )
+    on = f" --platform {shlex.quote(platform)}" if platform else ""
+    on += f" --draws {draws}" if draws in {"users", "shaken", "loads"} else ""
+    return f"apportion jobs advise {shlex.quote(log)}{on} -o out/jobs-advice" if log else ""
 
 
 def overload_sentences(found: Comparison) -> tuple[str, ...]:

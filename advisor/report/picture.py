@@ -221,10 +221,10 @@ def measured_figure(
     ran = [one for one in verification if one.measured_s]
     if not ran:
         return None
-    ran.sort(key=lambda one: one.name != best)  # the advised one stays where many are left out
+    ran.sort(key=lambda one: (one.name != best, one.measured_median_s or 0.0))  # the advised one stays
     shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
     drawn = plots.makespans_svg([_measured(one, best, advised) for one in shown], level=level)
-    more = f" The first {len(shown)} of {len(ran)}." if len(shown) < len(ran) else ""
+    more = f" The fastest {len(shown)} of {len(ran)}, and what was advised." if len(shown) < len(ran) else ""
     return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")
 
 

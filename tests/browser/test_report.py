@@ -92,6 +92,8 @@ def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
     for selector in ("body", "figcaption", ".kicker", ".facts dt", "thead th", "svg text"):
         what = "fill" if selector == "svg text" else "color"
         assert contrast(paper, colour(page, selector, what)) > 4.5, selector
+    assert contrast(paper, colour(page, ".warnings.fine h2", "color")) > 4.5
+    page.eval_on_selector(".warnings", "box => box.classList.remove('fine')")  # as where it is not usable
     assert contrast(colour(page, ".warnings", "backgroundColor"), colour(page, ".warnings h2", "color")) > 4.5
     for index in range(1, 7):
         page.evaluate(f"document.body.style.outlineColor = 'var(--ap-{index})'")
