@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VARIED = ("partition", "allocation", "scheduling")
+REFERENCES = (AS_NOW, "one-per-core", "equal")
+"""What gains are counted from: the first of these that was compared."""
 BUDGET, FEWEST_RUNS = 300, 40
 """Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
 MOST_STEPS = 12
@@ -74,8 +76,6 @@ OPERATIONS = 4_000_000
 """Computations that one simulated configuration may take, so that large scenarios are judged by fewer replications."""
 BASELINES_UNTIL, SEARCH_UNTIL, STEPS_UNTIL = 0.3, 0.6, 0.95
 """Shares of a budget after which these stages end."""
-REFERENCES = (AS_NOW, "one-per-core", "equal")
-"""What gains are counted from: the first of these that was compared."""
 COMPARING = 0.6
 """Share of the time that is left for the comparison of candidates; the rest is for steps from the best."""
 ALLOCATING = 0.5
@@ -112,18 +112,12 @@ class Recommendation:
     scheduling: Scheduling | None = None
     """Whether units should move while the program runs; None where that was not asked."""
     scenario: Scenario | None = None
-    """What it was asked of."""
+    """What it is for."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
         """All that were compared."""
         return self.strategies.candidates
-
-    @property
-    def reference(self) -> str:
-        """The name of what gains are counted from: the first of `REFERENCES` that was compared."""
-        named = self.baselines
-        return next((name for name in REFERENCES if name in named), self.candidates[0].name)
 
     @property
     def objective(self) -> Objective:
@@ -211,6 +205,12 @@ class Recommendation:
             "regret": None if bound_s is None else entry.value_s / bound_s - 1,
         }
 
+    @property
+    def reference(self) -> str:
+        """What gains are counted from: `as-now`, else a process per core with equal units, else equal units."""
+        named = self.baselines
+        return next((name for name in REFERENCES if name in named), self.candidates[0].name)
+
     def __repr__(self) -> str:
         shown = f"{self.configuration.name} of {len(self.candidates)} candidates, {self.objective}"
         return f"Recommendation({shown} {_shown(self.ranking.best.value_s, self.objective)})"
@@ -297,8 +297,8 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
     spent = asked.spending.runs
-    known = (best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near)
-    return Recommendation(*known, level=asked.level, scenario=scenario)
+    made = best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near
+    return Recommendation(*made, level=asked.level, scenario=scenario)
 
 
 @dataclass(frozen=True)
