@@ -21,6 +21,8 @@ clean = blocks.plain
 NOTHING = "-"
 """What stands where there is no value."""
 EQUAL = "the equal split"
+LOOSE_GAP = 0.5
+"""Distance from the bound beyond which it is the bound that is bad, as a rule."""
 WIDE_GAP = 0.1
 """Distance from the bound, as a share, up to which an answer is said to be nearly as good as any."""
 MOST_NAMED = 6
@@ -277,9 +279,14 @@ def answer(compared: Compared) -> str:
             return f"Stay as you are, with {who}: there is nothing to gain by anything that was compared."
         what, more = "an equal split" if named == EQUAL else named, " by more than 1 %" if tie else ""
         return f"Give {who}, {what}: no other partition is predicted to be faster{more}. {tie}".rstrip()
-    if compared.measured_gain is not None and compared.measured_gain < 0.995:
+    if is_slower(compared):
         return f"Keep {named}: a real run with {who} was only {times(compared.measured_gain)} times as fast."
     return f"Give {who}: {_gain_text(compared)}. {tie}".rstrip()
+
+
+def is_slower(compared: Compared) -> bool:
+    """Whether real runs showed what was advised to be slower than what it is compared with."""
+    return compared.measured_gain is not None and compared.measured_gain < 1 - ALIKE
 
 
 def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:
@@ -370,9 +377,11 @@ def confirmed_text(compared: Compared) -> str:
 
 
 def gap_text(regret: float | None) -> str:
-    """How far above what nothing can be below; beyond a tenth a better answer may exist."""
+    """How far above what nothing can be below; beyond a tenth a better answer may exist, far beyond it tells little."""
     if regret is None:
         return ""
+    if regret > LOOSE_GAP:
+        return f"loose: no configuration can take less than {percent(1 / (1 + regret))} of this; it tells little"
     may = "; a better answer may exist" if regret > WIDE_GAP else ""
     return f"{percent(max(0.0, regret), 1)} above a bound that no configuration can be below{may}"
 

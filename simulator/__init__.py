@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from simulator.results.files import Results, load_results, save_runs
     from simulator.results.job_files import JOB_FILES, job_lines, job_table_lines, stream_lines
     from simulator.results.platform_export import SimgridExport, export_simgrid
+    from simulator.results.shares import Share, gathered_shares, shares_of
     from simulator.results.tables import check_form, domain_meetings, process_lines
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.counters import load_profiles
@@ -151,7 +152,10 @@ _HOMES = {
     "RunSet": "simulator.engines.run_set",
     "Scenario": "simulator.scenario_file.scenario",
     "ScenarioError": "simulator.base.errors",
+    "Share": "simulator.results.shares",
     "SimgridExport": "simulator.results.platform_export",
+    "gathered_shares": "simulator.results.shares",
+    "shares_of": "simulator.results.shares",
     "SpeedBand": "simulator.models.speed",
     "SpeedSurface": "simulator.models.speed",
     "Step": "simulator.engines.log",
@@ -273,6 +277,7 @@ __all__ = [
     "RunSet",
     "Scenario",
     "ScenarioError",
+    "Share",
     "SimgridExport",
     "SpeedBand",
     "SpeedSurface",
@@ -308,6 +313,7 @@ __all__ = [
     "files",
     "formula",
     "given",
+    "gathered_shares",
     "idle_cores",
     "interval_line",
     "interval_note",
@@ -349,6 +355,7 @@ __all__ = [
     "run_jobs",
     "save_runs",
     "scenario_schema",
+    "shares_of",
     "shipped",
     "shortage",
     "some_names",

@@ -1,6 +1,7 @@
 """Recommendation: which configuration, what it is predicted to take, and how it compares with the naive strategies."""
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -45,10 +46,13 @@ from simulator import (
     ScenarioError,
     describe,
     documents,
+    gathered_shares,
     intervals,
     meant,
     notebook,
     partitions,
+    plots,
+    shares_of,
     ties,
     units,
 )
@@ -452,9 +456,8 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
-    after = Recommendation(
-        best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near, level=made.level
-    )
+    known_now = (best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near)
+    after = Recommendation(*known_now, level=made.level, scenario=scenario)
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
@@ -751,6 +754,26 @@ def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
     ]
 
 
+def _pictures(made: Recommendation) -> list[str]:
+    """Who gets how much, and what it is predicted to take, as pages show it; see `advisor.report.picture`."""
+    reference = made.reference
+    named = {one.name: one for one in made.candidates}
+    before, best = named[made.strategies.also.get(reference, reference)], made.configuration
+    names = {before.name: reference.replace("as-now", "as now"), best.name: "advised"}
+    rows = [
+        {"name": names[name], "predicted_s": one["mean"], "low_s": one["low"], "high_s": one["high"]}
+        for name, one in ((name, made.described(name)) for name in names)
+    ]
+    mark = f"{zlib.crc32(repr((rows, best)).encode()):x}"
+    found = [plots.makespans_svg(rows, level=made.level, name=f"takes-{mark}")]
+    if made.scenario is not None:
+        shares, of = gathered_shares(shares_of(made.scenario, before if before != best else None, best))
+        unit = "rows" if made.scenario.application.name == "matmul" else "units"
+        shown = (reference.replace("as-now", "as now"), "advised")
+        found.insert(0, plots.shares_svg(shares, unit=unit, of=of, names=shown, name=f"who-{mark}"))
+    return found
+
+
 def _ranking_page(made: Recommendation) -> str:
     """The best candidates with their chances, and where the middle nine tenths of their makespans lie."""
     shown = made.ranking.ranked[: notebook.MOST_ROWS]
@@ -770,6 +793,7 @@ def _ranking_page(made: Recommendation) -> str:
     ends = [(one.name, s["run_low"], s["median"], s["run_high"]) for one, s in zip(candidates, spread, strict=True)]
     return notebook.page(
         f"Recommended: {made.configuration.name}",
+        *_pictures(made),
         notebook.table(rows, count=len(made.ranking.ranked)),
         notebook.ranges(ends, unit="makespan (s)"),
         warnings=made.strategies.left_out,

@@ -223,8 +223,10 @@ def _write(
     compared = scenario.with_configurations(recommendation.candidates)
     files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
     files.write_json(output / "advice.json", document)
-    shown = (recommendation.configuration.name, *_rivals(recommendation))
-    drawn = illustration(compared, recommendation.runs, shown)
+    also = recommendation.strategies.also
+    before = also.get(document["reference"], document["reference"])
+    shown = (recommendation.configuration.name, before, *_rivals(recommendation))
+    drawn = illustration(compared, recommendation.runs, shown, before=before, launched=True)
     page = advice_page(replace(documents.from_dict(Advice, document), drawn=drawn))
     files.write_text(output / "report.html", render_page(page))
 

@@ -133,7 +133,8 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
             seed=seed,
             progress=text,
         )
-    document = {"format": 1, "command": "jobs compare", **found.document(), "provenance": _provenance(log, seed)}
+    document = {"format": 1, "command": "jobs compare", **found.document()}
+    document["provenance"] = _provenance(log, seed, platform)
     shown = documents.from_dict(Comparison, document)
     write = None if output is None else lambda: save_comparison(found, shown, document, output)
     finish(document, comparison_text(shown), as_json=as_json, write=write, said=f"results in {output}")
@@ -191,7 +192,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             seed=seed,
             progress=text,
         )
-    document = {"format": 1, "command": "jobs advise", **found.document(), "provenance": _provenance(log, seed)}
+    document = {"format": 1, "command": "jobs advise", **found.document()}
+    document["provenance"] = _provenance(log, seed, platform)
     shown = documents.from_dict(Changes, document)
     write = None if output is None else lambda: save_advice(found, shown, document, output)
     finish(document, changes_text(shown), as_json=as_json, write=write, said=f"results in {output}")
@@ -259,8 +261,9 @@ def _source(
     return streams, [Setting(pes) for pes in sizes]
 
 
-def _provenance(log: Path | None, seed: int) -> dict[str, Any]:
-    return provenance.provenance(seed=seed, inputs={} if log is None else {str(log): files.digest_of(log)})
+def _provenance(log: Path | None, seed: int, platform: Path | None = None) -> dict[str, Any]:
+    inputs = {str(path): files.digest_of(path) for path in (log, platform) if path is not None}
+    return provenance.provenance(seed=seed, inputs=inputs)
 
 
 def _words(text: str) -> list[str]:

@@ -55,7 +55,7 @@ def verify(
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
     from advisor.report.html import render_page
-    from advisor.report.verification import verification_page, verification_text
+    from advisor.report.verification import page_with_scorecard, verification_text
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
 
@@ -74,7 +74,7 @@ def verify(
         with nothing_lost(document, lambda: show(document, text, as_json=as_json)):
             files.set_aside(output, ("verification.json", "report.html"))
             files.write_json(output / "verification.json", document)
-            files.write_text(output / "report.html", render_page(verification_page(found)))
+            files.write_text(output / "report.html", render_page(page_with_scorecard(found)))
         files.remove(kept)
     show(document, text, as_json=as_json)
     if not as_json:

@@ -51,6 +51,7 @@ from simulator import (
     read_trace,
     require_linux,
     run,
+    shares_of,
     this_machine,
 )
 from simulator.calibration import (
@@ -476,6 +477,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
     pes, loaded = len(state.cpus), len(state.cpus) - 1
     share, predicted_share = state.verification.share_of(loaded), float(mean_shares(scenario)[loaded])
     logged = run(scenario.with_configurations((best,)), replications=1, log_replications=1)
+    equal = next(one for one in recommendation.candidates if one.name == "equal")
     report = (state.folder / "report.html").resolve()
     inputs = {"trace": files.digest(files.read_bytes(state.folder / "load.csv"))}
     inputs["scenario"] = files.digest(files.read_bytes(state.folder / "scenario.yaml"))
@@ -502,6 +504,8 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "application": {"name": "matmul", "kernel": KERNEL, "n": scenario.application.parameters["n"]},
         "deterministic": recommendation.runs.deterministic,
         "baselines": recommendation.to_dict(),
+        "expected_loss": recommendation.expected_loss,
+        "shares": documents.to_dict(shares_of(scenario, equal, best)),
         "recommended": best.name,
         "timeline": logged.timeline(best.name),
         "timelines": documents.to_dict(

@@ -14,6 +14,7 @@ from advisor.report.explanation import (
 )
 from advisor.report.illustrated import NO_PLATFORM, Illustration
 from advisor.report.origin import head, provenance_section
+from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.strategies import (
     TOP,
     Front,
@@ -24,6 +25,7 @@ from advisor.report.strategies import (
 )
 from advisor.report.text import warnings
 from advisor.report.timelines import timeline_section
+from advisor.report.verdict import verdict
 from advisor.results import Compared, Provenance
 from simulator import blocks, documents, plots
 
@@ -59,8 +61,18 @@ def advice_page(advice: Advice) -> blocks.Page:
         sections=_sections(advice),
         settings=wording.drawn_text(compared.drawn),
         key_figures=_key_figures(compared),
+        picture=answer_picture(compared, advice.drawn.shares, advice.drawn.timelines),
+        run=launch_lines(advice.drawn.launches),
+        verdict=advice_verdict(advice),
         **head(advice.command, advice.warnings, advice.provenance),
     )
+
+
+def advice_verdict(advice: Advice) -> str:
+    """Whether the advice can be used, by what is known of the speeds of the PEs that it uses, and what doubt costs."""
+    known = [one.known for one in advice.drawn.shares if one.known is not None and one.after]
+    loss = None if advice.compared.drawn.deterministic else advice.compared.expected_loss
+    return verdict(advice.warnings, known=max(known, default=None), loss=loss)
 
 
 def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
@@ -102,15 +114,19 @@ def _key_figures(compared: Compared) -> blocks.Pairs:
     over = wording.with_interval(reference.gain, "") if gained and reference is not None else wording.NOTHING
     figures = {
         "predicted makespan, mean": wording.NOTHING if best is None else wording.with_interval(best.predicted),
-        f"predicted gain over {named}": over if over == wording.NOTHING else f"{over} ×",
+        f"predicted gain over {named}": over if over == wording.NOTHING else _ratio(over),
         "chance to be the best of all compared": wording.NOTHING
         if tied
         else wording.chance(compared.p_best, compared.drawn),
         "tied with it, within 1 %": str(len(tied) - 1) if tied else "",
-        "expected loss to the best": wording.loss_text(compared.expected_loss),
-        "above what no partition can be below": wording.percent(compared.regret, 1),
     }
     return blocks.pairs({name: "" if text == wording.NOTHING else text for name, text in figures.items()})
+
+
+def _ratio(stated: str) -> str:
+    """`1.6 × (1.5 to 1.7)`: the sign stands next to the number."""
+    number, space, interval = stated.partition(" ")
+    return f"{number} ×{space}{interval}"
 
 
 def advice_text(advice: Advice, *, top: int = TOP) -> Iterator[blocks.Block]:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from advisor import wording
 from advisor.report.origin import head, provenance_section
+from advisor.report.picture import columns, measured_figure, who_figure
+from advisor.report.verdict import verdict
 from advisor.report.verification import verification_section, verification_text
 from advisor.results import Application, Provenance
 from advisor.verification.check import Verified
-from simulator import blocks, units
+from simulator import Share, blocks, plots, units
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,6 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
     """For a browser: the answer, the line to copy, who gets how much, real runs, origin."""
     verified = result.verified
     sections = [
-        blocks.Section("run", "Run it", (blocks.Listing(result.line),)),
         blocks.Section("shares", "Who gets how much", (_shares(result), blocks.Text(result.network, quiet=True))),
     ]
     if verified is not None:
@@ -136,8 +137,43 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
         answer=cluster_answer(result),
         sections=tuple(sections),
         key_figures=blocks.pairs(_key_figures(result)),
+        picture=_picture(result),
+        run=(blocks.Command(result.line, "on the first of the hosts"),) if result.line else (),
+        verdict=verdict(_warnings(result)),
         **head(result.command, _warnings(result), result.provenance),
     )
+
+
+def _picture(result: ClusterResult) -> tuple[tuple[blocks.Figure, ...], ...]:
+    """Who gets how much, and what was predicted and measured."""
+    shares = [
+        Share(
+            *(one.name, one.name, one.units_now, one.units, one.units_per_s / one.available if one.available else None),
+            left=one.available,
+            processes=one.processes,
+            pes=one.pes,
+        )
+        for one in result.hosts
+    ]
+    who = who_figure(shares, "units", ("as now", "advised"), of="host")
+    verified = result.verified
+    if verified is not None:
+        times = measured_figure(verified.configurations, verified.recommended, level=verified.held)
+    else:
+        known = {one.name: one for one in (result.now, result.recommended)}
+        rows = [
+            {
+                "name": "as now" if one is result.now else "advised",
+                "predicted_s": one.mean_s,
+                "low_s": one.low_s,
+                "high_s": one.high_s,
+                "advised": one is result.recommended,
+            }
+            for one in known.values()
+        ]
+        drawn = plots.makespans_svg(rows, level=result.level)
+        times = blocks.Figure(drawn, "Predicted; with --verify, really run.") if drawn else None
+    return columns(who, None, times)
 
 
 def _warnings(result: ClusterResult) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The explanation of an advice: why, where it switches, what it is sensitive to, where its doubt comes from."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -121,11 +122,12 @@ def explanation_section(compared: Compared, found: Explained) -> blocks.Section:
     """The explanation in words, tables and a figure."""
     if found.explanation is None:
         return blocks.Section("explanation", HEADING, (blocks.Text(NONE),))
-    drawn = (_why(found), _sensitivity(compared, found, found.explanation), _switches(found), _spent(compared, found))
+    sensitivity = _sensitivity(compared, found, found.explanation)
+    drawn = (_why(compared, found), sensitivity, _switches(found), _spent(compared, found))
     return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
 
 
-def _why(found: Explained) -> Iterator[blocks.Block]:
+def _why(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
     why = found.why
     if why is None:
         return
@@ -138,7 +140,7 @@ def _why(found: Explained) -> Iterator[blocks.Block]:
     limiting = blocks.table(
         "PEs that limit, over replications", ["PE", "of the critical path", "computes last in"], limits[:12], note=note
     )
-    waits = [[f"{one.pe} for {one.waits_for}", wording.duration(one.seconds)] for one in why.waits]
+    waits = [[f"{who} for {other}", wording.duration(seconds)] for who, other, seconds in _waits(compared, why)]
     others = [
         [f"{one.change} {one.pe}", wording.duration(one.makespan_s), change_text(one.longer, (one.low, one.high))]
         for one in why.others
@@ -146,12 +148,23 @@ def _why(found: Explained) -> Iterator[blocks.Block]:
     tables = [
         blocks.table("Change of the makespan with", ["with", "as advised", "redivided"], _cost_rows(why)),
         blocks.table("One change of this advice, the units divided for it", ["change", "makespan", "longer"], others),
-        blocks.table("Who waits for whom to be ready, longest first", ["who", "mean"], waits[:6]),
+        blocks.table("Who waits for whom to be ready, longest first", ["a process of", "mean"], waits[:6]),
     ]
     shown = tuple(one for one in tables if one.rows)
     yield blocks.SideBySide(limiting, shown) if shown else limiting
     if bound := sharing_lines(why):
         yield blocks.Text("Sharing domains that bind: " + "; ".join(bound) + ".")
+
+
+def _waits(compared: Compared, why: Reasons) -> list[tuple[str, str, float]]:
+    """Who waits for whom and how long one process does so: what processes of a PE wait in all would read as one's."""
+    best = compared.best
+    pes = () if best is None or not compared.pes else best.placement
+    running = Counter(
+        compared.pes[pe] for pe, units in zip(pes, () if best is None else best.partition, strict=False) if units
+    )
+    said = {pe: f"each of {count} processes on {pe}" if count > 1 else pe for pe, count in running.items()}
+    return [(said.get(one.pe, one.pe), one.waits_for, one.seconds / max(1, running[one.pe])) for one in why.waits]
 
 
 def _time_spent(why: Reasons) -> str:
@@ -298,9 +311,9 @@ def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str
         yield f"  {how} of the critical path; it computes last in {percent(one.computes_last)} of {over}"
     yield f"  PEs in use: {_time_spent(why)}"
     predicted = None if compared.best is None else compared.best.predicted.mean
-    waits = [one for one in why.waits if one.seconds >= LEAST_WAIT * (predicted or 0.0)]
-    for wait in waits[:MOST_LIMITS]:
-        yield f"  {wait.pe} waits {wording.duration(wait.seconds)} for {wait.waits_for}"
+    waits = [one for one in _waits(compared, why) if one[-1] >= LEAST_WAIT * (predicted or 0.0)]
+    for who, other, seconds in waits[:MOST_LIMITS]:
+        yield f"  {who} waits {wording.duration(seconds)} for {other}"
     yield from (f"  {line}" for line in sharing_lines(why))
 
 

@@ -4,7 +4,7 @@ import base64
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from advisor import wording
@@ -20,7 +20,8 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 def render_page(page: blocks.Page) -> str:
     """Write a page as one self-contained file."""
     environment = _environment()
-    names = list(dict.fromkeys(widget.name for section in page.sections for widget in _widgets(section.blocks)))
+    shown = [*page.picture, *(section.blocks for section in page.sections)]
+    names = list(dict.fromkeys(widget.name for own in shown for widget in _widgets(own)))
     known = set(environment.list_templates())
     scripts = [_text("report.js"), *(_text(f"widgets/{name}.js") for name in names)]
     styles = [
@@ -56,6 +57,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters["typeset"] = _typeset
+    environment.filters["also"] = _also
     environment.filters["kind"] = lambda block: type(block).__name__
     environment.filters["as_json"] = _as_json
     environment.filters["as_it_is"] = escape
@@ -82,6 +84,11 @@ def _printable(value: Any) -> Any:
 def _typeset(text: str) -> str:
     """Plain text with the signs that a page has and a terminal may not."""
     return "–" if text == wording.NOTHING else text.replace("+/-", "±")
+
+
+def _also(others: Sequence[blocks.Command]) -> str:
+    """What further lines are for: the words before a comma of each, once."""
+    return ", ".join(dict.fromkeys(one.label.partition(",")[0] for one in others))
 
 
 def _as_json(data: Any) -> Any:

@@ -8,9 +8,23 @@ from typing import Any
 import numpy as np
 
 from advisor import wording
+from advisor.advise.export import commands, layout_of
 from advisor.advise.simulated import kinds_of
 from advisor.report.timelines import Timeline, TooLong, median_replication, timelines
-from simulator import PE, Load, RunSet, Scenario, SpeedBand, blocks, documents, dump_scenario, plots, units
+from simulator import (
+    PE,
+    Load,
+    RunSet,
+    Scenario,
+    Share,
+    SpeedBand,
+    blocks,
+    documents,
+    dump_scenario,
+    plots,
+    shares_of,
+    units,
+)
 
 MOST_TIMELINES = 4
 MOST_SCENARIO = 60_000
@@ -52,6 +66,8 @@ class Trace:
     times_s: list[float]
     values: list[float]
     end_s: float
+    start: str = ""
+    """When its time 0 was, ISO 8601, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +77,15 @@ class Illustration:
     timelines: tuple[Timeline | TooLong, ...]
     scenario_text: str
     platform: blocks.Section | None
+    shares: tuple[Share, ...] = ()
+    """What each PE gets, and what it can do."""
+    launches: str = ""
+    """How the exports of an advice are used: `commands.txt`."""
 
 
-def illustration(scenario: Scenario, runs: RunSet, names: Sequence[str]) -> Illustration:
+def illustration(
+    scenario: Scenario, runs: RunSet, names: Sequence[str], *, before: str = "", launched: bool = False
+) -> Illustration:
     """Platform, timelines and text of a scenario.
 
     Parameters
@@ -75,14 +97,21 @@ def illustration(scenario: Scenario, runs: RunSet, names: Sequence[str]) -> Illu
     names
         Configurations whose timelines are shown, the one to show first in front; `MOST_TIMELINES` at most. The
         replication is the one nearest the median of the first.
+    before
+        What the first one is compared with: what runs now.
+    launched
+        Whether host files and the like were written for the first one.
     """
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
     replication = median_replication(runs, shown[0])
     text = _LONG_LIST.sub(_shortened, dump_scenario(scenario))
+    named = {one.name: one for one in scenario.configurations}
     return Illustration(
         timelines(scenario, runs, shown, replication=replication),
         text if len(text) <= MOST_SCENARIO else "",
         platform_section(scenario),
+        shares_of(scenario, named.get(before), named[shown[0]]),
+        commands(layout_of(scenario, named[shown[0]])) if launched else "",
     )
 
 
@@ -151,7 +180,9 @@ def _load_blocks(pe: PE, name: str) -> Iterator[blocks.Block]:
     load = pe.load
     if load is None:
         return
-    trace = Trace(load.trace.times_s.tolist(), load.trace.values.tolist(), float(load.trace.end_s))
+    begun = load.trace.start_instant
+    start = "" if begun is None else begun.isoformat()
+    trace = Trace(load.trace.times_s.tolist(), load.trace.values.tolist(), float(load.trace.end_s), start)
     drawn = plots.load_svg({"pe": pe.name, "rule": load.rule, "trace": documents.to_dict(trace)}, name=name)
     if drawn:
         said = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."

@@ -1,5 +1,6 @@
 """Ways to run a stream of jobs, compared: what each gives, how it differs from others, and which change pays."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ from advisor.jobs.advise import BOUND, JobAdvice
 from advisor.jobs.compare import LEVEL, METRICS, Compared, Metric
 from advisor.report.html import render_page
 from advisor.report.origin import head, provenance_section
+from advisor.report.picture import commands, input_of, lifted
+from advisor.report.verdict import verdict
 from advisor.results import Ends, Provenance
 from simulator import blocks, documents, files, plots, units
 
@@ -195,6 +198,7 @@ class Changes:
 def comparison_page(found: Comparison) -> blocks.Page:
     """What is less and what is more, what each alternative gives, how it was asked."""
     count = len(found.alternatives)
+    picture, rest = lifted(_differences(found))
     values = {
         f"{metric_of(name).said} of {one.name}": _value(value, name)
         for one in found.alternatives[:1]
@@ -204,12 +208,15 @@ def comparison_page(found: Comparison) -> blocks.Page:
         title=f"{found.title}: {wording.counted(count, 'alternative')} compared",
         answer=" ".join(sentences(found)) or "Nothing is compared: there is one alternative only.",
         sections=(
-            _differences_section(found),
+            blocks.Section("differences", "Differences", rest),
             _alternatives_section(found),
             _asked_section(found),
             provenance_section(found.provenance, found.seed),
         ),
         settings=found.drawn,
+        picture=tuple((figure,) for figure in picture),
+        run=commands(("which change pays most for this stream", _asking(found.draws, found.provenance))),
+        verdict=verdict((*found.warnings, *overload_sentences(found))),
         key_figures=blocks.pairs({name: text for name, text in values.items() if text != wording.NOTHING}),
         **head(found.command, (*found.warnings, *overload_sentences(found)), found.provenance),
     )
@@ -219,6 +226,7 @@ def changes_page(found: Changes) -> blocks.Page:
     """Which change pays most, what each gives, how it was asked."""
     compared, objective = found.compared, found.objective
     most = next((one for one in found.candidates if one.name == found.pays_most), None)
+    picture, rest = lifted(tuple(_changes(found)))
     figures = {
         f"{metric_of(objective).said} as it is": _value(found.base.value, objective),
         "with the change that pays most": _value(None if most is None else most.value, objective),
@@ -229,14 +237,28 @@ def changes_page(found: Changes) -> blocks.Page:
         title=f"{compared.title}: which change pays most",
         answer=found.sentence or "Nothing was compared.",
         sections=(
-            blocks.Section("changes", "Which change pays most", tuple(_changes(found)) or (NOTHING_COMPARED,)),
+            blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),
             _asked_section(compared),
             provenance_section(found.provenance, compared.seed),
         ),
         settings=compared.drawn,
+        picture=tuple((figure,) for figure in picture),
+        run=commands(("asked again", _asking(compared.draws, found.provenance))),
+        verdict=verdict((*found.warnings, *overload_sentences(compared))),
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
         **head(found.command, (*found.warnings, *overload_sentences(compared)), found.provenance),
     )
+
+
+def _asking(draws: str, origin: Provenance) -> str:
+    """The line that asks which change pays for the same stream, platform and kind of draws."""
+    log, platform = (
+        input_of(origin.inputs, ".swf", ".swf.gz", ".csv"),
+        input_of(origin.inputs, ".yaml", ".yml", ".toml"),
+    )
+    on = f" --platform {shlex.quote(platform)}" if platform else ""
+    on += f" --draws {draws}" if draws in {"users", "shaken", "loads"} else ""
+    return f"apportion jobs advise {shlex.quote(log)}{on} -o out/jobs-advice" if log else ""
 
 
 def overload_sentences(found: Comparison) -> tuple[str, ...]:
@@ -281,7 +303,7 @@ def _crowded(one: AlternativeFacts) -> str:
     return f"{100 * one.overloaded_draws:.0f} % of the draws" if one.overloaded_draws else "no"
 
 
-def _differences_section(found: Comparison) -> blocks.Section:
+def _differences(found: Comparison) -> tuple[blocks.Block, ...]:
     """For each metric a figure of the differences, and a table with both verdicts."""
     shown = [
         block
@@ -291,7 +313,7 @@ def _differences_section(found: Comparison) -> blocks.Section:
     if any(one.apart.low is not None for one in found.differences):
         shown.append(blocks.Text(_how_judged(found.held), quiet=True))
     alone = blocks.Text("There is one alternative only, so nothing differs.", quiet=True)
-    return blocks.Section("differences", "Differences", tuple(shown) or (alone,))
+    return tuple(shown) or (alone,)
 
 
 def _metric_blocks(

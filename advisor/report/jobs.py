@@ -1,5 +1,6 @@
 """A stream of jobs under one policy: its document, the page and text of that, and the folders that `-o` names."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 from advisor import wording
 from advisor.report.html import render_page
 from advisor.report.origin import head, provenance_section
+from advisor.report.picture import commands, input_of
+from advisor.report.verdict import verdict
 from advisor.results import Provenance
 from simulator import (
     JobRuns,
@@ -25,6 +28,8 @@ from simulator import (
 ROW_BYTES, PAGE_BYTES = 100, 2**21
 """About what a row of the table takes, and everything else."""
 NOTHING_RUN = blocks.Text("This document has no averages: nothing was simulated.", quiet=True)
+TWO_WEEKS_S = 14 * 86_400.0
+"""A stream that lasts less has no weeks to draw."""
 DIGITS, PAGE_DIGITS = 12, 6
 """Of averages on a terminal and on a page; the JSON document has all."""
 TAILS = ("p95", "p99", "max")
@@ -46,6 +51,7 @@ class StreamFacts:
     name: str
     jobs: int | None
     notes: tuple[str, ...]
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,9 +124,36 @@ def jobs_page(ran: RanJobs) -> blocks.Page:
             _asked_section(ran),
             provenance_section(ran.provenance, ran.seed),
         ),
+        picture=tuple(
+            filter(
+                None,
+                (
+                    _figure(ran, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait."),
+                    _figure(ran, "waits", "Which share of the jobs waits longer."),
+                ),
+            )
+        ),
+        run=_run(ran),
+        verdict=verdict(ran.warnings),
         settings=f"engine {ran.engine or wording.NOTHING}",
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
         **head(ran.command, ran.warnings, ran.provenance),
+    )
+
+
+def _run(ran: RanJobs) -> tuple[blocks.Command, ...]:
+    """What to ask next of the same stream."""
+    log = shlex.quote(input_of(ran.provenance.inputs, ".swf", ".swf.gz", ".csv") or ran.stream.log)
+    on = f" --platform {shlex.quote(ran.setting.platform)}" if ran.setting.platform else ""
+    lasts_s = 0.0 if ran.averages is None else ran.averages.makespan_s or 0.0
+    on += " --draws shaken" if lasts_s < TWO_WEEKS_S else ""
+    policy = f" --policy {shlex.quote(ran.policy.name)}" if ran.policy.name else ""
+    return commands(
+        (
+            "which change pays most for this stream",
+            log and f"apportion jobs advise {log}{on}{policy} -o out/jobs-advice",
+        ),
+        ("policies compared on the same draws", log and f"apportion jobs compare {log}{on} -o out/jobs-compared"),
     )
 
 
@@ -156,7 +189,6 @@ def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
             "Delayed by later jobs": "" if ran.delayed is None else delayed_text(ran.delayed),
         }
     )
-    yield from _figure(ran, "waits", "Which share of the jobs waits longer.")
 
 
 def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> list[str]:
@@ -165,11 +197,8 @@ def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> li
 
 
 def _over_time_section(ran: RanJobs) -> blocks.Section:
-    """Busy PEs, the queue, and who had which PE."""
-    drawn = (
-        *_figure(ran, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait."),
-        *_figure(ran, "pes", "Which job had which PEs."),
-    )
+    """Who had which PE."""
+    drawn = _figure(ran, "pes", "Which job had which PEs.")
     return blocks.Section("over-time", "Over time", drawn or (blocks.Text("No figure was drawn.", quiet=True),))
 
 

@@ -1,5 +1,6 @@
 """A quickstart on a page and on a terminal: measured, modelled, simulated, advised, verified."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 from advisor import wording
 from advisor.report.illustrated import RULES, Speed, Trace
 from advisor.report.origin import head, machine_section, provenance_section
+from advisor.report.picture import answer_picture, commands
 from advisor.report.strategies import strategies_section, strategies_text
 from advisor.report.text import warnings
 from advisor.report.timelines import HEADING, Timeline, TooLong, timeline_section
-from advisor.report.verification import verification_section, verification_summary
+from advisor.report.verdict import verdict
+from advisor.report.verification import errors_of, verification_section, verification_summary
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
-from simulator import Machine, blocks, documents, intervals, plots
+from simulator import Machine, Share, blocks, documents, intervals, plots
 
 MOST_SPEEDS, MOST_COLUMNS = 12, 5
 """PEs, and sizes, in the tables of speeds of a page."""
@@ -129,6 +132,8 @@ class QuickstartResult:
     report: str
     scenario: str
     stated: Compared = field(metadata=documents.FLAT)
+    shares: tuple[Share, ...] = ()
+    """What each PE gets, and what it can do; results of older versions have none."""
 
     @property
     def compared(self) -> Compared:
@@ -162,7 +167,38 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
         host=(machine.host if machine is not None else "") or "this machine",
         settings=_settings(result),
         key_figures=_key_figures(result),
+        picture=answer_picture(
+            *(compared, result.shares, result.timelines, result.verification),
+            advised="tried" if wording.is_slower(compared) else "advised",
+        ),
+        run=_run(result),
+        verdict=_verdict(result),
         **head(result.command, result.warnings, result.provenance),
+    )
+
+
+def _run(result: QuickstartResult) -> tuple[blocks.Command, ...]:
+    """Real runs again, and host files for launchers."""
+    path = shlex.quote(result.scenario) if result.scenario else ""
+    return commands(
+        ("advised and equal split, really run again", path and f"apportion verify {path} --budget 60s"),
+        ("host files and launch lines", path and f"apportion advise {path} -o out/advice"),
+    )
+
+
+def _verdict(result: QuickstartResult) -> str:
+    """Whether it can be used, by how well the speeds of the application's kernel were measured."""
+    compared = result.compared
+    kernel = "" if compared.application is None else compared.application.kernel
+    points = [point for entry in result.kernels if entry.name == kernel for point in entry.points]
+    known = [point.interval_percent / 100 for point in points if point.interval_percent is not None and point.stable]
+    noisy = sum(point.unstable for entry in result.kernels for point in entry.points)
+    return verdict(
+        result.warnings,
+        known=max(known, default=None),
+        loss=compared.expected_loss,
+        off=errors_of(result.verification),
+        noisy=noisy,
     )
 
 
@@ -195,7 +231,7 @@ def _settings(result: QuickstartResult) -> str:
 def _key_figures(result: QuickstartResult) -> blocks.Pairs:
     """The few numbers that a reader looks for first."""
     compared, share = result.compared, result.available_share
-    errors = [abs(one.error_percent) for one in result.verification if one.error_percent is not None]
+    error = errors_of(result.verification)
     gains = {
         "measured gain over the equal split": compared.measured_gain,
         "most that is possible here": compared.largest_gain,
@@ -204,7 +240,7 @@ def _key_figures(result: QuickstartResult) -> blocks.Pairs:
     return blocks.pairs(
         {name: "" if gain is None else f"{wording.times(gain)} ×" for name, gain in gains.items()}
         | {f"of {loaded} left to us, measured": "" if share is None else wording.percent(share)}
-        | {"largest error of a prediction": f"{max(errors):.1f} %" if errors else ""}
+        | {"largest error of a prediction": wording.percent(error, 1) if error is not None else ""}
     )
 
 

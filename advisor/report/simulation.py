@@ -1,5 +1,6 @@
 """What a simulation answers: values, page, text, the folder with tables and charts, the file of a timeline."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,8 +11,10 @@ from advisor.advise.ranking import gain
 from advisor.report.html import render_page
 from advisor.report.illustrated import NO_PLATFORM, Illustration, illustration
 from advisor.report.origin import head, provenance_section
+from advisor.report.picture import answer_picture, commands, input_of, reference
 from advisor.report.strategies import strategies_section
 from advisor.report.timelines import timeline_section
+from advisor.report.verdict import verdict
 from advisor.results import Application, Compared, Described, Drawn, Ends, Provenance, Strategy, application_of
 from simulator import (
     IdleCores,
@@ -42,6 +45,8 @@ MOST_OPEN = 16
 """Processes whose table is not folded on a page."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
+ROUNDED = 1e-6
+"""Part of a process's time below which a time is not worth its digits."""
 MOST_IDLE = 3
 """Configurations that leave cores idle, printed one by one."""
 
@@ -58,8 +63,9 @@ class ProcessTimes:
 
     @property
     def times(self) -> list[str]:
-        """Computing, waiting and done, in words."""
-        return [wording.duration(value) for value in (self.busy_s, self.waiting_s, self.idle_s)]
+        """Computing, waiting and done, in words; what is nothing but rounding is 0."""
+        spent = self.busy_s, self.waiting_s, self.idle_s
+        return [wording.duration(value if abs(value) > ROUNDED * sum(spent) else 0.0) for value in spent]
 
 
 @dataclass(frozen=True)
@@ -191,13 +197,25 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
         drawn.platform or NO_PLATFORM,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
+    known = [one.known for one in drawn.shares if one.known is not None and one.after]
     return blocks.Page(
         title=wording.asked(simulation.application),
         answer=_answer(shown.compared),
         sections=tuple(section for section in sections if section is not None),
+        picture=answer_picture(shown.compared, drawn.shares, drawn.timelines, advised=shown.compared.recommended),
+        run=_run(simulation),
+        verdict=verdict(simulation.warnings, known=max(known, default=None) if simulation.warnings else None),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
         **head(simulation.command, simulation.warnings, simulation.provenance),
     )
+
+
+def _run(simulation: Simulation) -> tuple[blocks.Command, ...]:
+    """What to ask next, in the folder of the scenario, with what was set for this run."""
+    name = input_of(simulation.provenance.inputs, ".yaml", ".yml", ".toml", ".json")
+    changes = "".join(f" --set {shlex.quote(f'{one.path}={one.after}')}" for one in simulation.changes)
+    asked = f"apportion advise {shlex.quote(name)}{changes} -o out/advice" if name else ""
+    return commands(("who should get how much, asked in the scenario's folder", asked))
 
 
 def _answer(judged: Compared) -> str:
@@ -311,7 +329,10 @@ def save_simulation(
     if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
         files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
     judged = compared(loaded, runs, level=simulation.drawn.held)
-    drawn = illustration(loaded, runs, (judged.recommended, *runs.configurations))
+    before = reference(judged)
+    compared_with = "" if before is None else before.name
+    shown = dict.fromkeys((judged.recommended, compared_with or judged.recommended, *runs.configurations))
+    drawn = illustration(loaded, runs, tuple(shown), before=compared_with)
     page = simulation_page(ShownSimulation(simulation, judged, drawn))
     files.write_text(folder / "report.html", render_page(page))
     for number, name in enumerate(runs.configurations):

@@ -27,6 +27,8 @@ def _lines(block: blocks.Block) -> list[str]:
             return [wording.clean(block.text)]
         case blocks.Listing():
             return [line.rstrip() for line in block.text.splitlines()]
+        case blocks.Command():
+            return [*([f"{wording.clean(block.label)}:"] if block.label else []), f"  {wording.clean(block.line)}"]
         case blocks.Pairs():
             return [f"{name:<10}{wording.clean(text)}" for name, text in block.items]
         case _:

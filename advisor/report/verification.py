@@ -1,16 +1,35 @@
 """Predicted against measured: real runs of what is recommended and the others, on a page and on a terminal."""
 
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from advisor import wording
 from advisor.report.origin import head, machine_section, provenance_section
+from advisor.report.picture import CALLED, columns, commands, input_of, measured_figure, who_figure
+from advisor.report.scorecard import scorecard
+from advisor.report.verdict import verdict
 from advisor.results import Coverage
 from advisor.verification.check import Verified, VerifiedConfiguration
-from simulator import blocks, documents, plots, units
+from simulator import Share, blocks, documents, plots, units
+
+NOW = ("as-now", "equal", "one-per-core")
+"""What people run now, by name."""
 
 
-def verification_page(verified: Verified) -> blocks.Page:
-    """Predicted, really run, judged."""
+def page_with_scorecard(verified: Verified) -> blocks.Page:
+    """The page of what was verified on this machine just now, with all that was verified here before."""
+    return verification_page(verified, scorecard(level=verified.held))
+
+
+def verification_page(verified: Verified, scorecard: blocks.Section | None = None) -> blocks.Page:
+    """Predicted, really run, judged.
+
+    Parameters
+    ----------
+    scorecard
+        Of all that was verified on this machine; see `advisor.report.scorecard`.
+    """
     machine, repetitions = verified.provenance.machine, verified.repetitions
     asked = verified.application
     return blocks.Page(
@@ -20,12 +39,16 @@ def verification_page(verified: Verified) -> blocks.Page:
             verification_section(
                 verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
             ),
+            *([] if scorecard is None else [scorecard]),
             machine_section(machine, {}),
             provenance_section(verified.provenance, None),
         ),
         host=machine.host if machine is not None else "",
         settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
         key_figures=_key_figures(verified),
+        picture=_picture(verified),
+        run=_run(verified),
+        verdict=verdict(verified.warnings, off=errors_of(verified.configurations)),
         **head(verified.command, verified.warnings, verified.provenance),
     )
 
@@ -39,6 +62,47 @@ def _answer(verified: Verified) -> str:
     near = "The advice nearly held" if verified.within_2_percent else "The advice did not hold"
     longer = wording.percent(verified.regret, 1)
     return f"{near}: {recommended} took {longer} longer than {best}, the fastest one measured."
+
+
+def errors_of(entries: Sequence[VerifiedConfiguration]) -> float | None:
+    """The largest error of a prediction, as a share; None where nothing was really run."""
+    return max((abs(one.error_percent) / 100 for one in entries if one.error_percent is not None), default=None)
+
+
+def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:
+    """Who got how much, where equal parts ran too, and what was predicted of that."""
+    entries = {name: one for one in verified.configurations for name in (one.name, *one.also)}
+    best, before = entries.get(verified.recommended), next((entries[name] for name in NOW if name in entries), None)
+    measured = measured_figure(verified.configurations, verified.recommended, level=verified.held)
+    if best is None:
+        return columns(None, None, measured)
+    had = None if before in {None, best} else before
+    asked, names = verified.application, ("" if had is None else CALLED.get(had.name, had.name), "advised")
+    who = who_figure(_shares(verified.pes, had, best), wording.unit_of(asked), names)
+    return columns(who, None, measured)
+
+
+def _shares(pes: Sequence[str], before: VerifiedConfiguration | None, best: VerifiedConfiguration) -> tuple[Share, ...]:
+    gets, had = _units(best), Counter[int]() if before is None else _units(before)
+    names = dict(enumerate(pes))
+    return tuple(
+        Share(names.get(pe, f"PE {pe}"), "", None if before is None else had[pe], gets[pe])
+        for pe in sorted({*names, *gets, *had})
+    )
+
+
+def _units(one: VerifiedConfiguration) -> Counter[int]:
+    """Units of each PE."""
+    found = Counter[int]()
+    for pe, units_ in zip(one.placement, one.partition, strict=False):
+        found[pe] += units_
+    return found
+
+
+def _run(verified: Verified) -> tuple[blocks.Command, ...]:
+    name = input_of(verified.provenance.inputs, ".yaml", ".yml", ".toml", ".json")
+    line = f"apportion verify {shlex.quote(name)} --budget 60s" if name else ""
+    return commands(("really run again, in the scenario's folder", line))
 
 
 def _key_figures(verified: Verified) -> blocks.Pairs:

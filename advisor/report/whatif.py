@@ -1,11 +1,14 @@
 """A what-if on a page and on a terminal: which change pays most, all points, and what it rests on."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from advisor import wording
 from advisor.report import whatif_words as words
 from advisor.report.origin import timeless_section
+from advisor.report.picture import commands
 from advisor.report.text import aligned
+from advisor.report.verdict import verdict
 from advisor.report.whatif_grid import grid_section
 from advisor.whatif import Findings
 from advisor.whatif.findings import Front, PointFound
@@ -13,6 +16,8 @@ from advisor.wording import counted
 from simulator import blocks, plots, units
 
 MOST_UPGRADES = 20
+MOST_DRAWN = 6
+"""Changes in the picture that the page opens with."""
 MOST_EXAMPLES = 3
 """Points that are named with a reason."""
 MOST_ROWS = 40
@@ -51,7 +56,68 @@ def whatif_page(found: Findings) -> blocks.Page:
         command="whatif",
         settings=f"{wording.replications_text(found.drawn)}, seed {found.drawn.seed}",
         key_figures=_key_figures(found),
+        picture=_picture(found),
+        run=_run(found),
+        verdict=verdict(found.warnings),
         warnings=found.warnings,
+    )
+
+
+def _ranked(found: Findings) -> tuple[list[PointFound], bool]:
+    """The points that are ranked, and whether each changes one field alone."""
+    alone = bool(found.single)
+    return [found.points[number] for number in found.single] if alone else found.by_gain(), alone
+
+
+def _picture(found: Findings) -> tuple[tuple[blocks.Block, ...], ...]:
+    """The changes that gain most."""
+    ranked, alone = _ranked(found)
+    if not ranked:
+        return ()
+    shown = ranked[:MOST_DRAWN]
+    entries = [{**_gain_entry(point), "name": words.named(found, point)} for point in shown]
+    figure = plots.gains_svg(entries, level=found.drawn.held)
+    of = "single changes" if alone else "points"
+    first = f"The {len(shown)} {of} that gain most of {len(ranked)}" if len(shown) < len(ranked) else of.capitalize()
+    caption = f"{first}, on the same draws as the scenario as it is. Thin: holds for all {found.comparisons} together."
+    return ((blocks.Figure(figure, caption),), _picture_facts(found)) if figure else ()
+
+
+def _picture_facts(found: Findings) -> tuple[blocks.Block, ...]:
+    """The best point against the base, as predicted makespans."""
+    most = found.points[0] if found.pays_most is None else found.points[found.pays_most]
+    rows = []
+    for one in [found.points[0], *([most] if most.point else [])]:
+        took = None if one.own is None else one.own.makespan_s
+        if took is not None:
+            name = words.named(found, one)
+            rows.append(
+                {
+                    "name": name,
+                    "predicted_s": took.mean,
+                    "low_s": took.low,
+                    "high_s": took.high,
+                    "advised": one.point > 0,
+                }
+            )
+    drawn = plots.makespans_svg(rows, level=found.drawn.held)
+    return (blocks.Figure(drawn, "Makespan as it is, and with the change that pays most."),) if len(rows) > 1 else ()
+
+
+def _run(found: Findings) -> tuple[blocks.Command, ...]:
+    """The change that pays most, asked for advice and simulated, in the folder of the scenario."""
+    most = None if found.pays_most is None else found.points[found.pays_most]
+    texts = (
+        ()
+        if most is None
+        else tuple(text for text, path in zip(most.set, most.changes, strict=True) if path in most.differs)
+    )
+    changes = "".join(f" --set {shlex.quote(text)}" for text in texts)
+    said = "with the change that pays most" if changes else "the scenario as it is"
+    name = shlex.quote(found.scenario) if found.scenario else ""
+    return commands(
+        (f"simulate {said}, in the scenario's folder", name and f"apportion simulate {name}{changes}"),
+        (f"advice {said}", name and f"apportion advise {name}{changes} -o out/advice"),
     )
 
 
@@ -62,8 +128,6 @@ def _key_figures(found: Findings) -> blocks.Pairs:
         gain = None if most.gain is None else most.gain.mean
         figures["gain of the fastest that pays"] = f"{wording.times(gain)} ×"
         figures["chance that none is faster"] = wording.chance(most.chance, found.drawn)
-        figures["makespan there"] = words.makespan(most)
-        figures["makespan as it is"] = words.makespan(points[0])
     if len(points) > 1:
         figures[f"of {counted(len(points) - 1, 'point')} pay"] = str(len(found.pays))
     return blocks.pairs(figures | {"failed": str(found.failed or "")})
@@ -110,8 +174,7 @@ def _failed_section(found: Findings) -> blocks.Section | None:
 
 def _upgrades(found: Findings) -> Iterator[blocks.Block]:
     """Gains, sorted; how sure that is; together; diminishing returns."""
-    alone = bool(found.single)
-    shown = [found.points[number] for number in found.single] if alone else found.by_gain()
+    shown, alone = _ranked(found)
     if not shown:
         yield blocks.Text("No point has an answer to compare with the scenario as it is.")
     elif not alone and len(found.grid.fields[0].paths) == 1:
@@ -125,7 +188,10 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
             f"{level} interval of each by itself. Thin: intervals that hold for all "
             f"{found.comparisons} comparisons together; a change is said to pay only where that one is above 1."
         )
-        drawn, said = plots.gains_svg(named, level=found.drawn.held), _gains(found, shown, alone=alone)
+        drawn, said = (
+            plots.gains_svg(named, level=found.drawn.held, name="all-gains"),
+            _gains(found, shown, alone=alone),
+        )
         figure = blocks.Figure(drawn, caption)
         # with costs there are more columns than there is room for at the side of a figure
         yield from (figure, said) if found.fronts else (blocks.SideBySide(figure, (said,)),)

@@ -18,6 +18,7 @@ from typing import Any
 __all__ = [
     "MOST_ROWS",
     "Block",
+    "Command",
     "Figure",
     "Folded",
     "Listing",
@@ -87,6 +88,15 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Command:
+    """A line to copy and run."""
+
+    line: str
+    label: str = ""
+    """What it is for, in a few words."""
+
+
+@dataclass(frozen=True)
 class Folded:
     """Blocks that open on a click, and on paper."""
 
@@ -115,7 +125,7 @@ class Widget:
     fallback: "tuple[Block, ...]"
 
 
-Block = Text | Listing | Pairs | Table | Figure | Folded | SideBySide | Widget
+Block = Text | Listing | Pairs | Table | Figure | Command | Folded | SideBySide | Widget
 
 
 @dataclass(frozen=True)
@@ -130,7 +140,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page: the answer first, then warnings, then sections."""
+    """A whole page: the answer first, in words, as a picture and as a line to run; then warnings, then sections."""
 
     title: str
     """What was asked."""
@@ -148,6 +158,12 @@ class Page:
     key_figures: Pairs = field(default_factory=lambda: Pairs(()))
     """The few numbers that a reader looks for first."""
     warnings: tuple[str, ...] = ()
+    verdict: str = ""
+    """What the warnings come to, in one line; by default how many there are."""
+    picture: tuple[tuple[Block, ...], ...] = ()
+    """The answer drawn: columns, side by side where the page is wide."""
+    run: tuple[Command, ...] = ()
+    """What to run now, the first one shown, the others folded."""
 
 
 def table(

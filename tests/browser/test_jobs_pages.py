@@ -1,12 +1,9 @@
 """The pages of `jobs compare` and `jobs advise` in Chromium: silent, nothing fetched, whole on a phone."""
 
-import os
-import shutil
-
 import pytest
 
 from advisor.report.pages import render_html
-from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE
+from tests.support.browser import CHROMIUM, DESK, PHONE
 from tests.support.jobs_documents import advised, compared
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
@@ -14,15 +11,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS + root)
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])

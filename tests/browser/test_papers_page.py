@@ -1,6 +1,5 @@
 """The page of `reproduce all` in Chromium: a silent console, no request leaves, readable on a phone and in the dark."""
 
-import os
 import shutil
 
 import pytest
@@ -23,15 +22,6 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("papers")
     assert _run(["reproduce", "all", "--recorded", "-o", str(folder)]) == 0
     return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--disable-gpu", *root])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,15 +1,12 @@
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from advisor.report.pages import render_html
-from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
+from tests.support.browser import CHROMIUM, DESK, PHONE, colour, contrast
 from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
-ARGUMENTS += ["--disable-component-update", "--disable-sync"]
 DOCUMENTS = {
     "full": sample_document,
     "many": lambda: sample_document(pes=12),
@@ -21,15 +18,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["sync_api.Browser"]:
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS + root)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +70,7 @@ def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
     sizes = page.eval_on_selector_all(
         "svg.figure", "all => all.map(svg => 11 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"
     )
-    assert len(sizes) == 5
+    assert len(sizes) == 7
     assert min(sizes) > 8
 
 
@@ -104,6 +92,8 @@ def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
     for selector in ("body", "figcaption", ".kicker", ".facts dt", "thead th", "svg text"):
         what = "fill" if selector == "svg text" else "color"
         assert contrast(paper, colour(page, selector, what)) > 4.5, selector
+    assert contrast(paper, colour(page, ".warnings.fine h2", "color")) > 4.5
+    page.eval_on_selector(".warnings", "box => box.classList.remove('fine')")  # as where it is not usable
     assert contrast(colour(page, ".warnings", "backgroundColor"), colour(page, ".warnings h2", "color")) > 4.5
     for index in range(1, 7):
         page.evaluate(f"document.body.style.outlineColor = 'var(--ap-{index})'")
@@ -138,7 +128,7 @@ def test_a_screen_reader_finds_headings_figures_and_tables(opened):
 def test_a_keyboard_reaches_what_is_folded_and_what_scrolls(opened):
     page = opened(size=PHONE)
     reached = set()
-    for _ in range(12):
+    for _ in range(24):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.tagName + '.' + document.activeElement.className"))
     assert {"DIV.scroll", "SUMMARY."} <= reached

@@ -1,16 +1,14 @@
 """The what-if page in a browser: sliders by mouse and keyboard show what `points.csv` says; nothing leaves the page."""
 
 import csv
-import os
 import re
-import shutil
 
 import pytest
 
 from advisor.report.pages import render_html
 from advisor.whatif import whatif_document
 from simulator.experiments.sweep import sweep
-from tests.support.browser import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
+from tests.support.browser import CHROMIUM, DESK, PHONE, colour, contrast
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
 from tests.support.pages import HOSTILE, hostile_whatif
 from tests.support.sweep_points import thread
@@ -22,15 +20,6 @@ pytestmark = [
 ]
 NAMES = ("equal", "other")
 SCALES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS + root)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +131,7 @@ def test_sliders_by_keyboard_show_what_the_table_of_results_says(opened, rows):
 @pytest.mark.slow
 def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
     page = opened()
+    slider(page, LINK).scroll_into_view_if_needed()
     box = slider(page, LINK).bounding_box()
     page.mouse.move(box["x"] + 6, box["y"] + box["height"] / 2)
     page.mouse.down()
@@ -156,6 +146,7 @@ def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
     check_shown(page, rows, "4 Gbit/s", "6.25 us")
     chart = page.get_by_role("img", name=f"Makespan along {LINK}")
     assert chart.locator("polyline").count() == len(NAMES)
+    chart.scroll_into_view_if_needed()
     line = chart.bounding_box()
     page.mouse.click(line["x"] + 0.16 * line["width"], line["y"] + 40)
     check_shown(page, rows, "1 Gbit/s", "6.25 us")

@@ -4,6 +4,7 @@ import shutil
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+ARGUMENTS += ["--disable-component-update", "--disable-sync"]
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1180, "height": 900}
 
 

@@ -80,6 +80,34 @@ def one_core_document() -> dict[str, Any]:
     )
 
 
+def verified_document() -> dict[str, Any]:
+    """What `verify` prints, from the sample of a quickstart."""
+    sample = sample_document()
+    parts = {one["name"]: one["partition"] for one in sample["baselines"]}
+    entries = [
+        {**entry, "predicted_interval_s": entry["predicted_range_s"], "interval_holds": True}
+        | {"partition": parts[entry["name"]], "placement": [0, 1], "processes": [1, 1]}
+        for entry in sample["verification"]
+    ]
+    return {
+        "command": "verify",
+        "application": sample["application"],
+        "pes": ["core0", "core1"],
+        "recommended": "functional",
+        "best_measured": "functional",
+        "regret": 0.0,
+        "within_2_percent": True,
+        "configurations": entries,
+        "share_of_intervals_that_hold": 1.0,
+        "mean_absolute_error_percent": 1.2,
+        "pairs_in_order": 1.0,
+        "repetitions": 7,
+        "warnings": [],
+        "provenance": sample["provenance"]
+        | {"machine": sample["machine"], "inputs": {"scenario.yaml": "sha256:" + "cd" * 32}},
+    }
+
+
 def interrupted_document() -> dict[str, Any]:
     """What is known before anything has been measured."""
     names = ("load", "recommended", "available_share", "measured_gain", "largest_gain", "scenario")

@@ -18,7 +18,7 @@ from advisor.advise.export.hosts import (
 from advisor.advise.export.layout import Layout, Rank, layout_of, ranks_of
 from simulator import Configuration, Scenario, files, partitions
 
-__all__ = ["Layout", "Rank", "export_files", "fupermod_dist", "layout_of", "ranks_of", "save_exports"]
+__all__ = ["Layout", "Rank", "commands", "export_files", "fupermod_dist", "layout_of", "ranks_of", "save_exports"]
 
 
 def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, str]:

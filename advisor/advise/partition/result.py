@@ -1,5 +1,6 @@
 """What every partitioner answers: units per PE, the makespan they lead to, and a bound that no partition can beat."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,7 @@ import numpy as np
 
 from advisor.advise.partition.min_max import Shares, least_limit, narrowed, weighted_least
 from advisor.advise.partition.speed_kinds import Floats, Ints, SpeedKinds
-from simulator import notebook, units
+from simulator import Share, gathered_shares, notebook, plots, units
 
 # Times one by one, for problems small enough, and the bound of padded work that they give.
 
@@ -64,6 +65,8 @@ def padding_bound(units: int, pes: SpeedKinds, table: Table) -> float:
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_DRAWN = 5000
+"""PEs up to which a notebook gathers them for a picture."""
 ROUNDING = 1e-12
 """Makespans this close, relatively, differ by no more than rounding where times hardly grow with the units."""
 
@@ -112,7 +115,19 @@ class Partition:
             "no partition is below": units.show_duration(self.lower_bound_s),
         }
         table = notebook.table(rows, count=self.units.size)
-        return notebook.page(f"Partition, {self.method}", notebook.facts(facts), table, warnings=self.warnings)
+        shown = (self._picture(), notebook.facts(facts), table)
+        return notebook.page(f"Partition, {self.method}", *shown, warnings=self.warnings)
+
+    def _picture(self) -> str:
+        """Who gets how much, against the equal split; nothing of too many PEs."""
+        if self.units.size > MOST_DRAWN:
+            return ""
+        equal = float(self.units.sum()) / self.units.size
+        given = zip(self.pes.pe_names(), self.units.tolist(), self.times_s.tolist(), strict=True)
+        shares = [Share(name, "", equal, gets, gets / took if took > 0 else None) for name, gets, took in given]
+        rows, of = gathered_shares(shares)
+        mark = f"who-{zlib.crc32(repr(rows).encode()):x}"
+        return plots.shares_svg(rows, unit="units", of=of, names=("equal split", self.method), name=mark)
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per PE: name, units, time_s."""

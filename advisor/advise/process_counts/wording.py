@@ -1,11 +1,12 @@
 """How an advice on process counts is said: configurations as data and as text, the sentence, tables, a page."""
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from advisor import wording
 from advisor.advise.problem import Allocations
-from simulator import notebook
+from simulator import notebook, plots
 
 Document = Mapping[str, Any]
 TOP = 10
@@ -134,6 +135,18 @@ def _switch_lines(document: Document) -> Iterator[str]:
         yield f"... and {len(points) - MOST_SWITCHES} more switch points; all with --json"
 
 
+def _picture(document: Document) -> str:
+    """What is advised and the baselines, by their estimates."""
+    entries = [{"name": "advised", "estimate_s": document["estimate_s"]}, *document["baselines"]]
+    rows = [
+        {"name": one["name"], "predicted_s": took["mean"], "low_s": took.get("low"), "high_s": took.get("high")}
+        | {"advised": one["name"] == "advised"}
+        for one in entries
+        if (took := one["estimate_s"]) is not None
+    ]
+    return plots.makespans_svg(rows, name=f"takes-{zlib.crc32(repr(rows).encode()):x}")
+
+
 def page(document: Document) -> str:
     """The advice for a notebook."""
     rows = [
@@ -147,4 +160,4 @@ def page(document: Document) -> str:
         for entry in document["ranking"][:TOP]
     ]
     table = notebook.table(rows, count=len(document["ranking"]))
-    return notebook.page(sentence(document), table, warnings=document["warnings"])
+    return notebook.page(sentence(document), _picture(document), table, warnings=document["warnings"])

@@ -6,6 +6,7 @@ nothing to draw. The same data give the same bytes. Colours are `currentColor` a
 need different ones.
 """
 
+from simulator.results.plots.answer import coverage_of, makespans_svg, runs_svg, scorecard_svg, shares_svg
 from simulator.results.plots.fits import network_fit_svg, plot_memory_fit, plot_runtime_fit
 from simulator.results.plots.frame import figure_kind
 from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, waits_svg
@@ -34,11 +35,13 @@ __all__ = [
     "busy_svg",
     "class_slowdown_svg",
     "costs_svg",
+    "coverage_of",
     "differences_svg",
     "figure_kind",
     "gains_svg",
     "gantt_svg",
     "load_svg",
+    "makespans_svg",
     "network_fit_svg",
     "pes_svg",
     "plot_builders",
@@ -47,7 +50,10 @@ __all__ = [
     "plot_runtime_fit",
     "plot_speed_model",
     "predicted_speeds_svg",
+    "runs_svg",
+    "scorecard_svg",
     "sensitivity_svg",
+    "shares_svg",
     "speed_bands_svg",
     "verification_svg",
     "waits_svg",

@@ -1,5 +1,7 @@
 """Background load: a trace over time, exactly at its beginning and as far as an eye can tell over its whole length."""
 
+import datetime
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,7 +29,8 @@ def load_svg(load: Entry | None, *, name: str = "load") -> str:
     Parameters
     ----------
     load
-        `pe`, `rule` and `trace` with `times_s`, `values` (each holds until the next time) and `end_s`.
+        `pe`, `rule` and `trace` with `times_s`, `values` (each holds until the next time) and `end_s`; if the trace
+        says its `start` (ISO 8601), times of day stand below it.
     name
         Begins the ids of the figure.
     """
@@ -50,6 +53,8 @@ def load_svg(load: Entry | None, *, name: str = "load") -> str:
             grid[0].set_title(what)
         _draw(grid[-1], _thinned(steps) if long else steps, mean=mean, top=max(step.high for step in steps))
         grid[-1].set_xlabel("time in s")
+        for axes in grid:
+            in_clock_time(axes, str(trace.get("start") or ""), last=axes is grid[-1])
         low, high = min(step.low for step in steps), max(step.high for step in steps)
         description = f"{what} over {end_s - start_s:.4g} s: mean {mean:.2f}, between {low:.3g} and {high:.3g}"
         return svg(figure, name=name, title="Background load over time", description=description)
@@ -73,6 +78,38 @@ def _draw(axes: "Axes", steps: Sequence[_Step], *, mean: float, top: float) -> N
     )
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top * 1.12 or 1))
     axes.grid(axis="y")
+
+
+_CLOCK_STEPS: Final = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def in_clock_time(axes: "Axes", start: str, *, last: bool = True, most: int = 7) -> None:
+    """Times of day in place of seconds since a start; nothing where that is not known, or less than a minute is drawn.
+
+    Parameters
+    ----------
+    start
+        ISO 8601, of time 0.
+    last
+        Whether it says below what its axis is.
+    most
+        Ticks.
+    """
+    low, high = axes.get_xlim()
+    if not start or high - low < _CLOCK_STEPS[0]:
+        return
+    begun = datetime.datetime.fromisoformat(start)
+    step = next((one for one in _CLOCK_STEPS if (high - low) / one <= most), _CLOCK_STEPS[-1])
+    midnight = (begun - begun.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds()
+    first = math.ceil((low + midnight) / step - 1e-9) * step - midnight
+    ticks = [first + step * place for place in range(int((high - first) / step + 1e-9) + 1)]
+    moments = [begun + datetime.timedelta(seconds=tick) for tick in ticks]
+    days = len({moment.date() for moment in moments}) > 1
+    labels = [f"{_DAYS[moment.weekday()]} {moment:%H:%M}" if days else f"{moment:%H:%M}" for moment in moments]
+    axes.set_xticks(ticks, labels, fontsize=9 if days else None)
+    if last:
+        axes.set_xlabel(f"time of day ({begun.tzname()})" if begun.tzinfo else "time of day")
 
 
 def _mean(steps: Sequence[_Step]) -> float:

@@ -16,7 +16,8 @@ from tests.support.pages import HOSTILE, Page, words
 
 
 def blocks(page, kind):
-    return [one for section in page.sections for one in section.blocks if isinstance(one, kind)]
+    shown = [*page.picture, *(section.blocks for section in page.sections)]
+    return [one for own in shown for one in own if isinstance(one, kind)]
 
 
 def rows_of(page, caption):
@@ -182,6 +183,15 @@ def test_a_figure_of_many_shows_the_first_and_says_so():
     assert "the first 24 of 30" in drawn
     assert "n23" in drawn
     assert "n24" not in drawn
+
+
+def test_the_line_to_run_asks_of_the_same_stream_platform_and_draws():
+    inputs = {"a log.swf": "sha256:ab", "cluster.yaml": "sha256:cd"}
+    found = compared() | {"draws": "shaken", "provenance": compared()["provenance"] | {"inputs": inputs}}
+    (command,) = page_of(found).run
+    line = "apportion jobs advise 'a log.swf' --platform cluster.yaml --draws shaken -o out/jobs-advice"
+    assert command.line == line
+    assert page_of(compared()).run == (), "nothing says which file the stream was"
 
 
 # Documents with parts that are missing, or hostile

@@ -13,34 +13,10 @@ from advisor.report.pages import page_of, render_html
 from simulator import load_scenario
 from tests.support.illustrated import TUTORIAL, illustrated, simulated, simulated_page
 from tests.support.pages import HOSTILE, Page, hostile, words
-from tests.support.report_sample import sample_document
+from tests.support.report_sample import verified_document as verified
 
 LIMIT = 1_500_000
 """Bytes of a report."""
-
-
-def verified():
-    """What `verify` prints, from the sample of a quickstart."""
-    sample = sample_document()
-    entries = [
-        {**entry, "predicted_interval_s": entry["predicted_range_s"], "interval_holds": True, "partition": [1, 2]}
-        for entry in sample["verification"]
-    ]
-    return {
-        "command": "verify",
-        "application": sample["application"],
-        "recommended": "functional",
-        "best_measured": "functional",
-        "regret": 0.0,
-        "within_2_percent": True,
-        "configurations": entries,
-        "share_of_intervals_that_hold": 1.0,
-        "mean_absolute_error_percent": 1.2,
-        "pairs_in_order": 1.0,
-        "repetitions": 7,
-        "warnings": [],
-        "provenance": {**sample["provenance"], "machine": sample["machine"]},
-    }
 
 
 @pytest.fixture(scope="module")

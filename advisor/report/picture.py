@@ -1,0 +1,286 @@
+"""The answer as a picture: who gets how much, advised against as now in time, predicted against measured."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from advisor import wording
+from advisor.report.timelines import Timeline, TooLong
+from advisor.results import Compared, Strategy
+from advisor.verification.check import VerifiedConfiguration
+from simulator import Share, blocks, gathered_shares, intervals, plots
+
+MOST_RUN_ROWS = 6
+"""Rows of one run in the picture; of more processes, PEs, nodes or parts of them are gathered."""
+FEW_SHARES = 5
+"""PEs up to which there is room below who gets how much."""
+MOST_MAKESPANS = 5
+CALLED = {"as-now": "as now", "equal": "equal split", "one-per-core": "equal, one per core"}
+"""What strategies that people run now are called in a picture."""
+COMPUTING = {"compute", "farm"}
+"""Operations that are computing; others are messages, disks and barriers."""
+
+
+def answer_picture(
+    compared: Compared,
+    shares: Sequence[Share] = (),
+    every: Sequence[Timeline | TooLong] = (),
+    verification: Sequence[VerifiedConfiguration] = (),
+    *,
+    advised: str = "advised",
+) -> tuple[tuple[blocks.Figure, ...], ...]:
+    """The figures that a page opens with, in columns; none where nothing is recommended.
+
+    Parameters
+    ----------
+    shares
+        Of each PE, see `simulator.shares_of`; by default units alone, as far as the strategies tell them.
+    advised
+        What the best strategy is called.
+    """
+    best = compared.best
+    if best is None or not best.partition:
+        return ()
+    before = reference(compared)
+    names = ("" if before is None else called(before)), advised
+    known = shares or plain_shares(compared, before, best)
+    return columns(
+        who_figure(known, wording.unit_of(compared.application), names),
+        runs_figure(every, known, compared, before, names),
+        measured_figure(verification, best.name, advised=advised),
+        short=len(known) <= FEW_SHARES,
+    )
+
+
+def columns(
+    who: blocks.Figure | None, runs: blocks.Figure | None, measured: blocks.Figure | None, *, short: bool = True
+) -> tuple[tuple[blocks.Figure, ...], ...]:
+    """The figures side by side, two columns of about the same height, as far as there are any.
+
+    Parameters
+    ----------
+    short
+        Whether the first figure leaves room below it.
+    """
+    left, right = ((who, measured), (runs,)) if short and runs is not None else ((who,), (runs, measured))
+    found = (tuple(one for one in side if one is not None) for side in (left, right))
+    return tuple(side for side in found if side)
+
+
+def reference(compared: Compared) -> Strategy | None:
+    """What is compared with: what gains are counted from, else the slowest; None where that is the best one."""
+    best, (known, _) = compared.best, wording.reference_of(compared)
+    if known is None:
+        others = [one for one in compared.baselines if one.predicted.mean is not None and one != best]
+        known = max(others, key=lambda one: one.predicted.mean or 0.0, default=None)
+    return None if known is None or best is None or best.name in known.names else known
+
+
+def called(one: Strategy) -> str:
+    """The name of a strategy in a picture."""
+    return CALLED.get(one.name, wording.clean(one.name))
+
+
+def plain_shares(compared: Compared, before: Strategy | None, best: Strategy) -> tuple[Share, ...]:
+    """Units alone, of the PEs that the strategies name."""
+    gets = dict(wording.shares(compared, best))
+    had = {} if before is None else dict(wording.shares(compared, before))
+    return tuple(
+        Share(
+            name,
+            "",
+            None if before is None else sum(had.get(name, ())),
+            sum(gets.get(name, ())),
+            processes=sum(part > 0 for part in gets.get(name, ())),
+        )
+        for name in dict.fromkeys([*gets, *had])
+    )
+
+
+def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str], *, of: str = "PE") -> blocks.Figure | None:
+    """Who gets how much.
+
+    Parameters
+    ----------
+    of
+        What each share is of.
+    """
+    rows, gathered = gathered_shares(shares)
+    of = gathered if of == "PE" else of
+    drawn = plots.shares_svg(rows, unit=unit, of=of, names=names)
+    return blocks.Figure(drawn, _who_caption(shares, rows, of)) if drawn else None
+
+
+def _who_caption(shares: Sequence[Share], rows: Sequence[Share], of: str) -> str:
+    """What the rows are of where they are gathered, and what the numbers beneath their names are."""
+    parts = []
+    if len(rows) < len(shares):
+        nodes = len({one.node for one in shares} - {""})
+        held = f" on {wording.counted(nodes, 'node')}" if of == "node" else ""
+        each = f", each {of} the mean of those it stands for; thin line: least to most" if rows[0].count > 1 else ""
+        noun = "PE" if of in {"PE", "node"} else of
+        parts.append(f"{wording.counted(len(shares), noun)}{held}{each}.")
+    if any(one.speed is not None for one in shares):
+        parts.append("Beneath a name: speed of all its cores without load; load: mean of the programs that compete.")
+    return " ".join(parts)
+
+
+# Runs, one above the other
+
+
+def runs_figure(
+    every: Sequence[Timeline | TooLong],
+    shares: Sequence[Share],
+    compared: Compared,
+    before: Strategy | None,
+    names: tuple[str, str],
+) -> blocks.Figure | None:
+    """One replication as now and as advised on one axis of time."""
+    shown = {one.configuration: one for one in every if isinstance(one, Timeline)}
+    best = compared.best
+    wanted = [(before, names[0]), (best, names[1])]
+    found = [
+        (title, shown[key])
+        for one, title in wanted
+        if one is not None
+        for key in [next((name for name in (one.name, one.same_as) if name in shown), "")]
+        if key
+    ]
+    if not found:
+        return None
+    nodes = {one.name: one.node for one in shares}
+    drawn = plots.runs_svg([_run(title, one, nodes) for title, one in found])
+    first = found[-1][1]
+    same = "the same draws for both; " if len(found) > 1 and first.replications > 1 else ""
+    which = f"replication {first.replication} of {first.replications}, {same}" if first.replications > 1 else ""
+    return blocks.Figure(drawn, f"Simulated: {which}height: part of a row's processes that compute.")
+
+
+def _run(title: str, one: Timeline, nodes: Mapping[str, str]) -> dict[str, Any]:
+    """What the figure takes: processes, or means over PEs, nodes or stretches of them."""
+    moments = float(one.moments)
+    rows = [
+        {
+            "name": name,
+            "computing": np.mean([_covered(one, process, moments, computing=True) for process in own], axis=0),
+            "other": np.mean([_covered(one, process, moments, computing=False) for process in own], axis=0),
+        }
+        for name, own in _grouped(one, nodes).items()
+    ]
+    return {"title": title, "makespan_s": one.makespan_s, "rows": rows}
+
+
+def _covered(one: Timeline, process: int, moments: float, *, computing: bool) -> Any:
+    """Which part of each stretch of time a process computes, or does something else."""
+    bars, at = [], 0
+    for code, gap, lasts in zip(*[iter(one.bars[process])] * 3, strict=True):
+        start, at = at + gap, at + gap + lasts
+        if (one.kinds[code // 2] in COMPUTING) is computing:
+            bars.append((start, at))
+    return plots.coverage_of(bars, moments)
+
+
+def _grouped(one: Timeline, nodes: Mapping[str, str]) -> dict[str, list[int]]:
+    """Processes by the name of their row."""
+    count = len(one.processes)
+    pes = [one.pes[place] for place in one.processes]
+    alone, ranks = len(set(pes)) == count, {pe: rank for rank, pe in enumerate(nodes)}
+    order = sorted(range(count), key=lambda place: ranks.get(pes[place], count))
+    if count <= MOST_RUN_ROWS:
+        return {pes[place] if alone else f"{pes[place]}, process {place}": [place] for place in order}
+    found: dict[str, list[int]] = {}
+    for named in (pes, [nodes.get(pe) or pe for pe in pes]):
+        found = {}
+        for place in order:
+            found.setdefault(named[place], []).append(place)
+        if len(found) <= MOST_RUN_ROWS:
+            return found
+    names = list(found)
+    edges = [round(part * len(names) / MOST_RUN_ROWS) for part in range(MOST_RUN_ROWS + 1)]
+    stretches = [names[low:high] for low, high in itertools.pairwise(edges)]
+    return {
+        own[0] if len(own) == 1 else f"{own[0]} … {own[-1]}": [place for name in own for place in found[name]]
+        for own in stretches
+    }
+
+
+# Predicted against measured
+
+
+def measured_figure(
+    verification: Sequence[VerifiedConfiguration],
+    best: str,
+    *,
+    level: float = intervals.LEVEL,
+    advised: str = "advised",
+) -> blocks.Figure | None:
+    """What was predicted, with its interval, and every real run; none where nothing was really run."""
+    ran = [one for one in verification if one.measured_s]
+    if not ran:
+        return None
+    ran.sort(key=lambda one: (one.name != best, one.measured_median_s or 0.0))  # the advised one stays
+    shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
+    drawn = plots.makespans_svg([_measured(one, best, advised) for one in shown], level=level)
+    more = f" The fastest {len(shown)} of {len(ran)}, and what was advised." if len(shown) < len(ran) else ""
+    return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")
+
+
+def _measured(one: VerifiedConfiguration, best: str, advised: str) -> dict[str, Any]:
+    low, high = one.predicted_interval_s or one.predicted_range_s or (None, None)
+    return {
+        "name": f"{advised} ({one.name})" if one.name == best else CALLED.get(one.name, one.name),
+        "predicted_s": one.predicted_s,
+        "low_s": low,
+        "high_s": high,
+        "measured_s": one.measured_s,
+        "median_s": one.measured_median_s,
+        "advised": one.name == best,
+    }
+
+
+# What to run
+
+
+def launch_lines(text: str) -> tuple[blocks.Command, ...]:
+    """The lines of `commands.txt`: what each is for stands above it. Open MPI, then Slurm, come first."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    found = [
+        blocks.Command(line, above.removeprefix("#").strip())
+        for above, line in itertools.pairwise(lines)
+        if above.startswith("#") and not line.startswith("#")
+    ]
+    order = ("Open MPI 5", "Slurm, in", "MPICH, each", "Open MPI up", "Slurm, as", "MPICH")
+    places = [_place(one.label, order) for one in found]
+    launched = sorted((place, number) for number, place in enumerate(places) if place < len(order))
+    return tuple(
+        replace(found[number], label=f"{found[number].label}, in the folder of this page") for _, number in launched
+    )
+
+
+def _place(label: str, order: Sequence[str]) -> int:
+    return next((place for place, start in enumerate(order) if label.startswith(start)), len(order))
+
+
+def input_of(inputs: Mapping[str, str], *endings: str) -> str:
+    """The name of the file that a result was made from, for a line to run; empty where that is not known."""
+    return next((name for name in inputs if name.endswith(endings)), "")
+
+
+def lifted(shown: Sequence[blocks.Block], most: int = 2) -> tuple[tuple[blocks.Figure, ...], tuple[blocks.Block, ...]]:
+    """The first figures of a section, which its page opens with, and what is left of it."""
+    figures = [one for one in shown if isinstance(one, blocks.Figure)][:most]
+    return tuple(figures), tuple(one for one in shown if one not in figures)
+
+
+def commands(*lines: tuple[str, str]) -> tuple[blocks.Command, ...]:
+    """Lines with what they are for, those without a line left out."""
+    return tuple(_commands(lines))
+
+
+def _commands(lines: Sequence[tuple[str, str]]) -> Iterator[blocks.Command]:
+    for said, line in lines:
+        if line:
+            yield blocks.Command(line, said)

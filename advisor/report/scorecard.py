@@ -1,0 +1,130 @@
+"""The scorecard of this machine: all that was predicted here and really run, and which intervals held."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from advisor import wording
+from advisor.results import Held
+from simulator import blocks, documents, intervals, plots, units
+from simulator.calibration import Comparison, coverage, kept_comparisons
+
+CAPTION = "Measured over predicted, latest first; bar: where it was stated to lie. Full dot: it held; open dot: missed."
+MOST_CASES = 40
+"""Predictions in the table, the latest first; totals count all."""
+SUBJECTS = {
+    "kernel": "runs of our kernels",
+    "command": "runs of a command",
+    "allocation": "allocations",
+    "regression": "run-time models",
+}
+
+
+def scorecard(*, level: float = intervals.LEVEL) -> blocks.Section | None:
+    """What the run history of this machine says of all predictions; None while nothing has been verified here."""
+    return scorecard_section(kept_comparisons(), level=level)
+
+
+def scorecard_section(found: Sequence[Comparison], *, level: float = intervals.LEVEL) -> blocks.Section | None:
+    """Stated, measured, held: in all by kind, and each prediction; None of nothing."""
+    if not found:
+        return None
+    shown = (
+        blocks.Text(summary_text(found, level=level)),
+        blocks.SideBySide(_figure(found), (_kinds(found, level), _note(found, level))),
+        blocks.Folded(_cases_summary(found), (_cases(found, level),)),
+    )
+    return blocks.Section("scorecard", "Scorecard of this machine", shown)
+
+
+def summary_text(found: Sequence[Comparison], *, level: float) -> str:
+    """All predictions in one sentence."""
+    sittings = len({one.sitting for one in found})
+    said = f"{wording.counted(len(found), 'prediction')} in {wording.counted(sittings, 'sitting')} really run here"
+    stated = [one for one in found if one.stated]
+    held = sum(bool(one.holds(level)) for one in stated)
+    if not stated:
+        return f"{said}; none of them stated an interval."
+    return f"{said}: {wording.level_text(level)} intervals held {held} of {len(stated)}."
+
+
+def _figure(found: Sequence[Comparison]) -> blocks.Block:
+    """Each prediction as measured over predicted."""
+    alone = len({_subject(one) for one in found}) == 1
+    drawn = plots.scorecard_svg(
+        [
+            {
+                "name": one.case if alone else f"{_subject(one)}, {one.case}",
+                "ratio": one.measured_median_s / one.expected_s,
+                "low": None if one.interval_s is None else one.interval_s[0] / one.expected_s,
+                "high": None if one.interval_s is None else one.interval_s[1] / one.expected_s,
+                "held": one.holds(),
+            }
+            for one in found[::-1]
+        ]
+    )
+    return blocks.Figure(
+        drawn,
+        CAPTION,
+    )
+
+
+def _subject(one: Comparison) -> str:
+    """What was run."""
+    return one.subject or one.model or one.kind
+
+
+def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
+    """How often intervals held, by kind of prediction."""
+    rows = []
+    for kind in coverage(found, level=level)["kinds"]:
+        held = kind["held"]
+        share = "" if held is None else _held_text(held)
+        rows.append(
+            [
+                SUBJECTS.get(kind["kind"], kind["kind"]),
+                str(kind["cases"]),
+                share or wording.NOTHING,
+                _percent(kind["median_half_width_percent"]),
+                _percent(kind["median_error_percent"]),
+            ]
+        )
+    head = ["predicted", "cases", "held", "half-width", "error"]
+    return blocks.table(f"{wording.level_text(level)} intervals of the mean, medians", head, rows)
+
+
+def _held_text(held: Mapping[str, Any]) -> str:
+    one = documents.from_dict(Held, held)
+    return f"{one.held} of {one.of} ({100 * one.low:.0f} to {wording.percent(one.high)})"
+
+
+def _percent(value: float | None) -> str:
+    return wording.NOTHING if value is None else f"{value:.1f} %"
+
+
+def _note(found: Sequence[Comparison], level: float) -> blocks.Text:
+    """What to know before the shares are read, and lasting errors."""
+    biases = [group["bias"]["text"] for group in coverage(found, level=level)["groups"] if group["bias"]]
+    said = "".join(f" A bias was seen: {text}." for text in dict.fromkeys(biases))
+    return blocks.Text(wording.HELD_NOTE + said, quiet=True)
+
+
+def _cases_summary(found: Sequence[Comparison]) -> str:
+    count = min(len(found), MOST_CASES)
+    which = f"the latest {count} of" if count < len(found) else "all"
+    return f"Each prediction: stated, measured, held ({which} {len(found)})"
+
+
+def _cases(found: Sequence[Comparison], level: float) -> blocks.Table:
+    rows = [
+        [
+            one.made[:16].replace("T", " ") or wording.NOTHING,
+            f"{_subject(one)}, {one.case}",
+            wording.NOTHING if (span := one.interval_s) is None else units.show_range(*span),
+            wording.duration(one.measured_median_s),
+            {None: wording.NOTHING, True: "yes", False: "no"}[one.holds(level)],
+        ]
+        for one in found[::-1][:MOST_CASES]
+    ]
+    head = ["when", "what", "stated", "measured median", "held"]
+    note = "Stated: the interval of the mean, widened by the sampling error of the median."
+    return blocks.table("Predictions that were really run, latest first", head, rows, text_columns=2, note=note)

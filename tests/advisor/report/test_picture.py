@@ -1,0 +1,120 @@
+"""What pages open with: picture, lines to run, verdict; the scorecard; the same picture in a notebook."""
+
+import re
+
+import pytest
+
+from advisor import recommend, wording
+from advisor.report.advice import Advice, advice_page
+from advisor.report.explanation import explanation_section
+from advisor.report.picture import launch_lines
+from advisor.report.quickstart import QuickstartResult, quickstart_page
+from advisor.report.scorecard import scorecard_section, summary_text
+from advisor.report.simulation import ProcessTimes
+from advisor.report.verdict import verdict
+from simulator import blocks, documents, load_scenario
+from tests.support.answer_pages import comparisons
+from tests.support.report_sample import sample_document
+
+COMMANDS = """\
+# MPICH
+mpiexec -f hostfile -n 2 PROGRAM
+# Open MPI 5
+mpirun --hostfile hostfile.openmpi -n 2 PROGRAM
+# Slurm, as a heterogeneous job
+sbatch job.slurm PROGRAM
+# METIS, parts of these weights
+gpmetis -tpwgts=metis.tpwgts GRAPH 2
+"""
+
+
+def test_open_mpi_comes_first_and_what_is_no_launcher_is_left_out():
+    assert [one.line.split()[0] for one in launch_lines(COMMANDS)] == ["mpirun", "sbatch", "mpiexec"]
+    assert launch_lines("") == ()
+
+
+COSTS = "what is not known costs {} of the answer"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            {"known": 0.04, "loss": 0.02, "noisy": 5},
+            "Usable: speeds known to 4 %, 5 noisy points; " + COSTS.format("2.0 %"),
+        ),
+        ({"known": 0.0, "loss": 0.05}, "Usable with care: speeds taken as exact; " + COSTS.format("5.0 %")),
+        ({"loss": 0.3}, "Not usable yet: " + COSTS.format("30.0 %")),
+        (
+            {"loss": 0.001, "off": 0.482},
+            "Not usable yet: real runs at most 48.2 % off what was predicted; " + COSTS.format("0.1 %"),
+        ),
+        ({}, ""),
+    ],
+)
+def test_the_verdict_is_made_of_the_numbers_there_are(asked, said):
+    assert verdict([], **asked) == said
+
+
+def test_an_answer_that_real_runs_took_back_is_not_called_advised():
+    page = quickstart_page(documents.from_dict(QuickstartResult, sample_document() | {"measured_gain": 0.88}))
+    assert page.answer.startswith("Keep the equal split")
+    drawn = "".join(figure.svg for column in page.picture for figure in column)
+    assert "tried (functional)" in drawn
+    assert "advised" not in drawn
+
+
+def test_without_numbers_warnings_are_counted_by_kind():
+    lines = ["platform.network.loopback is not given; take the default", "x: the median is known to 6 %", "what else"]
+    assert verdict(lines) == "3 warnings: 1 default assumed, 1 noisy point, 1 other"
+    assert verdict(["what else"] * 2) == "2 warnings"
+    assert verdict(lines[1:2], loss=0.0, noisy=1).endswith("1 noisy point; what is not known costs 0 % of the answer")
+
+
+def test_a_scorecard_counts_what_held():
+    found = comparisons()
+    assert (
+        summary_text(found, level=0.9) == "18 predictions in 6 sittings really run here: 90 % intervals held 15 of 18."
+    )
+    section = scorecard_section(found)
+    table = section.blocks[-1].blocks[0]
+    assert [row[-1] for row in table.rows].count("no") == 3
+    assert table.rows[0][0] == "2026-03-06 10:11", "the latest first"
+    assert scorecard_section(()) is None
+
+
+def test_a_notebook_shows_the_picture_of_the_page():
+    scenario = load_scenario("three-pes")
+    made = recommend(scenario, replications=8, runs=40)
+    shown = made._repr_html_()
+    assert "Who gets how much: rows" in shown
+    assert "Predicted makespan" in shown
+    assert shown == made._repr_html_(), "the same value is shown alike"
+    assert len(re.findall(r'id="who-[0-9a-f]+-title"', shown)) == 1
+
+
+def test_waits_of_several_processes_are_said_of_one():
+    waits = [{"pe": "node", "waits_for": "other", "seconds": 8.0}]
+    document = {
+        "pes": ["node", "other"],
+        "recommended": "a",
+        "baselines": [{"name": "a", "partition": [3, 3, 3, 3, 9], "placement": [0, 0, 0, 0, 1]}],
+        "explanation": {"simulated_runs": 1, "most_runs": 1, "replications": 2},
+        "why": {"computing": 0.9, "waiting": 0.1, "idle": 0.0, "waits": waits},
+    }
+    advice = documents.from_dict(Advice, document)
+    (shown,) = (one for one in explanation_section(advice.compared, advice.explained).blocks if hasattr(one, "right"))
+    table = next(one for one in shown.right if one.caption.startswith("Who waits"))
+    assert table.rows == (("each of 4 processes on node for other", "2 s"),)
+
+
+def test_a_bound_is_no_headline_and_rounding_is_no_idle_time():
+    advice = documents.from_dict(
+        Advice, {"recommended": "a", "regret": 1.009, "baselines": [{"name": "a", "partition": [1, 2]}]}
+    )
+    page = advice_page(advice)
+    assert not [name for name, _ in page.key_figures.items if "below" in name]
+    assert ProcessTimes(0, "a", 0.4, 0.01, 9.2e-13).times[-1] == "0 s"
+    assert wording.gap_text(1.009) == "loose: no configuration can take less than 50 % of this; it tells little"
+    assert wording.gap_text(0.2).startswith("20.0 % above a bound")
+    assert blocks.Command("line") not in page.run

@@ -1,0 +1,169 @@
+"""Every kind of report opens with its answer, as words, as a picture and as a line to copy, on the first screen."""
+
+import itertools
+import re
+
+import pytest
+
+from tests.support.answer_pages import KINDS, page
+from tests.support.browser import CHROMIUM, colour, contrast
+from tests.support.screenshot import LIMIT, PICTURE, take
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium"),
+]
+WIDE, DESK, PHONE = {"width": 1440, "height": 900}, {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+SIZES = {"wide": WIDE, "desk": DESK, "phone": PHONE}
+ROOM = 1.0
+"""Pixels that a box may lie outside by rounding."""
+FIRST = ("p.answer", ".picture svg.figure", ".run .to-copy code", ".run button.copy")
+"""What the first screen shows whole."""
+CUT = """all => all.flatMap(text => {
+    const own = text.getBoundingClientRect(), whole = text.ownerSVGElement.getBoundingClientRect();
+    const inside = own.left >= whole.left - 1.5 && own.right <= whole.right + 1.5 && own.bottom <= whole.bottom + 1.5;
+    return inside ? [] : [text.textContent];
+})"""
+
+
+def unless_slow(cases, *, kept):
+    """The cases, all of them slow but those that are kept."""
+    return [pytest.param(*case, marks=[] if case in kept else pytest.mark.slow) for case in cases]
+
+
+EVERYWHERE = unless_slow(
+    list(itertools.product(KINDS, SIZES, ("light", "dark"))),
+    kept={("many", "phone", "dark"), ("cluster", "wide", "light")},
+)
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open a kind's page without a network; afterwards nothing was said on the console or asked from anywhere."""
+    heard, contexts = [], []
+
+    def open_page(kind, *, size=DESK, **settings):
+        path = tmp_path / f"{kind}.html"
+        path.write_text(page(kind), encoding="utf-8")
+        context = browser.new_context(viewport=size, offline=True, **settings)
+        contexts.append(context)
+        found = context.new_page()
+        found.on("console", lambda message: heard.append(message.text))
+        found.on("pageerror", lambda error: heard.append(str(error)))
+        found.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
+        found.goto(path.as_uri())
+        return found
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+def outside(found, selector, size):
+    """Elements that the first screen does not show whole."""
+    boxes = [one.bounding_box() for one in found.locator(selector).all()]
+    assert boxes, f"there is no {selector}"
+    return [
+        (selector, box)
+        for box in boxes
+        if min(box["x"], box["y"]) < -ROOM
+        or box["x"] + box["width"] > size["width"] + ROOM
+        or box["y"] + box["height"] > size["height"] + ROOM
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answer_picture_and_line_are_on_the_first_screen(opened, kind):
+    found = opened(kind)
+    assert [lost for selector in FIRST for lost in outside(found, selector, DESK)] == []
+    assert found.evaluate("document.documentElement.scrollWidth") <= DESK["width"]
+    assert found.eval_on_selector_all(".picture svg text", CUT) == []
+    first_table = found.locator("table:visible").first
+    if first_table.count():
+        picture = found.locator(".picture").bounding_box()
+        assert first_table.bounding_box()["y"] > picture["y"] + picture["height"], "the picture stands before any table"
+
+
+@pytest.mark.parametrize(("kind", "size", "scheme"), EVERYWHERE)
+def test_a_page_is_whole_at_every_width_in_light_and_dark(opened, kind, size, scheme):
+    found = opened(kind, size=SIZES[size], color_scheme=scheme)
+    assert found.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
+    assert found.eval_on_selector_all(".picture svg text", CUT) == []
+    paper = colour(found, "body", "backgroundColor")
+    assert (sum(paper) < 3 * 60) == (scheme == "dark")
+    assert contrast(paper, colour(found, ".picture svg", "color")) > 7
+    button = [colour(found, "button.copy", what) for what in ("backgroundColor", "color")]
+    assert contrast(*button) > 4.5
+    if size == "phone":
+        letters = found.eval_on_selector_all(
+            ".picture svg.figure",
+            "all => all.map(svg => 10 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)",
+        )
+        assert min(letters) > 7.5, "letters of a phone can be read"
+    if size == "wide":
+        figures = [one.bounding_box() for one in found.locator(".picture > div").all()]
+        assert len(figures) == 1 or figures[0]["y"] == figures[1]["y"], "two columns stand side by side"
+
+
+@pytest.mark.parametrize("kind", unless_slow([(kind,) for kind in KINDS], kept={("quickstart",)}))
+def test_on_paper_the_answer_stands_with_its_picture_and_what_is_folded_is_open(opened, kind):
+    found = opened(kind, size={"width": 718, "height": 1000}, color_scheme="dark")
+    found.evaluate("dispatchEvent(new Event('beforeprint'))")
+    found.emulate_media(media="print")
+    assert found.locator(".picture svg.figure").first.is_visible()
+    assert found.locator(".run .to-copy code").first.is_visible()
+    assert not found.locator("button.copy").first.is_visible()
+    assert found.locator("details:not([open])").count() == 0
+    assert found.evaluate("document.documentElement.scrollWidth") <= 718, "A4 without its margins"
+    assert sum(colour(found, "h1", "color")) < 3 * 60, "dark ink, though the screen is dark"
+
+
+def test_a_line_is_copied_as_it_is_written(opened):
+    found = opened("advise", permissions=["clipboard-read", "clipboard-write"])
+    line = found.locator(".run .to-copy code").first.inner_text()
+    assert re.fullmatch(r"mpirun --hostfile hostfile\.openmpi .* -n 2 PROGRAM", line)
+    button = found.get_by_role("button", name=re.compile("^Copy: Open MPI 5")).first
+    button.click()
+    sync_api.expect(button).to_have_text("Copied")
+    assert found.evaluate("navigator.clipboard.readText()") == line
+
+
+def test_without_a_clipboard_the_line_is_selected_and_copied_by_hand(opened):
+    found = opened("quickstart")
+    found.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    button = found.locator("button.copy").first
+    button.click()
+    sync_api.expect(button).to_have_text(re.compile("Copied|Press Ctrl"))
+    assert found.evaluate("getSelection().toString()") == found.locator(".run .to-copy code").first.inner_text()
+
+
+def test_without_scripts_the_line_can_be_selected_and_no_button_promises_more(opened):
+    found = opened("cluster", java_script_enabled=False)
+    assert found.locator(".run .to-copy code").first.is_visible()
+    assert not found.locator("button.copy").first.is_visible()
+    assert found.locator(".warnings summary").inner_text() == "1 warning: 1 host or configuration left out"
+
+
+def test_a_screen_reader_is_told_who_gets_how_much(opened):
+    found = opened("advise")
+    figure = found.get_by_role("img", name="Who gets how much: rows")
+    told = figure.locator("desc").text_content()
+    assert re.search(r"core0: 1,252 rows equal split, 1,\d\d\d advised \([\d,.]+ k? ?rows/s, no load\)", told)
+    assert found.get_by_role("group", name="Run it").count() == 1
+
+
+def test_a_thousand_pes_are_gathered(opened):
+    found = opened("many", size=PHONE)
+    assert found.locator(".picture svg[aria-labelledby^=who] > g").count() <= 8
+    assert "1000 PEs" in found.locator(".picture figcaption").first.inner_text()
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_made_again(browser, tmp_path):
+    take(browser, page("advise"), tmp_path / "answer.png")
+    made = (tmp_path / "answer.png").read_bytes()
+    assert made.startswith(b"\x89PNG")
+    assert len(made) < LIMIT
+    assert PICTURE.stat().st_size < LIMIT

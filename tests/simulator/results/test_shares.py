@@ -1,0 +1,107 @@
+"""Who gets how much: units, speeds and loads of PEs by hand, and many PEs gathered; the figures drawn of them."""
+
+import datetime
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from simulator import Configuration, Share, gathered_shares, load_scenario, plots, shares_of
+
+HOSTILE = "<script>&\"'</script>"
+
+
+def share(name, after, *, node="", before=10, speed=4.0, left=1.0, **more):
+    return Share(name, node, before, after, speed, 0.02, None, left, **more)
+
+
+def texts(svg):
+    return [one.text for one in ElementTree.fromstring(svg).iter() if one.tag.endswith("}text")]  # noqa: S314 - our own
+
+
+def test_units_speed_and_load_of_each_pe_are_those_of_the_scenario():
+    scenario = load_scenario("two-cores")
+    equal, other = (Configuration.one_each(name, parts) for name, parts in (("a", (1252, 1252)), ("b", (2504, 0))))
+    core0, core1 = shares_of(scenario, equal, other)
+    assert (core0.before, core0.after, core1.after) == (1252, 2504, 0)
+    assert (core0.load, core0.left) == (None, 1.0)
+    assert core1.load == pytest.approx(scenario.platform.pes[1].load.trace.mean())
+    assert core1.left == pytest.approx(0.42, abs=0.01)
+    assert core0.known == pytest.approx(0.025, abs=0.001), "its band is given as +/- 2.5 %"
+    band, n = scenario.platform.pes[0].speeds["dgemm"], 2504
+    step = scenario.application.work.compute(2)(n)
+    assert core0.speed == pytest.approx(float(band.speed(step.size)) * n / float(np.sum(step.volume)))
+
+
+def test_few_pes_are_a_row_each_and_pes_of_nodes_and_alike_nodes_are_gathered():
+    few = [share(f"p{k}", k) for k in range(8)]
+    assert gathered_shares(few) == (tuple(few), "PE")
+    of_nodes = [share(f"n{k}.{core}", 5, node=f"n{k}") for k in range(4) for core in range(4)]
+    rows, of = gathered_shares(of_nodes)
+    assert ([row.name for row in rows], of, rows[0].after, rows[0].pes, rows[0].speed) == (
+        ["n0", "n1", "n2", "n3"], "node", 20, 4, 16.0,
+    )  # fmt: skip
+    many = [share(f"fast{k:02d}", 30 + k % 2, node=f"fast{k:02d}", speed=9.0) for k in range(1, 13)]
+    many += [share(f"slow{k:02d}", 3, node=f"slow{k:02d}") for k in range(1, 21)]
+    rows, of = gathered_shares(many)
+    assert [(row.name, row.count, row.low, row.high) for row in rows] == [
+        ("fast[01-12]", 12, 30, 31),
+        ("slow[01-20]", 20, 3, 3),
+    ]
+    assert (of, rows[0].after) == ("PE", 30.5)
+
+
+def test_a_thousand_unlike_pes_are_eight_rows_that_hold_all_units():
+    unlike = [share(f"p{k}", 1 + k, speed=1.0 + k) for k in range(1000)]
+    rows, _ = gathered_shares(unlike)
+    assert len(rows) == 8
+    assert sum(row.after * row.count for row in rows) == pytest.approx(sum(one.after for one in unlike))
+    assert [row.after for row in rows] == sorted((row.after for row in rows), reverse=True)
+
+
+def test_the_figure_says_what_each_gets_and_names_from_outside_are_escaped():
+    drawn = plots.shares_svg([share(HOSTILE, 15), share("idle", 0, before=0)], unit="rows", names=("as now", "advised"))
+    assert "15 (+50 %)" in texts(drawn)
+    assert {"0", "4.00 rows/s, no load", "as now", "advised"} <= set(texts(drawn))
+    assert "<script" not in drawn
+    assert plots.shares_svg([share("a", 2)], unit="rows") == plots.shares_svg([share("a", 2)], unit="rows")
+    assert plots.shares_svg([], unit="rows") == ""
+
+
+def test_ids_of_a_figure_begin_with_its_name():
+    rows = [{"name": "a", "predicted_s": 2.0, "low_s": 1.9, "high_s": 2.1, "measured_s": [2.0, 2.2], "median_s": 2.1}]
+    run = {"title": "a", "makespan_s": 2.0, "rows": [{"name": "p", "computing": [1, 0.5], "other": [0, 0.5]}]}
+    cases = [{"name": "a", "ratio": 1.1, "low": 0.9, "high": 1.2, "held": True}]
+    for drawn in (
+        plots.makespans_svg(rows, name="own"),
+        plots.runs_svg([run, run], name="own"),
+        plots.scorecard_svg(cases, name="own"),
+        plots.shares_svg([share("a", 2)], unit="rows", name="own"),
+    ):
+        found = re.findall(r'id="([^"]+)"', drawn)
+        assert found
+        assert all(one.startswith("own-") for one in found)
+        ElementTree.fromstring(drawn)  # noqa: S314 - our own
+
+
+def test_the_error_of_a_prediction_has_its_sign():
+    row = {"name": "a", "predicted_s": 1.8, "measured_s": [2.0], "median_s": 2.0}
+    assert "2 s; predicted −10.0 %" in texts(plots.makespans_svg([row]))
+
+
+def test_what_bars_cover_of_each_stretch():
+    found = plots.coverage_of([(6, 8), (0, 3)], 10, bins=5)
+    assert found.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
+    assert plots.coverage_of([], 10, bins=2).tolist() == [0.0, 0.0]
+
+
+def test_times_of_day_stand_below_a_load_that_says_when_it_began():
+    trace = {"times_s": [0.0, 3600.0], "values": [0.0, 2.0], "end_s": 6 * 3600.0}
+    begun = datetime.datetime(2026, 3, 2, 8, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+    drawn = plots.load_svg({"pe": "a", "rule": "fair", "trace": trace | {"start": begun.isoformat()}})
+    assert {"09:00", "14:00"} <= set(re.findall(r"\d\d:\d\d", drawn))
+    assert "time of day (UTC+01:00)" in drawn
+    assert "time in s" in plots.load_svg({"pe": "a", "rule": "fair", "trace": trace})
+    week = trace | {"end_s": 5 * 86_400.0, "start": begun.isoformat()}
+    assert "Tue 00:00" in plots.load_svg({"pe": "a", "rule": "fair", "trace": week})

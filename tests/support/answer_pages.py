@@ -1,0 +1,165 @@
+"""A page of each kind of report, made without measuring anything: what browsers look at."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from advisor import advice_document, recommend
+from advisor.report.advice import Advice, advice_page
+from advisor.report.cluster import ClusterResult, cluster_page
+from advisor.report.html import render_page
+from advisor.report.illustrated import illustration
+from advisor.report.jobs import RanJobs, figures, jobs_document, jobs_page
+from advisor.report.pages import render_html
+from advisor.report.scorecard import scorecard_section
+from advisor.report.verification import verification_page
+from advisor.verification.check import Verified
+from advisor.whatif import whatif_document
+from simulator import Estimates, Policy, documents, load_scenario, make_stream, run_jobs
+from simulator.calibration import Comparison
+from tests.support.illustrated import TUTORIAL, simulated_page
+from tests.support.jobs_documents import advised, compared
+from tests.support.made_up_sweeps import LATENCY, LINK, plan_of, swept_of
+from tests.support.report_sample import sample_document, verified_document
+
+READ = {"log": "sha256:" + "ab" * 32, "log.swf": "sha256:" + "ab" * 32}
+
+
+def page_of_advice(name="two-cores", *, replications=40, runs=400):
+    """What `advise -o` writes of a tutorial's scenario."""
+    scenario = load_scenario(TUTORIAL / f"{name}.yaml")
+    made = recommend(scenario, replications=replications, runs=runs)
+    document = documents.to_dict(advice_document(scenario, made))
+    whole = scenario.with_configurations(made.candidates)
+    before = made.strategies.also.get(made.reference, made.reference)
+    drawn = illustration(whole, made.runs, (made.configuration.name, before), before=before, launched=True)
+    return render_page(advice_page(documents.from_dict(Advice, document | {"drawn": None} | documents.to_dict(drawn))))
+
+
+def page_of_many(pes=1000):
+    """An advice for so many unequal PEs, of which each gets another number of units."""
+    gets = [400 + (7919 * pe) % 1201 for pe in range(pes)]
+    equal = [sum(gets) // pes] * pes
+    described = {"mean": 2.0, "low": 1.9, "high": 2.1, "median": 2.0, "run_low": 1.8, "run_high": 2.2}
+    gain = {"mean": 1.5, "low": 1.4, "high": 1.6}
+    made = [("equal", equal, {key: 1.5 * value for key, value in described.items()}), ("joint", gets, described)]
+    return render_html(
+        {
+            "command": "advise",
+            "application": {"name": "stencil", "kernel": "stencil", "parameters": {"n": 9}},
+            "pes": [f"node{pe // 8:03d}-core{pe % 8}" for pe in range(pes)],
+            "recommended": "joint",
+            "baselines": [
+                {"name": name, "partition": parts, "placement": list(range(pes)), "predicted_makespan_s": took}
+                | {"gain_of_recommended": gain, "probability_recommended_faster": 0.9}
+                for name, parts, took in made
+            ],
+            "replications": 40,
+            "launches": "# Open MPI 5\nmpirun --hostfile hostfile.openmpi -n 1000 PROGRAM\n",
+            "provenance": sample_document()["provenance"],
+        }
+    )
+
+
+def page_of_verification():
+    """What `verify -o` writes on a machine where other advice was verified before."""
+    return render_page(
+        verification_page(documents.from_dict(Verified, verified_document()), scorecard_section(comparisons()))
+    )
+
+
+def comparisons(count=18):
+    """Predictions of known truth: every sixth is missed."""
+    return tuple(
+        Comparison(
+            *("kernel", "dgemm", "speeds.json", "ab", f"functional, n = {1000 + 100 * place}", 0.9, 2.0, 1.9, 2.1, 7),
+            measured_median_s=2.0 * (1.3 if place % 6 == 5 else 1 + 0.01 * (place % 5 - 2)),
+            median_sd=0.01,
+            sitting=f"sitting {place // 3}",
+            made=f"2026-03-{1 + place // 3:02d}T10:11:12+00:00",
+        )
+        for place in range(count)
+    )
+
+
+def page_of_whatif():
+    """What `whatif -o` writes of two fields."""
+    draws = np.random.default_rng(3)
+    common = draws.normal(0, 0.01, 20)
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_of(Path(folder), f"{LINK}=x1,x2,x4", f"{LATENCY}=x1,/2,/4")
+
+        def makespans_s(point, _):
+            down, across = divmod(point - 1, 3) if point else (0, 0)
+            mean = 0.05 / (1 + down) + 0.004 / (1 + across)
+            return mean * (1 + common + draws.normal(0, 0.003, 20))
+
+        return render_html(whatif_document(swept_of(plan, makespans_s)))
+
+
+def page_of_cluster(hosts=6):
+    """What `cluster` writes of two kinds of hosts."""
+    entries = [
+        {"name": f"n{host:02d}", "kind": host % 2, "cpu_model": "EPYC", "pes": 8, "memory_bytes": 2**36}
+        | {"available": 0.93, "units_per_s": 900.0 if host % 2 else 400.0, "units": 692 if host % 2 else 308}
+        | {"processes": 8, "units_now": 500}
+        for host in range(hosts)
+    ]
+    took = {"name": "joint", "mean_s": 2.0, "low_s": 1.9, "high_s": 2.1}
+    sample = sample_document()
+    document = {
+        "command": "cluster",
+        "application": sample["application"],
+        "hosts": entries,
+        "network": "one switch, 10 Gbit/s",
+        "recommended": took,
+        "now": {"name": "equal", "mean_s": 3.0, "low_s": 2.9, "high_s": 3.1},
+        "gain": 1.5,
+        "gain_low": 1.4,
+        "gain_high": 1.6,
+        "line": "mpirun --hostfile out/cluster/hostfile.openmpi -n 48 PROGRAM",
+        "level": 0.9,
+        "measured_s": 120.0,
+        "lost": {"n07": "ssh: connect to host n07 port 22: No route to host"},
+        "provenance": sample["provenance"],
+    }
+    return render_page(cluster_page(documents.from_dict(ClusterResult, document)))
+
+
+def page_of_jobs():
+    """What `jobs run -o` writes of sixty jobs."""
+    draws, log = np.random.default_rng(5), TUTORIAL / "jobs.csv"
+    run_s = draws.exponential(900, 60)
+    known = {"submit_s": draws.exponential(60, 60).cumsum(), "processors": draws.integers(1, 33, 60)}
+    stream = make_stream("a day", **known, run_s=run_s, limit_s=2 * run_s)
+    runs = run_jobs(stream, 56, Policy(), Estimates("exact"), engine="process")
+    document = jobs_document(runs, log=log, warm_up=0.0)
+    return render_page(jobs_page(documents.from_dict(RanJobs, {**document, "figures": figures(runs, 0.0)})))
+
+
+def page_of_choices(document):
+    """A page of `jobs compare` or `jobs advise` whose stream is a file."""
+    return render_html(document | {"provenance": document["provenance"] | {"inputs": READ}})
+
+
+KINDS = {
+    "advise": page_of_advice,
+    "many": page_of_many,
+    "quickstart": lambda: render_html(sample_document()),
+    "simulate": lambda: render_page(simulated_page()),
+    "verify": page_of_verification,
+    "whatif": page_of_whatif,
+    "cluster": page_of_cluster,
+    "jobs run": page_of_jobs,
+    "jobs compare": lambda: page_of_choices(compared()),
+    "jobs advise": lambda: page_of_choices(advised()),
+}
+"""Kind of a report -> what makes its page."""
+
+
+@functools.cache
+def page(kind):
+    """The text of a kind's page, made once."""
+    return KINDS[kind]()
