@@ -15,7 +15,7 @@ LONG_FUNCTION_LINES = 40
 PIPELINE = {
     "simulator": "base models load_traces platform programs scheduling scenario_file engines results experiments",
     "advisor": (
-        "results wording advise jobs strategy verification whatif report quickstart cluster reproduce cli facade"
+        "results wording advise jobs strategy verification whatif report figures quickstart cluster reproduce cli facade"
     ),
 }
 """Rooms in their order: each imports itself and rooms before it; `advisor` imports `simulator`, never back."""

@@ -36,11 +36,24 @@ from advisor.advise.strategies import (
     within_memory,
     without_uneven,
 )
-from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, intervals, notebook, ties, units
+from simulator import (
+    AS_NOW,
+    Configuration,
+    RunSet,
+    Scenario,
+    ScenarioError,
+    describe,
+    intervals,
+    notebook,
+    plots,
+    ties,
+    units,
+)
 from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 VARIED = ("partition", "allocation", "scheduling")
 BUDGET, FEWEST_RUNS = 300, 40
@@ -94,6 +107,11 @@ class Recommendation:
     """How often its stated intervals hold."""
     scheduling: Scheduling | None = None
     """Whether units should move while the program runs; None where that was not asked."""
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the predicted makespans of the candidates; on axes of a new figure by default."""
+        rows = [{"name": one.name, "predicted_makespan_s": self.described(one.name)} for one in self.candidates]
+        return plots.plot_makespans(rows, self.configuration.name, level=self.level, ax=ax)
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:

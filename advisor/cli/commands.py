@@ -24,6 +24,7 @@ from advisor.cli import (
     modes,
     partition,
     platform,
+    plot,
     quickstart,
     record,
     reproduce,
@@ -63,6 +64,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify.verify,
     "partition": partition.partition,
     "reproduce": reproduce.reproduce,
+    "plot": plot.plot,
 }
 SETTINGS = {"cluster": {"allow_interspersed_args": False}}
 """What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""

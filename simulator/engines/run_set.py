@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import intervals, notebook, units
+from simulator.base import drawing, intervals, notebook, units
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class RunSet:
     """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
     partitions: Mapping[str, tuple[tuple[tuple[float, tuple[int, ...]], ...], ...]] = field(default_factory=dict)
     """Of configurations whose units move: per replication, since when (seconds) processes had which units."""
+
+    def plot(self, *, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
+        """Draw the makespans of each configuration; on axes of a new figure by default."""
+        rows = [{"name": one["name"], "predicted_makespan_s": one} for one in self.summary(level=level)]
+        return drawing.draw("plot_makespans", rows, level=level, ax=ax)
 
     def __repr__(self) -> str:
         count, replications = self.makespan_ticks.shape
