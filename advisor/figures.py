@@ -125,7 +125,9 @@ def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawa
     with files.understood(path, f"apportion {what}"):
         kinds = read(document, folder)
     if not kinds:
-        raise ScenarioError(f"{path}: nothing in this result of {what} can be drawn; run it again with -o")
+        raise ScenarioError(
+            f"{path}: nothing in this result of {what} can be drawn with an interval; take more replications"
+        )
     return Drawable(what, kinds)
 
 
@@ -365,10 +367,11 @@ def _compared_jobs(document: Document, _folder: Path) -> Kinds:
         rows = [
             one | {"name": f"{one['other']}, not {one['base']}", "sure": one["verdict"] != "open"}
             for one in known
-            if one["metric"] == metric
+            if one["metric"] == metric and one["low"] is not None
         ]
         axis = f"difference of the mean {metric}{' in s' if metric in SECONDS else ''}"
-        kinds[metric] = partial(plots.plot_differences, rows, axis=axis, level=_level(document))
+        if rows:
+            kinds[metric] = partial(plots.plot_differences, rows, axis=axis, level=_level(document))
     return kinds
 
 
@@ -381,12 +384,12 @@ def _advised_jobs(document: Document, _folder: Path) -> Kinds:
     rows = [
         one["gain"] | {"name": one["name"], "sure": one["gain"]["holm"] is not None and one["gain"]["holm"] <= holds}
         for one in document["candidates"]
-        if one.get("gain")
+        if one.get("gain") and one["gain"]["low"] is not None
     ]
     objective = str(document["objective"])
     axis = f"gain in the mean {objective}{' in s' if objective in SECONDS else ''}"
     draw_ = partial(plots.plot_differences, rows, axis=axis, level=_level(document["compared"]), less_is_better=False)
-    return {"gains": draw_}
+    return {"gains": draw_} if rows else {}
 
 
 def _allocated(document: Document, _folder: Path) -> Kinds:

@@ -28,6 +28,7 @@ from advisor.cli import (
     quickstart,
     record,
     reproduce,
+    rerun,
     scenarios,
     show,
     simulate,
@@ -65,6 +66,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "partition": partition.partition,
     "reproduce": reproduce.reproduce,
     "plot": plot.plot,
+    "rerun": rerun.rerun,
 }
 SETTINGS = {"cluster": {"allow_interspersed_args": False}}
 """What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
@@ -189,6 +191,14 @@ def run(arguments: list[str]) -> int:
 def _built() -> Any:
     """The commands as click has them; typer would build all of them again for each use."""
     return typer.main.get_command(app)
+
+
+def flags_of(name: str) -> dict[str, str | None]:
+    """The parameters of a command with the option that gives each; None for an argument."""
+    command = _built()
+    for word in name.split():
+        command = command.commands[word]
+    return {str(one.name): next((flag for flag in one.opts if flag.startswith("--")), None) for one in command.params}
 
 
 def _check_words(arguments: list[str]) -> None:

@@ -253,6 +253,8 @@ _MEASURING = "budget output seed"
 
 TABLE: Mapping[str, Rules] = {
     "quickstart": Rules("budget output seed json"),
+    "plot": Rules("result output width height kind json"),
+    "rerun": Rules("manifest output yes json"),
     "record": Rules(
         "output interval duration per-core append json",
         (_flag("append", "", without="overwrite"),),
