@@ -60,6 +60,7 @@ from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 VARIED = ("partition", "allocation", "scheduling")
 REFERENCES = (AS_NOW, "one-per-core", "equal")
@@ -117,6 +118,11 @@ class Recommendation:
     """Whether units should move while the program runs; None where that was not asked."""
     scenario: Scenario | None = None
     """What it is for."""
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the predicted makespans of the candidates; on axes of a new figure by default."""
+        rows = [{"name": one.name, "predicted_makespan_s": self.described(one.name)} for one in self.candidates]
+        return plots.plot_makespans(rows, self.configuration.name, level=self.level, ax=ax)
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:

@@ -26,9 +26,11 @@ from advisor.cli import (
     new,
     partition,
     platform,
+    plot,
     quickstart,
     record,
     reproduce,
+    rerun,
     scenarios,
     show,
     simulate,
@@ -129,6 +131,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify.verify,
     "partition": partition.partition,
     "reproduce": reproduce.reproduce,
+    "plot": plot.plot,
+    "rerun": rerun.rerun,
 }
 SETTINGS = {"cluster": {"allow_interspersed_args": False}}
 """What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
@@ -253,6 +257,14 @@ def run(arguments: list[str]) -> int:
 def _built() -> Any:
     """The commands as click has them; typer would build all of them again for each use."""
     return typer.main.get_command(app)
+
+
+def flags_of(name: str) -> dict[str, str | None]:
+    """The parameters of a command with the option that gives each; None for an argument."""
+    command = _built()
+    for word in name.split():
+        command = command.commands[word]
+    return {str(one.name): next((flag for flag in one.opts if flag.startswith("--")), None) for one in command.params}
 
 
 def _check_words(arguments: list[str]) -> None:

@@ -257,6 +257,8 @@ TABLE: Mapping[str, Rules] = {
         "nodes network application parameter kernel busy output json",
         (_flag("output", "overwrite", why="where no file is written"),),
     ),
+    "plot": Rules("result output width height kind json"),
+    "rerun": Rules("manifest output yes json"),
     "record": Rules(
         "output interval duration per-core append json",
         (_flag("append", "", without="overwrite"),),

@@ -24,6 +24,11 @@ FOLDERS = (
     *("advise", "cluster", "jobs run", "jobs compare", "jobs advise"),
 )
 """Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
+RERUN = (
+    *("simulate", "whatif", "advise", "verify", "quickstart", "cluster"),
+    *("jobs run", "jobs compare", "jobs advise"),
+)
+"""Commands that `rerun` can run again; as `advisor.rerun.COMMANDS`, which takes long to import."""
 WIDTH = 100
 """Columns of a terminal that texts are broken for."""
 GROWING = ("history add", "history import", "history record")
@@ -54,9 +59,27 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
         _check({one: given[one] for one in named if given.get(one) is not None}, name)
         if say_compiling not in simulator.on_compile:
             simulator.on_compile.append(say_compiling)
-        return run(**given)
+        try:
+            found = run(**given)
+        except typer.Exit as end:
+            if end.exit_code in {0, 1}:
+                _keep(run, name, given)
+            raise
+        _keep(run, name, given)
+        return found
 
     return checked
+
+
+def _keep(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
+    """Keep in a folder of results what running the command again needs."""
+    folder = given.get("output")
+    if name not in RERUN or folder is None or not folder.is_dir() or given.get("only") or given.get("job_script"):
+        return
+    from advisor.rerun import keep
+
+    defaults = {one.name: one.default for one in inspect.signature(run).parameters.values()}
+    keep(name, given, defaults, folder)
 
 
 def _check(paths: dict[str, Path], name: str) -> None:

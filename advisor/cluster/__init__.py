@@ -1,9 +1,9 @@
 """A cluster in one call: all hosts measured, the scenario that follows, advice, what launchers read, real runs."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
 import sys
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -27,6 +27,7 @@ __all__ = [
     "alone",
     "check_format",
     "check_room",
+    "confined",
     "digest",
     "digest_of",
     "make_folder",
@@ -258,9 +259,42 @@ def check_regular(path: Path) -> None:
         pass
 
 
+_within: list[tuple[Path, ...]] = []
+"""Folders that files may be read in, while something confines reading to them; the last entry holds."""
+
+
+@contextlib.contextmanager
+def confined(*folders: Path) -> Iterator[None]:
+    """Read files in some folders only, for work that a file from anybody asks for: a link out of them leads nowhere."""
+    _within.append(tuple(folder.resolve() for folder in folders))
+    try:
+        yield
+    finally:
+        _within.pop()
+
+
+def _check_within(path: Path) -> None:
+    """Refuse what lies outside the folders that reading is confined to.
+
+    Raises
+    ------
+    ScenarioError
+        If it does.
+    """
+    if not _within:
+        return
+    try:
+        whole = path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ScenarioError(f"{path}: this path leads nowhere") from error
+    if not any(whole.is_relative_to(folder) for folder in _within[-1]):
+        raise ScenarioError(f"{path}: this lies outside the results folder, and a rerun reads nothing there")
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file to read from; what is none is refused without waiting for a pipe's other end."""
+    _check_within(path)
     try:
         stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed below; Path.open takes none
     except (OSError, ValueError) as error:  # a path with a null byte

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator.base.machine import Machine
 
-__all__ = ["provenance"]
+__all__ = ["provenance", "versions"]
 
 VERSIONED = ("apportion", "numpy", "scipy", "simpy", "numba")
 

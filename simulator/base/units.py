@@ -69,6 +69,12 @@ _BITS: Final = _scaled("b", "0.125") | _scaled("bit", "0.125")
 BANDWIDTH: Final = {f"{unit}/s": value for unit, value in (SIZE | _BITS).items()}
 SPEED: Final = _scaled("flop/s") | _scaled("units/s")
 POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale]) for scale in ("", "k", "M")}
+LENGTH: Final = {
+    "mm": Decimal("0.001"),
+    "cm": Decimal("0.01"),
+    "in": Decimal("0.0254"),
+    "pt": Decimal("0.0254") / 72,
+}
 SHARE: Final = {"%": Decimal("0.01"), "": Decimal(1)}
 
 _EXAMPLES: Final = {
@@ -76,6 +82,7 @@ _EXAMPLES: Final = {
     id(SIZE): "size; write one such as 64KiB, 4MiB or 1GB",
     id(BANDWIDTH): "bandwidth; write one such as 1Gbit/s or 125MB/s",
     id(SPEED): "speed; write one such as 2.5Gflop/s",
+    id(LENGTH): "length; write one such as 3.4in, 86mm or 8.6cm",
     id(POWER): "power; write one such as 150W or 1.5kW",
     id(SHARE): "share; write one such as 5% or 0.05",
 }

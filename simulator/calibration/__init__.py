@@ -162,7 +162,7 @@ if TYPE_CHECKING:
         save_runtime_fit,
     )
     from simulator.models.resource import load_resource_model, save_resource_model
-    from simulator.models.speed import load_speed_model, predict_speeds
+    from simulator.models.speed import load_speed, load_speed_model, predict_speeds
 
 _HOMES = {
     "About": "simulator.calibration.hosts.host",
@@ -271,6 +271,7 @@ _HOMES = {
     "load_network_model": "simulator.models.network.file",
     "load_resource_model": "simulator.models.resource",
     "load_runtime_model": "simulator.models.regression.runtime_model",
+    "load_speed": "simulator.models.speed",
     "load_speed_model": "simulator.models.speed",
     "lu_command": "simulator.calibration.allocation.program",
     "make_application_plan": "simulator.calibration.history.record",
@@ -465,6 +466,7 @@ __all__ = [
     "load_network_model",
     "load_resource_model",
     "load_runtime_model",
+    "load_speed",
     "load_speed_model",
     "lu_command",
     "make_application_plan",

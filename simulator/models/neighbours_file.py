@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.base import files, ties, units
+from simulator.base import drawing, files, ties, units
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.doubt import DRIFT, Doubt, doubt_data
@@ -34,6 +34,10 @@ from simulator.models.neighbours_fit import (
     predict_share,
     predicted_held_out,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 FORMAT, KIND = 2, "neighbours"
 """Since 2 a model says its doubt; those of format 1 have none."""
@@ -116,6 +120,10 @@ class NeighboursModel:
     def uses(self) -> dict[str, Any]:
         """As the field `uses` of a scenario's node."""
         return {name: entry for name, uses in self.kernels.items() if len(entry := _uses_entry(uses)) > 1}
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw what each kernel keeps over how many compute; on axes of a new figure by default."""
+        return drawing.draw("plot_neighbours", self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

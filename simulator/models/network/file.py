@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import files
+from simulator.base import drawing, files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
@@ -26,6 +26,10 @@ from simulator.models.network import (
 )
 from simulator.models.network.message_cost import MessageCost
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
 FORMAT = 2
 """Since 2 the model says its doubt; links of files of format 1 have none."""
 
@@ -41,6 +45,10 @@ class CalibratedNetwork:
     """How they were measured, where they were."""
     cost: MessageCost | None = None
     """What messages cost in CPU and memory, where that was measured."""
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw message times over bytes; on axes of a new figure by default."""
+        return drawing.draw("plot_network", self.to_dict(), ax=ax)
 
     def __repr__(self) -> str:
         return f"CalibratedNetwork({self.fit.model!r})"

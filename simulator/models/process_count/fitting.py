@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.base import files
+from simulator.base import drawing, files
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
 from simulator.models.process_count import paper
@@ -20,6 +20,10 @@ from simulator.models.process_count.runs import (
     processes_of,
     read_allocation_runs,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 METHODS: dict[str, tuple[Any, Any]] = {
     "pooled": (fit_pooled, pooled_from_dict),
@@ -129,6 +133,10 @@ class AllocationFit:
     def warnings(self) -> tuple[str, ...]:
         """Of the file, and what the runs cannot tell."""
         return (*self.notes, *self.model.warnings)
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the run time of the best configurations over problem size; on axes of a new figure by default."""
+        return drawing.draw("plot_process_counts", self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

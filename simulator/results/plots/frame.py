@@ -1,8 +1,10 @@
 """What all figures share: style and colours, and the way from matplotlib's SVG file to an element of a page."""
 
 import contextlib
+import contextvars
 import html
 import io
+import itertools
 import math
 import re
 import warnings
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 Entry = Mapping[str, Any]
 """A part of a result document: plain data."""
 
+LINES: Final = ("-", "--", ":", "-.")
+"""Patterns of lines that follow each other."""
 INK: Final = "#000001"
 PAPER: Final = "#fffffe"
 SERIES: Final = ("#0a0001", "#0a0002", "#0a0003", "#0a0004", "#0a0005", "#0a0006")
@@ -112,6 +116,14 @@ def numbers(values: Iterable[object] | None) -> list[float]:
     return [found for value in values or () if (found := number(value)) is not None]
 
 
+_TIMES: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """A unit of time in which so many seconds are a number of one to three digits."""
+    return next(((size, word) for size, word in _TIMES if seconds >= 3 * size), (1.0, "s"))
+
+
 def legend(figure: "Figure", grid: Iterable["Axes"]) -> None:
     """A legend above all axes, each label once."""
     found = [axes.get_legend_handles_labels() for axes in grid]
@@ -121,8 +133,8 @@ def legend(figure: "Figure", grid: Iterable["Axes"]) -> None:
     )
 
 
-def finish_rows(figure: "Figure", axes: "Axes", rows: Sequence[str], *, below: str, ends: tuple[float, float]) -> None:
-    """What figures with a row per name share at the end: names (or none) at the left, what is below, lines, a legend.
+def name_rows(axes: "Axes", rows: Sequence[str], *, below: str, ends: tuple[float, float]) -> None:
+    """What axes with a row per name have at the end: names (or none) at the left, what is below, lines.
 
     Parameters
     ----------
@@ -138,7 +150,6 @@ def finish_rows(figure: "Figure", axes: "Axes", rows: Sequence[str], *, below: s
     axes.set_ylim(*ends)
     axes.set_xlabel(below)
     axes.grid(axis="x")
-    legend(figure, [axes])
 
 
 def head_of_row(axes: "Axes", row: int, text: str) -> None:
@@ -152,6 +163,37 @@ def head_of_row(axes: "Axes", row: int, text: str) -> None:
 
 
 FORMATS: Final = ("png", "svg", "pdf")
+COLUMN_IN: Final = 3.4
+"""Width of a column of most journals and proceedings."""
+_ON_PAPER: Final = ("#004488", "#dd8a1d", "#bb5566", "#5a9bd4", "#7d6608", "#4d4d4d")
+"""Dark, light, middle, light ...: told apart without colours, and by those who see fewer."""
+_REAL: Final = {INK: "#000000", PAPER: "#ffffff"} | dict(zip(SERIES, _ON_PAPER, strict=True))
+_SMALLER: Final = 0.62
+"""Lines and marks, which have the sizes of a page's figures, in one of a column's width."""
+_SIZE_PT: Final = 7.5
+_PRINTED: Final[Any] = _STYLE | {
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same everywhere, and always embedded
+    "font.size": _SIZE_PT,
+    "axes.titlesize": _SIZE_PT,
+    "axes.labelsize": _SIZE_PT,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+    "grid.linewidth": 0.5,
+    "hatch.linewidth": 0.5,
+    "figure.constrained_layout.h_pad": 0.02,
+    "figure.constrained_layout.w_pad": 0.02,
+    "pdf.fonttype": 42,  # TrueType, embedded: text stays text, and publishers take it
+    "svg.fonttype": "path",  # an SVG cannot embed its font, and another one would not fit
+    "savefig.dpi": 300,
+}
 
 
 def figure_kind(path: Path) -> str:
@@ -169,10 +211,203 @@ def figure_kind(path: Path) -> str:
 
 
 def save(figure: "Figure", path: Path, kind: str) -> None:
-    """Write a figure, whole or not at all."""
+    """Write a figure, whole or not at all; the same figure gives the same bytes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
-    out = io.BytesIO()
-    figure.savefig(out, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    out, undated = io.BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    figure.savefig(out, format=kind, metadata=undated.get(kind))
     files.write_bytes(path, out.getvalue())
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """The style of papers; the caller's settings of matplotlib are neither used nor changed."""
+    import matplotlib
+
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_PRINTED)
+        yield
+
+
+_asked: contextvars.ContextVar[tuple[float, float | None]] = contextvars.ContextVar("asked", default=(COLUMN_IN, None))
+"""Width and height in inches of figures that are made; the height that each figure needs by default."""
+
+
+@contextlib.contextmanager
+def sized(width_in: float = COLUMN_IN, height_in: float | None = None) -> Iterator[None]:
+    """Figures of that size; the height is each figure's own by default."""
+    before = _asked.set((width_in, height_in))
+    try:
+        yield
+    finally:
+        _asked.reset(before)
+
+
+@contextlib.contextmanager
+def on_axes(ax: "Axes | None", *, height_in: float = 2.2) -> "Iterator[Axes]":
+    """The caller's axes, or those of a new figure of a column's width; what is drawn there gets colours to print.
+
+    Parameters
+    ----------
+    ax
+        Drawn on in the style that it was made in.
+    height_in
+        Of the new figure.
+    """
+    if ax is not None:
+        yield ax
+        _finished(ax)
+        _key(ax)
+        return
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    width_in, own_height_in = _asked.get()
+    with printing():
+        figure = Figure(figsize=(width_in, own_height_in or height_in), layout="constrained")
+        FigureCanvasAgg(figure)
+        own = figure.subplots()
+        yield own
+        _finished(own)
+        _fit_column(own)
+        _key(own)
+
+
+def _finished(axes: "Axes") -> None:
+    """Colours to print, and powers of ten as plain text."""
+    from matplotlib.ticker import LogFormatter, LogLocator, NullFormatter
+
+    for artist in axes.findobj():
+        _in_colour(artist)
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() != "log":
+            continue
+        low, high = axis.get_view_interval()
+        if high < _FEW_POWERS * low:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        if isinstance(axis.get_major_formatter(), LogFormatter):
+            axis.set_major_formatter(lambda value, _: _power(value))
+        axis.set_minor_formatter(NullFormatter())
+
+
+_FEW_POWERS: Final = 60.0
+"""Between the ends of an axis, up to which 2 and 5 have names too."""
+_PREFIXES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def _power(value: float) -> str:
+    """`100`, `10k`, `1M`; `0.001`, `1e-05`."""
+    scale, prefix = next((one for one in _PREFIXES if value >= one[0] and value >= 1e4), (1.0, ""))
+    return f"{value / scale:g}{prefix}"
+
+
+def _fit_column(axes: "Axes") -> None:
+    """Lines, marks and texts that have a page's sizes, in those of a column's width."""
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    parts = axes.get_children()
+    for line in (one for one in parts if isinstance(one, Line2D)):
+        line.set_linewidth(max(0.5, _SMALLER * line.get_linewidth()))
+        line.set_markersize(_SMALLER * line.get_markersize())
+        line.set_markeredgewidth(0.7)
+    for text in (one for one in parts if isinstance(one, Text)):
+        text.set_fontsize(min(max(7.0, float(text.get_fontsize())), _SIZE_PT))
+
+
+def _in_colour(artist: Any) -> None:
+    """Real colours in the place of the stand-ins that pages replace by their own."""
+    from matplotlib.colors import to_hex, to_rgba
+
+    for name in ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor"):
+        get, change = getattr(artist, f"get_{name}", None), getattr(artist, f"set_{name}", None)
+        if get is None or change is None:
+            continue
+        found = get()
+        if isinstance(found, str):
+            if found in _REAL:
+                change(_REAL[found])
+        elif len(found) and not isinstance(found[0], int | float):  # of a collection
+            colours = [to_rgba(one) for one in found]
+            if any(to_hex(one) in _REAL for one in colours):
+                change([(*to_rgba(_REAL.get(to_hex(one), to_hex(one)))[:3], one[3]) for one in colours])
+        elif len(found) and to_hex(found) in _REAL:
+            change((*to_rgba(_REAL[to_hex(found)])[:3], to_rgba(found)[3]))
+
+
+def _key(axes: "Axes") -> None:
+    """A legend above axes, each label once, in as many columns as the axes' figure is wide."""
+    handles, labels = axes.get_legend_handles_labels()
+    once = {text: handle for handle, text in zip(handles, labels, strict=True)}
+    if not once:
+        return
+    figure: Any = axes.figure
+    width_pt = 72 * float(figure.get_figwidth())
+    widest = max(len(text) for text in once)
+    columns = max(1, min(len(once), int(width_pt / (34 + 4.3 * widest))))
+    close: Any = {"ncols": columns, "handletextpad": 0.5, "columnspacing": 1.0, "handlelength": 1.8, "borderpad": 0.2}
+    if figure.get_layout_engine() is not None and len(figure.axes) == 1:
+        figure.legend(list(once.values()), list(once), loc="outside upper left", **close)
+    else:
+        anchor: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        axes.legend(list(once.values()), list(once), **anchor, **close)
+
+
+def save_printed(axes: "Axes", path: Path, *, kind: str) -> None:
+    """Write the figure of some axes, if its texts lie within it.
+
+    Raises
+    ------
+    ScenarioError
+        If the figure is too narrow or too low for its texts.
+    """
+    figure: Any = axes.figure
+    with printing():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
+            figure.canvas.draw()
+        lost = cut_texts(figure)
+        if lost:
+            width, height = figure.get_size_inches()
+            said = f"its text {lost[0]!r} would be cut off; give it more --width or --height"
+            raise ScenarioError(f"{path}: at {width:.3g} x {height:.3g} in the figure is too small: {said}")
+        save(figure, path, kind)
+
+
+def cut_texts(figure: "Figure") -> list[str]:
+    """Texts of a drawn figure that do not lie within it, and names of ticks that lie upon others."""
+    from matplotlib.text import Text
+
+    canvas: Any = figure.canvas
+    renderer = canvas.get_renderer()
+    width, height = figure.bbox.width, figure.bbox.height
+    axis = [one for axes in figure.axes for one in (axes.xaxis, axes.yaxis)]
+    hidden = {label for one in axis for label in one.get_ticklabels(which="both")}
+    shown = [_seen_names(one) for one in axis]
+    texts = [text for text in figure.findobj(Text) if text not in hidden]
+    lost = []
+    for text in (*texts, *itertools.chain(*shown)):
+        if text.get_visible() and str(text.get_text()).strip():
+            box = text.get_window_extent(renderer)
+            if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
+                lost.append(str(text.get_text()))
+    for one, names in zip(axis, shown, strict=True):
+        lost += _upon_each_other(names, renderer, one.axis_name)
+    return lost
+
+
+def _seen_names(axis: Any) -> list[Any]:
+    """The names of ticks that lie in what the axis shows."""
+    low, high = sorted(axis.get_view_interval())
+    room = 1e-9 * (high - low)
+    return [tick.label1 for tick in axis.get_major_ticks() if low - room <= tick.get_loc() <= high + room]
+
+
+def _upon_each_other(names: Sequence[Any], renderer: Any, side: str) -> list[str]:
+    """Names of ticks that overlap the one before them."""
+    boxes = [(one.get_window_extent(renderer), str(one.get_text())) for one in names if one.get_text().strip()]
+    ends = sorted((((box.x0, box.x1) if side == "x" else (box.y0, box.y1)), text) for box, text in boxes)
+    return [text for ((_, before), _), ((start, _), text) in itertools.pairwise(ends) if start < before - 0.5]

@@ -1,11 +1,23 @@
 """Jobs of a stream: busy PEs and the queue over time, who had which PE, slowdown by class, and how long jobs waited."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, SERIES, drawing, finish_rows, legend, svg
+from simulator.results.plots.frame import (
+    INK,
+    LINES,
+    SERIES,
+    Entry,
+    drawing,
+    label,
+    legend,
+    name_rows,
+    on_axes,
+    svg,
+    time_unit,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +31,6 @@ _STRETCHES: Final = 300
 _MOST_BOXES: Final = 1200
 """Rectangles of a figure; a longer stream shows its beginning."""
 _POINTS: Final = 240
-_DAY_S, _HOUR_S, _MINUTE_S = 86400.0, 3600.0, 60.0
 
 
 def busy_svg(runs: "JobRuns", *, name: str = "busy") -> str:
@@ -41,7 +52,7 @@ def busy_svg(runs: "JobRuns", *, name: str = "busy") -> str:
         return ""
     count = min(_STRETCHES, int(found.ticks[-1] - found.ticks[0]))
     edges = np.linspace(int(found.ticks[0]), int(found.ticks[-1]), count + 1).astype(np.int64)
-    unit_s, unit = _unit(float((edges[-1] - edges[0]) * runs.tick_s))
+    unit_s, unit = time_unit(float((edges[-1] - edges[0]) * runs.tick_s))
     times = edges * (runs.tick_s / unit_s)
     panels = (("busy PEs", found.busy), ("jobs that wait", found.queued))
     parts = []
@@ -86,7 +97,7 @@ def pes_svg(runs: "JobRuns", *, name: str = "pes") -> str:
     if not shown:
         end = float(np.partition(start, _MOST_BOXES)[_MOST_BOXES])
     inside = start <= end if shown else start < end
-    unit_s, unit = _unit(end - begin)
+    unit_s, unit = time_unit(end - begin)
     by = runs.stream.user if np.any(runs.stream.user >= 0) else np.arange(len(runs.stream))
     sides = [edge[inside] / unit_s for edge in (start, np.minimum(finish, end))]
     with drawing(height_in=3.6) as figure:
@@ -112,21 +123,13 @@ def class_slowdown_svg(classes: "Sequence[JobClass]", *, what: str, name: str = 
     name
         Begins the ids of the figure.
     """
-    import numpy as np
-
     if not classes:
         return ""
     with drawing(height_in=1.2 + 0.36 * len(classes)) as figure:
         axes = figure.subplots()
-        rows = np.arange(len(classes))
-        mean = np.array([one.bounded_slowdown for one in classes])
-        p95 = np.array([one.bounded_slowdown_p95 for one in classes])
-        axes.barh(rows, mean - 1, 0.6, 1.0, color=SERIES[0], label="mean")
-        axes.plot(p95, rows, color=SERIES[1], ls="", marker="D", ms=5, label="95 % of jobs are below")
-        _logarithmic(axes)
-        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylabel=f"{what} (jobs)")
-        names = [f"{one.label} ({one.jobs})" for one in classes]
-        finish_rows(figure, axes, names, below="bounded slowdown", ends=(len(classes) - 0.5, -0.6))
+        rows = [(f"{one.label} ({one.jobs})", one.bounded_slowdown, one.bounded_slowdown_p95) for one in classes]
+        _draw_classes(axes, rows, what=what)
+        legend(figure, [axes])
         summary = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in classes)
         return svg(figure, name=name, title=f"Bounded slowdown by {what}", description=summary)
 
@@ -162,6 +165,65 @@ def waits_svg(runs: "JobRuns", kept: "NDArray[np.bool_]", *, name: str = "waits"
         return svg(figure, name=name, title="How long jobs wait", description=summary)
 
 
+def plot_classes(classes: Sequence[Entry], *, what: str, ax: "Axes | None" = None) -> "Axes":
+    """Draw mean and 95th percentile of the bounded slowdown by class; see `class_slowdown_svg`.
+
+    Parameters
+    ----------
+    classes
+        `label`, `jobs`, `bounded_slowdown`, `bounded_slowdown_p95` of each.
+    """
+    with on_axes(ax, height_in=0.75 + 0.22 * len(classes)) as axes:
+        rows = [
+            (f"{one['label']} ({one['jobs']})", one["bounded_slowdown"], one["bounded_slowdown_p95"]) for one in classes
+        ]
+        _draw_classes(axes, rows, what=what)
+    return axes
+
+
+def _draw_classes(axes: "Axes", rows: "Sequence[tuple[str, float, float]]", *, what: str) -> None:
+    """Name, mean and 95th percentile of each class."""
+    import numpy as np
+
+    mean, p95 = (np.array([row[part] for row in rows], dtype=float) for part in (1, 2))
+    at = np.arange(len(rows))
+    axes.barh(at, mean - 1, 0.6, 1.0, color=SERIES[0], label="mean")
+    axes.plot(p95, at, color=SERIES[1], ls="", marker="D", ms=5, label="95 % of jobs are below")
+    _logarithmic(axes)
+    axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylabel=f"{what} (jobs)")
+    name_rows(axes, [row[0] for row in rows], below="bounded slowdown", ends=(len(rows) - 0.5, -0.6))
+
+
+def plot_waits(waits_s: "Mapping[str, NDArray[np.float64]]", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw which share of the jobs waited longer than a time: a line per stream, with its mean in the legend.
+
+    Parameters
+    ----------
+    waits_s
+        Name -> seconds that each job waited; (job,).
+    """
+    with on_axes(ax, height_in=2.0) as axes:
+        for place, (name, values) in enumerate(waits_s.items()):
+            _draw_waits(axes, values, f"{label(name)}, mean {units.show_duration(float(values.mean()))}", place)
+        axes.set(ylim=(0, 100), xlabel="wait in s", ylabel="% of jobs wait longer")
+        _logarithmic(axes)
+        axes.grid()
+    return axes
+
+
+def _draw_waits(axes: "Axes", waits_s: "NDArray[np.float64]", text: str, place: int) -> None:
+    """One stream, by the points that tell it; nothing where no job waits."""
+    import numpy as np
+
+    waits = np.sort(waits_s)
+    waited = waits[waits > 0]
+    low = float(waited[0]) / 2 if waited.size else 1.0
+    high = float(waited[-1]) if waited.size else 10.0
+    times = np.geomspace(max(low, high / 1e9), high, _POINTS)
+    share = 1 - np.searchsorted(waits, times, side="right") / max(1, waits.size)
+    axes.plot(times, 100 * share, color=SERIES[place % len(SERIES)], ls=LINES[place % len(LINES)], lw=1.8, label=text)
+
+
 def _boxes(runs: "JobRuns") -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None":
     """Job, first and last PE of each range of neighbouring PEs; None if PEs are counted."""
     import numpy as np
@@ -195,9 +257,3 @@ def _logarithmic(axes: "Axes") -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1e5 else f"1e{round(math.log10(value))}")
     axes.xaxis.set_minor_formatter(lambda _, __: "")
-
-
-def _unit(seconds: float) -> tuple[float, str]:
-    """A unit of time in which so many seconds are a number of one to three digits."""
-    found = ((_DAY_S, "days"), (_HOUR_S, "hours"), (_MINUTE_S, "minutes"))
-    return next(((size, word) for size, word in found if seconds >= 3 * size), (1.0, "s"))

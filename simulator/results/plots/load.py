@@ -5,10 +5,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from simulator.results.plots.frame import SERIES, Entry, drawing, label, number, svg
+from simulator.results.plots.frame import SERIES, Entry, drawing, label, number, on_axes, svg, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from simulator.models.load import LoadTrace
 
 _STRETCHES: Final = 200
 _LEGIBLE: Final = 60
@@ -60,22 +62,46 @@ def load_svg(load: Entry | None, *, name: str = "load") -> str:
         return svg(figure, name=name, title="Background load over time", description=description)
 
 
-def _draw(axes: "Axes", steps: Sequence[_Step], *, mean: float, top: float) -> None:
+def plot_load(trace: "LoadTrace", *, rule: str = "fair", ax: "Axes | None" = None) -> "Axes":
+    """Draw a whole load trace over time with its mean; a long one as mean and range of short stretches.
+
+    Parameters
+    ----------
+    rule
+        As of a PE's load: what is given is the share left to us, else it is competing processes.
+    """
+    steps = _steps(trace.times_s.tolist(), trace.values.tolist(), trace.end_s)
+    long = len(steps) > 2 * _LEGIBLE
+    end_s, mean = float(trace.end_s), _mean(steps)
+    unit_s, unit = time_unit(end_s)
+    drawn = [step._replace(start_s=step.start_s / unit_s, end_s=step.end_s / unit_s) for step in steps]
+    with on_axes(ax, height_in=1.7) as axes:
+        _draw(axes, _thinned(drawn) if long else drawn, mean=mean, top=max(step.high for step in steps), named=False)
+        stretch = f"; mean and range of every {end_s / unit_s / _STRETCHES:.2g} {unit}" if long else ""
+        axes.set(
+            xlabel=f"time in {unit}{stretch}", ylabel="share left to us" if rule == "given" else "competing processes"
+        )
+    return axes
+
+
+def _draw(axes: "Axes", steps: Sequence[_Step], *, mean: float, top: float, named: bool = True) -> None:
+    """Steps and their mean, which says its value at the right, or has a label for a legend."""
     edges = [step.start_s for step in steps] + [steps[-1].end_s]
     if any(step.low < step.high for step in steps):
         low, high = ([*(getattr(step, side) for step in steps), getattr(steps[-1], side)] for side in ("low", "high"))
         axes.fill_between(edges, low, high, step="post", color=SERIES[0], alpha=0.2, lw=0)
     axes.stairs([step.value for step in steps], edges, color=SERIES[0], baseline=None, lw=1.2)
-    axes.axhline(mean, color=SERIES[1], ls="--", lw=1.4)
-    axes.annotate(
-        f"mean {mean:.2f}",
-        (1, mean),
-        xycoords=("axes fraction", "data"),
-        xytext=(3, -4),
-        textcoords="offset points",
-        color=SERIES[1],
-        fontsize=10,
-    )
+    axes.axhline(mean, color=SERIES[1], ls="--", lw=1.4, label=f"mean {mean:.2f}")
+    if named:
+        axes.annotate(
+            f"mean {mean:.2f}",
+            (1, mean),
+            xycoords=("axes fraction", "data"),
+            xytext=(3, -4),
+            textcoords="offset points",
+            color=SERIES[1],
+            fontsize=10,
+        )
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top * 1.12 or 1))
     axes.grid(axis="y")
 

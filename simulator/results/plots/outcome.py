@@ -8,28 +8,32 @@ Changes of a what-if: the gain of each by itself, and makespan against cost of a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
 from simulator.results.plots.frame import (
     INK,
+    LINES,
     PAPER,
     SERIES,
     Entry,
     drawing,
-    finish_rows,
     head_of_row,
     label,
     legend,
+    name_rows,
     number,
     numbers,
+    on_axes,
     svg,
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 
 def baselines_svg(
@@ -55,26 +59,54 @@ def baselines_svg(
     name
         Begins the ids of the figure.
     """
-    rows = [entry for entry in baselines if number(_predicted(entry).get("mean")) is not None]
+    rows = _predictions(baselines)
     if not rows:
         return ""
-    largest = max(number(_predicted(entry).get("mean")) or 0.0 for entry in rows)
-    decimals = min(9, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 0
-    parts = []
     with drawing(height_in=1.05 + 0.42 * len(rows)) as figure:
         axes = figure.subplots()
-        for row, entry in enumerate(rows):
-            best = entry.get("name") == recommended
-            how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
-            mean = how(row=row, mark=mark if best else "")
-            parts.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
-        axes.set_xlim(0, axes.get_xlim()[1] * 1.04)
-        names = [label(entry.get("name")) for entry in rows]
-        finish_rows(figure, axes, names, below="predicted makespan in s", ends=(len(rows) - 0.5, -0.6))
-        for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
-            tick.set_fontweight("bold" if entry.get("name") == recommended else "normal")
+        parts = _draw_predictions(axes, rows, recommended, mark=mark, level=level)
+        legend(figure, [axes])
         title, description = "Predicted makespan of each strategy", "mean makespan: " + "; ".join(parts)
         return svg(figure, name=name, title=title, description=description)
+
+
+def plot_makespans(
+    rows: Sequence[Entry],
+    recommended: str | None = None,
+    *,
+    mark: str = "recommended",
+    level: float = 0.9,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw predicted makespans, a row each: the mean, its interval, and where one run lies; see `baselines_svg`."""
+    found = _predictions(rows)
+    with on_axes(ax, height_in=0.75 + 0.24 * len(found)) as axes:
+        _draw_predictions(axes, found, recommended, mark=mark, level=level)
+    return axes
+
+
+def _predictions(baselines: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in baselines if number(_predicted(entry).get("mean")) is not None]
+
+
+def _draw_predictions(
+    axes: "Axes", rows: Sequence[Entry], recommended: str | None, *, mark: str, level: float
+) -> list[str]:
+    """All rows; returns what each says."""
+    largest = max((number(_predicted(entry).get("mean")) or 0.0 for entry in rows), default=0.0)
+    decimals = min(9, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 0
+    parts = []
+    for row, entry in enumerate(rows):
+        best = entry.get("name") == recommended
+        how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
+        mean = how(row=row, mark=mark if best else "")
+        parts.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
+    axes.set_xlim(0, axes.get_xlim()[1] * 1.04)
+    names = [label(entry.get("name")) for entry in rows]
+    name_rows(axes, names, below="predicted makespan in s", ends=(len(rows) - 0.5, -0.6))
+    for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
+        tick.set_fontweight("bold" if entry.get("name") == recommended else "normal")
+    return parts
 
 
 def verification_svg(verification: Sequence[Entry], *, name: str = "verification") -> str:
@@ -88,18 +120,35 @@ def verification_svg(verification: Sequence[Entry], *, name: str = "verification
     name
         Begins the ids of the figure.
     """
-    rows = [entry for entry in verification if numbers([entry.get("predicted_s"), *(entry.get("measured_s") or ())])]
+    rows = _verified(verification)
     if not rows:
         return ""
     with drawing(height_in=1.05 + 0.66 * len(rows)) as figure:
         axes = figure.subplots()
-        for row, entry in enumerate(rows):
-            _draw_predicted(axes, entry, row=row)
-            _draw_measured(axes, entry, row=row)
-        names, below = [label(entry.get("name")) for entry in rows], "makespan in s (axis does not begin at 0)"
-        finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.5, -0.5))
+        _draw_verified(axes, rows)
+        legend(figure, [axes])
         title = "Predicted against measured makespan"
         return svg(figure, name=name, title=title, description="; ".join(_tell(entry) for entry in rows))
+
+
+def plot_verification(verification: Sequence[Entry], *, ax: "Axes | None" = None) -> "Axes":
+    """Draw predicted against measured: a row per configuration that was run; see `verification_svg`."""
+    rows = _verified(verification)
+    with on_axes(ax, height_in=0.8 + 0.36 * len(rows)) as axes:
+        _draw_verified(axes, rows)
+    return axes
+
+
+def _verified(verification: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in verification if numbers([entry.get("predicted_s"), *(entry.get("measured_s") or ())])]
+
+
+def _draw_verified(axes: "Axes", rows: Sequence[Entry]) -> None:
+    for row, entry in enumerate(rows):
+        _draw_predicted(axes, entry, row=row)
+        _draw_measured(axes, entry, row=row)
+    names, below = [label(entry.get("name")) for entry in rows], "makespan in s (axis does not begin at 0)"
+    name_rows(axes, names, below=below, ends=(len(rows) - 0.5, -0.5))
 
 
 def _predicted(entry: Entry) -> Any:
@@ -202,20 +251,44 @@ def differences_svg(
     name
         Begins the ids of the figure.
     """
-    known = [entry for entry in differences if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
+    known = _differing(differences)
     rows = known[:MOST_DIFFERENCES]
     if not rows:
         return ""
     with drawing(height_in=1.25 + 0.44 * len(rows)) as figure:
         axes = figure.subplots()
-        axes.axvline(0, color=INK, lw=1)
-        for row, entry in enumerate(rows):
-            below = (number(entry["mean"]) or 0.0) < 0
-            _draw_row(axes, row, entry, f"{100 * level:.4g} %", SERIES[below != less_is_better])
         left_out = f"; the first {len(rows)} of {len(known)}" if len(rows) < len(known) else ""
-        finish_rows(figure, axes, (), below=f"{axis}{left_out}", ends=(len(rows) - 0.6, -0.8))
+        _draw_differences(axes, rows, axis=f"{axis}{left_out}", level=level, less_is_better=less_is_better)
+        legend(figure, [axes])
         description = "; ".join(map(_described, rows)) + left_out
         return svg(figure, name=name, title=title, description=description)
+
+
+def plot_differences(
+    differences: Sequence[Entry],
+    *,
+    axis: str,
+    level: float = 0.95,
+    less_is_better: bool = True,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw each difference with its intervals, the first ones of many; see `differences_svg`."""
+    rows = _differing(differences)[:MOST_DIFFERENCES]
+    with on_axes(ax, height_in=0.85 + 0.27 * len(rows)) as axes:
+        _draw_differences(axes, rows, axis=axis, level=level, less_is_better=less_is_better)
+    return axes
+
+
+def _differing(differences: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in differences if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
+
+
+def _draw_differences(axes: "Axes", rows: Sequence[Entry], *, axis: str, level: float, less_is_better: bool) -> None:
+    axes.axvline(0, color=INK, lw=1)
+    for row, entry in enumerate(rows):
+        below = (number(entry["mean"]) or 0.0) < 0
+        _draw_row(axes, row, entry, f"{100 * level:.4g} %", SERIES[below != less_is_better])
+    name_rows(axes, (), below=axis, ends=(len(rows) - 0.6, -0.8))
 
 
 def _draw_row(axes: "Axes", row: int, entry: Entry, level: str, colour: str) -> None:
@@ -262,32 +335,13 @@ def sensitivity_svg(sensitivity: Sequence[Entry], *, name: str = "sensitivity") 
     name
         Begins the ids of the figure.
     """
-    rows = [(label(entry.get("parameter"), most=30), found) for entry in sensitivity if (found := _effects(entry))]
-    rows.sort(key=lambda row: -max(abs(effect[1]) for effect in row[1]))
-    rows = rows[:MOST_PARAMETERS]
+    rows = _sensitive(sensitivity)
     if not rows:
         return ""
-    changes = sorted({change for _, effects in rows for change, *_ in effects})
     with drawing(height_in=1.2 + 0.4 * len(rows)) as figure:
         axes = figure.subplots()
-        for row, (_, effects) in enumerate(rows):
-            for change, makespan, low, high in effects:
-                place = changes.index(change)
-                shift = (place - (len(changes) - 1) / 2) * 0.36
-                axes.barh(
-                    row + shift,
-                    100 * makespan,
-                    0.34,
-                    color=SERIES[place % len(SERIES)],
-                    edgecolor=PAPER,
-                    hatch=_HATCHES[place % 2],
-                    lw=0,
-                    label=f"{100 * change:+.0f} % of the parameter",
-                )
-                axes.plot([100 * low, 100 * high], [row + shift] * 2, color=INK, lw=1)
-        axes.axvline(0, color=INK, lw=0.9)
-        names, below = [text for text, _ in rows], "change of the makespan in %"
-        finish_rows(figure, axes, names, below=below, ends=(len(rows) - 0.4, -0.6))
+        _draw_sensitivity(axes, rows)
+        legend(figure, [axes])
         summary = "; ".join(
             f"{text}: " + ", ".join(f"{100 * change:+.0f} % gives {100 * made:+.1f} %" for change, made, *_ in effects)
             for text, effects in rows
@@ -295,7 +349,46 @@ def sensitivity_svg(sensitivity: Sequence[Entry], *, name: str = "sensitivity") 
         return svg(figure, name=name, title="Change of the makespan by each parameter", description=summary)
 
 
-def _effects(entry: Entry) -> list[tuple[float, float, float, float]]:
+def plot_sensitivity(sensitivity: Sequence[Entry], *, ax: "Axes | None" = None) -> "Axes":
+    """Draw how far the makespan moves with each parameter, the largest on top; see `sensitivity_svg`."""
+    rows = _sensitive(sensitivity)
+    with on_axes(ax, height_in=0.75 + 0.26 * len(rows)) as axes:
+        _draw_sensitivity(axes, rows)
+    return axes
+
+
+_Effects = list[tuple[float, float, float, float]]
+
+
+def _sensitive(sensitivity: Sequence[Entry]) -> list[tuple[str, _Effects]]:
+    """Parameters with their effects, the largest first."""
+    rows = [(label(entry.get("parameter"), most=30), found) for entry in sensitivity if (found := _effects(entry))]
+    rows.sort(key=lambda row: -max(abs(effect[1]) for effect in row[1]))
+    return rows[:MOST_PARAMETERS]
+
+
+def _draw_sensitivity(axes: "Axes", rows: Sequence[tuple[str, _Effects]]) -> None:
+    changes = sorted({change for _, effects in rows for change, *_ in effects})
+    for row, (_, effects) in enumerate(rows):
+        for change, makespan, low, high in effects:
+            place = changes.index(change)
+            shift = (place - (len(changes) - 1) / 2) * 0.36
+            axes.barh(
+                row + shift,
+                100 * makespan,
+                0.34,
+                color=SERIES[place % len(SERIES)],
+                edgecolor=PAPER,
+                hatch=_HATCHES[place % 2],
+                lw=0,
+                label=f"{100 * change:+.0f} % of the parameter",
+            )
+            axes.plot([100 * low, 100 * high], [row + shift] * 2, color=INK, lw=1)
+    axes.axvline(0, color=INK, lw=0.9)
+    name_rows(axes, [text for text, _ in rows], below="change of the makespan in %", ends=(len(rows) - 0.4, -0.6))
+
+
+def _effects(entry: Entry) -> _Effects:
     found = []
     for effect in entry.get("effects") or ():
         change, makespan, low, high = (number(effect.get(key)) for key in ("change", "makespan", "low", "high"))
@@ -321,32 +414,48 @@ def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gain
     name
         Begins the ids of the figure.
     """
-    rows = [entry for entry in changes if number((entry.get("gain") or {}).get("mean")) is not None]
-    if len(rows) > MOST_BARS:
-        rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]]
+    rows = _gaining(changes)
     if not rows:
         return ""
-    parts, percent = [], f"{100 * level:.4g} %"
     with drawing(height_in=1.15 + 0.42 * len(rows)) as figure:
         axes = figure.subplots()
-        axes.axvline(1, color=INK, lw=1, label="as it is")
-        for row, entry in enumerate(rows):
-            gain, both = entry["gain"], entry.get("together") or {}
-            mean = number(gain.get("mean")) or 0.0
-            colour = SERIES[0] if mean >= 1 else SERIES[1]
-            axes.barh(row, mean - 1, left=1, height=0.42, color=colour, alpha=0.3)
-            wide, own = numbers([both.get("low"), both.get("high")]), numbers([gain.get("low"), gain.get("high")])
-            if len(wide) == 2:
-                axes.plot(
-                    wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{percent} interval of all together"
-                )
-            if len(own) == 2:
-                axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{percent} interval")
-            axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
-            head_of_row(axes, row, label(entry.get("name"), most=LONGEST_CHANGE))
-            parts.append(f"{label(entry.get('name'), most=LONGEST_CHANGE)} {mean:.2f} times as fast")
-        finish_rows(figure, axes, (), below="times as fast as it is", ends=(len(rows) - 0.5, -0.8))
+        parts = _draw_gains(axes, rows, level=level)
+        legend(figure, [axes])
         return svg(figure, name=name, title="Gain of each change", description="; ".join(parts))
+
+
+def plot_gains(changes: Sequence[Entry], *, level: float = 0.9, ax: "Axes | None" = None) -> "Axes":
+    """Draw how many times as fast each change makes a run; see `gains_svg`."""
+    rows = _gaining(changes)
+    with on_axes(ax, height_in=0.85 + 0.27 * len(rows)) as axes:
+        _draw_gains(axes, rows, level=level)
+    return axes
+
+
+def _gaining(changes: Sequence[Entry]) -> list[Entry]:
+    rows = [entry for entry in changes if number((entry.get("gain") or {}).get("mean")) is not None]
+    return [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]] if len(rows) > MOST_BARS else rows
+
+
+def _draw_gains(axes: "Axes", rows: Sequence[Entry], *, level: float) -> list[str]:
+    """All rows; returns what each says."""
+    parts, percent = [], f"{100 * level:.4g} %"
+    axes.axvline(1, color=INK, lw=1, label="as it is")
+    for row, entry in enumerate(rows):
+        gain, both = entry["gain"], entry.get("together") or {}
+        mean = number(gain.get("mean")) or 0.0
+        colour = SERIES[0] if mean >= 1 else SERIES[1]
+        axes.barh(row, mean - 1, left=1, height=0.42, color=colour, alpha=0.3)
+        wide, own = numbers([both.get("low"), both.get("high")]), numbers([gain.get("low"), gain.get("high")])
+        if len(wide) == 2:
+            axes.plot(wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{percent} interval of all together")
+        if len(own) == 2:
+            axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{percent} interval")
+        axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
+        head_of_row(axes, row, label(entry.get("name"), most=LONGEST_CHANGE))
+        parts.append(f"{label(entry.get('name'), most=LONGEST_CHANGE)} {mean:.2f} times as fast")
+    name_rows(axes, (), below="times as fast as it is", ends=(len(rows) - 0.5, -0.8))
+    return parts
 
 
 def costs_svg(points: Sequence[Entry], *, unit: str, name: str = "costs") -> str:
@@ -414,3 +523,147 @@ def break_even_svg(axes_found: Sequence[Entry], *, name: str = "scheduling") -> 
 
 def _places(entries: Sequence[Entry]) -> tuple[list[float], list[float]]:
     return [entry["makespan_s"] for entry in entries], [entry["run"] for entry in entries]
+
+
+def plot_shares(
+    names: Sequence[str],
+    shares: Mapping[str, Sequence[float]],
+    *,
+    unit: str = "units",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw who gets how much: a group of bars per PE, one bar for each way to divide the work.
+
+    Parameters
+    ----------
+    names
+        Of the PEs.
+    shares
+        Way -> what each PE gets.
+    unit
+        Of what they get.
+    """
+    ways = list(shares)
+    height = 0.8 / max(1, len(ways))
+    with on_axes(ax, height_in=0.7 + (0.1 + 0.13 * len(ways)) * len(names)) as axes:
+        for place, way in enumerate(ways):
+            rows = [row + (place - (len(ways) - 1) / 2) * height for row in range(len(names))]
+            axes.barh(
+                rows,
+                list(shares[way]),
+                0.92 * height,
+                color=SERIES[place % len(SERIES)],
+                edgecolor=PAPER,
+                hatch=_HATCHES[place % 2],
+                lw=0,
+                label=label(way),
+            )
+        names = [label(name) for name in names]
+        name_rows(axes, names, below=f"{unit} of each PE", ends=(len(names) - 0.4, -0.6))
+    return axes
+
+
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def plot_points(
+    at: Sequence[float],
+    series: Mapping[str, Sequence[Entry]],
+    *,
+    below: str,
+    level: float = 0.9,
+    names: Sequence[str] = (),
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the mean makespan over one thing that is varied: a line with the interval of each mean per configuration.
+
+    Parameters
+    ----------
+    at
+        Where each point lies.
+    series
+        Configuration -> of each point `mean`, `low`, `high`.
+    below
+        What is varied, with its unit.
+    names
+        Of the points, where their places are no numbers.
+    """
+    order = sorted(range(len(at)), key=lambda place: at[place])
+    with on_axes(ax, height_in=2.3) as axes:
+        for place, (name, entries) in enumerate(series.items()):
+            colour = SERIES[place % len(SERIES)]
+            rows = [(at[k], *(number(entries[k].get(part)) for part in ("mean", "low", "high"))) for k in order]
+            known = [(x, mean, low or mean, high or mean) for x, mean, low, high in rows if mean is not None]
+            if not known:
+                continue
+            x, mean, low, high = zip(*known, strict=True)
+            look: Any = {"marker": _MARKERS[place % len(_MARKERS)], "ls": "" if names else LINES[place % len(LINES)]}
+            below_mean, above = ([abs(m - end) for m, end in zip(mean, ends, strict=True)] for ends in (low, high))
+            axes.errorbar(
+                x,
+                mean,
+                (below_mean, above),
+                color=colour,
+                lw=1.6,
+                ms=6,
+                capsize=2,
+                elinewidth=0.8,
+                label=label(name),
+                **look,
+            )
+        if names:
+            axes.set_xticks(list(at), [label(name) for name in names])
+            axes.margins(x=0.15)
+        elif min(at) > 0 and max(at) / min(at) >= 8:
+            axes.set_xscale("log")
+        axes.set(xlabel=below, ylabel=f"mean makespan in s,\n{100 * level:.4g} % interval")
+        axes.set_ylim(0, axes.get_ylim()[1])
+        axes.grid(axis="y")
+    return axes
+
+
+def plot_runs(runs_s: "Mapping[str, NDArray[np.float64]]", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw which share of the runs of each configuration has ended by a time.
+
+    Parameters
+    ----------
+    runs_s
+        Configuration -> makespans in seconds; (replication,).
+    """
+    import numpy as np
+
+    with on_axes(ax, height_in=2.1) as axes:
+        for place, (name, times) in enumerate(runs_s.items()):
+            at = np.sort(times)
+            share = 100 * np.arange(1, at.size + 1) / at.size
+            steps = np.concatenate((at[:1], at)), np.concatenate(([0.0], share))
+            look: Any = {"color": SERIES[place % len(SERIES)], "ls": LINES[place % len(LINES)], "lw": 1.8}
+            axes.plot(*steps, drawstyle="steps-post", label=label(name), **look)
+        axes.set(xlabel="makespan in s", ylabel="% of runs that have ended", ylim=(0, 102))
+        axes.grid()
+    return axes
+
+
+def plot_breakdown(processes: Sequence[Entry], *, ax: "Axes | None" = None) -> "Axes":
+    """Draw where the time of each process goes, as means: computing, waiting, idle.
+
+    Parameters
+    ----------
+    processes
+        One entry per process: `pe`, `process`, `busy_s`, `waiting_s`, `idle_s`; the first ones of many.
+    """
+    rows = list(processes)[:MOST_BARS]
+    parts = {"busy_s": "computes", "waiting_s": "waits", "idle_s": "idle"}
+    with on_axes(ax, height_in=0.75 + 0.2 * len(rows)) as axes:
+        ends = [0.0] * len(rows)
+        for place, (part, text) in enumerate(parts.items()):
+            widths = [number(entry.get(part)) or 0.0 for entry in rows]
+            colour, hatch = SERIES[place], ("", "////", "....")[place]
+            axes.barh(
+                range(len(rows)), widths, 0.66, ends, color=colour, edgecolor=PAPER, hatch=hatch, lw=0, label=text
+            )
+            ends = [end + width for end, width in zip(ends, widths, strict=True)]
+        alone = len({entry.get("pe") for entry in rows}) == len(rows)
+        names = [label(one.get("pe")) if alone else f"{label(one.get('pe'))}, {one.get('process')}" for one in rows]
+        name_rows(axes, names, below="mean time in s", ends=(len(rows) - 0.45, -0.55))
+    return axes

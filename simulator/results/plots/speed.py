@@ -20,6 +20,7 @@ from simulator.results.plots.frame import (
     label,
     legend,
     number,
+    on_axes,
     save,
     svg,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simulator.models.predicted_speed_check import SpeedPrediction
-    from simulator.models.speed import Floats, SpeedBand
+    from simulator.models.speed import Floats, SpeedBand, SpeedSurface
 
 
 def plot_speed_model(
@@ -64,6 +65,76 @@ def plot_speed_model(
     axes.set(xlabel="problem size in elements", ylabel="volume per second", xscale="log", ylim=(0, None))
     axes.legend()
     save(figure, path, kind)
+
+
+def plot_speed(
+    speed: "SpeedBand | SpeedSurface",
+    points: Sequence[Mapping[str, Any]] = (),
+    *,
+    held_out: "tuple[Floats, Floats] | None" = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw speed over problem size: band, cuts and held-out points; of a surface, a band per number of columns.
+
+    Parameters
+    ----------
+    points, held_out
+        As of `plot_speed_model`.
+    """
+    bands: Any = getattr(speed, "bands", None) or (speed,)
+    columns = [f"{count:g} columns" for count in getattr(speed, "columns", ())] or ["band"]
+    shown = sorted({0, len(bands) // 2, len(bands) - 1})  # more bands lie upon each other
+    largest = max(float(band.high.max()) for band in bands)
+    scale, prefix = next((scale or 1.0, prefix) for scale, prefix in _SCALES if largest >= scale)
+    with on_axes(ax, height_in=2.1) as axes:
+        for place, number_of in enumerate(shown):
+            _draw_printed(axes, bands[number_of], columns[number_of], place=place, scale=scale)
+        for place, point in enumerate(points):
+            low, high = (point["speed"][end] / scale for end in ("low", "high"))
+            text = "cuts" if place == 0 else None
+            axes.plot([point["size_elements"]] * 2, [low, high], color=INK, lw=2.4, label=text)
+        if held_out is not None:
+            axes.plot(held_out[0], held_out[1] / scale, "x", color=SERIES[2], ms=5, label="held out")
+        axes.set(xlabel="problem size in elements", ylabel=f"speed in {prefix}units/s", xscale="log")
+        axes.set_ylim(0, axes.get_ylim()[1])
+        axes.grid(axis="y")
+    return axes
+
+
+def _draw_printed(axes: "Axes", band: "SpeedBand", text: str, *, place: int, scale: float) -> None:
+    """A band with its middle as a line of a pattern of its own."""
+    import numpy as np
+
+    sizes = np.union1d(band.sizes, np.geomspace(band.sizes[0], band.sizes[-1], 400))
+    if sizes.size == 1:  # the same speed at every size
+        sizes = np.geomspace(sizes[0] / 10, sizes[0] * 10, 3)
+    low, mid, high = (band.speed(sizes, position=position) / scale for position in (0.0, 0.5, 1.0))
+    colour = SERIES[place % len(SERIES)]
+    axes.fill_between(sizes, low, high, color=colour, alpha=0.25, lw=0)
+    axes.plot(sizes, mid, color=colour, ls=_DASHES[place], lw=1.6, label=text)
+
+
+def plot_kernel(
+    kernels: Sequence[Entry], kernel: str | None = None, *, unit: str = "flop/s", ax: "Axes | None" = None
+) -> "Axes":
+    """Draw one kernel's speed over problem size on each PE; see `speed_bands_svg`.
+
+    Parameters
+    ----------
+    kernel
+        Its name; the first one by default.
+    """
+    curves = [curve for entry in kernels if (curve := _curve(entry)).points]
+    chosen = kernel or (curves[0].kernel if curves else "")
+    curves = [curve for curve in curves if curve.kernel == chosen]
+    largest = max((point.high for curve in curves for point in curve.points), default=1.0)
+    scale, prefix = next((scale or 1.0, prefix) for scale, prefix in _SCALES if largest >= scale)
+    with on_axes(ax, height_in=2.1) as axes:
+        for index, curve in enumerate(curves):
+            _draw_curve(axes, curve, index=index, scale=scale)
+        _finish(axes, title="")
+        axes.set(xlabel="problem size in elements", ylabel=f"{chosen}, {prefix}{unit}")
+    return axes
 
 
 def draw_band(

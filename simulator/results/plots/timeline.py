@@ -4,7 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simulator.base import units
-from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, finish_rows, label, number, svg
+from simulator.results.plots.frame import (
+    INK,
+    PAPER,
+    SERIES,
+    Entry,
+    drawing,
+    label,
+    legend,
+    name_rows,
+    number,
+    on_axes,
+    svg,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,24 +50,59 @@ def gantt_svg(
     name
         Begins the ids of the figure.
     """
-    every = sorted(bar for entry in timeline if (bar := _bar(entry)) is not None)
+    every = _bars(timeline)
     if not every:
         return ""
-    pes = {bar.process: bar.pe for bar in reversed(every)}
-    rows = {process: row for row, process in enumerate(sorted(pes)[:_MOST_ROWS])}
+    rows = _rows(every, _MOST_ROWS)
     start_s, end_s = min(bar.start_s for bar in every), max(bar.end_s for bar in every)
     with drawing(height_in=1.1 + 0.36 * max(len(rows), 2)) as figure:
         axes = figure.subplots()
-        titles = _draw(axes, _merged([bar for bar in every if bar.process in rows]), rows=rows)
-        _draw_path(axes, [step for step in path if step[0] in rows], rows=rows)
-        alone = len(set(pes.values())) == len(pes)
-        axes.axvline(end_s, color=INK, lw=0.9, ls=(0, (1, 2)))
-        axes.set_xlim(start_s, end_s + ((end_s - start_s) * 0.01 or 1.0))
-        fewer = "" if len(rows) == len(pes) else f" (the first {len(rows)} of {len(pes)} processes)"
-        names = [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows]
-        finish_rows(figure, axes, names, below=f"time in s{fewer}", ends=(len(rows) - 0.45, -0.55))
+        titles = _draw_all(axes, every, path, rows=rows)
+        legend(figure, [axes])
         parts = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
         return svg(figure, name=name, title="Timeline of one replication", description="; ".join(parts), titles=titles)
+
+
+def plot_timeline(
+    timeline: Sequence[Entry], *, path: Sequence[tuple[int, float, float]] = (), ax: "Axes | None" = None
+) -> "Axes":
+    """Draw who computed, sent and received when, the first processes of many; see `gantt_svg`."""
+    every = _bars(timeline)
+    rows = _rows(every, _MOST_PRINTED)
+    with on_axes(ax, height_in=0.7 + 0.17 * max(len(rows), 2)) as axes:
+        if every:
+            _draw_all(axes, every, path, rows=rows)
+    return axes
+
+
+_MOST_PRINTED: Final = 32
+"""Rows of a figure of a column's width."""
+
+
+def _bars(timeline: Sequence[Entry]) -> list[_Bar]:
+    return sorted(bar for entry in timeline if (bar := _bar(entry)) is not None)
+
+
+def _rows(every: Sequence[_Bar], most: int) -> dict[int, int]:
+    """The row of each process that is drawn."""
+    return {process: row for row, process in enumerate(sorted({bar.process for bar in every})[:most])}
+
+
+def _draw_all(
+    axes: "Axes", every: Sequence[_Bar], path: Sequence[tuple[int, float, float]], *, rows: Mapping[int, int]
+) -> dict[str, str]:
+    """Bars, critical path and the end; what a reader sees who points at a bar, by its id."""
+    pes = {bar.process: bar.pe for bar in reversed(every)}
+    start_s, end_s = min(bar.start_s for bar in every), max(bar.end_s for bar in every)
+    titles = _draw(axes, _merged([bar for bar in every if bar.process in rows]), rows=rows)
+    _draw_path(axes, [step for step in path if step[0] in rows], rows=rows)
+    alone = len(set(pes.values())) == len(pes)
+    axes.axvline(end_s, color=INK, lw=0.9, ls=(0, (1, 2)))
+    axes.set_xlim(start_s, end_s + ((end_s - start_s) * 0.01 or 1.0))
+    fewer = "" if len(rows) == len(pes) else f" (the first {len(rows)} of {len(pes)} processes)"
+    names = [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows]
+    name_rows(axes, names, below=f"time in s{fewer}", ends=(len(rows) - 0.45, -0.55))
+    return titles
 
 
 def _bar(entry: Entry) -> _Bar | None:

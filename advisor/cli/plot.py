@@ -1,0 +1,46 @@
+"""`apportion plot`: a figure of a result for a paper."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from advisor.cli.options import Json, print_json
+from advisor.cli.scenarios import INPUT
+
+
+def plot(
+    result: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULT",
+            help="A folder of results, its JSON document, a model (JSON) or a load trace (CSV).",
+            **INPUT,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FIG", help="The figure: .pdf, .svg or .png.")],
+    width: Annotated[str, typer.Option(metavar="LENGTH", help="Such as 3.4in, one column; 7in; 86mm.")] = "3.4in",
+    height: Annotated[str | None, typer.Option(metavar="LENGTH", help="As the figure needs it by default.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="What to draw of it; the line that is printed names all.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a result for a paper: fonts embedded, 7 to 8 pt at the width asked for, told apart in grey.
+
+    Text of a PDF stays text; that of an SVG becomes paths, since another font would not fit. The same result gives
+    the same file. Example:
+
+    apportion plot out/advice -o advice.pdf --width 3.4in
+    """
+    from advisor.figures import draw, read_length, told
+
+    width_in = read_length(width, "--width")
+    height_in = None if height is None else read_length(height, "--height")
+    found = draw(result, output, kind=kind, width_in=width_in, height_in=height_in)
+    if as_json:
+        print_json(
+            {"format": 1, "command": "plot", "result": found.what, "kinds": list(found.kinds), "output": str(output)}
+        )
+        return
+    print(told(found, kind, output))

@@ -1,0 +1,42 @@
+"""`apportion rerun`: the command of a results folder run again, and whether the results are equal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from advisor.cli.options import Json
+from advisor.cli.outputs import WIDTH, show
+
+
+def rerun(
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="A results folder, or the manifest.json in it.", exists=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new folder to keep the new results in.")
+    ] = None,
+    consent: Annotated[
+        str | None,
+        typer.Option("--yes", metavar="COMMAND", help="Agree to run the command that the manifest names: its words."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the command of a results folder again from what the folder keeps, and say what is equal and what differs.
+
+    Equal means bit for bit where it was simulated, and within what was stated or seen where it was measured. Nothing
+    outside the folder is read, and nothing written but in -o. Exit code 1: something differs. Example:
+
+    apportion rerun out/advice
+    """
+    from advisor.cli.commands import flags_of, run
+    from advisor.rerun import COMMANDS, rerun_text
+    from advisor.rerun import rerun as made_again
+
+    flags = {name: flags_of(name) for name in COMMANDS}
+    found = made_again(manifest, run=run, flags=flags, output=output, consent=consent)
+    from simulator import documents
+
+    show(documents.to_dict(found), tuple(rerun_text(found)), as_json=as_json, width=WIDTH)
+    if not found.equal:
+        raise typer.Exit(1)

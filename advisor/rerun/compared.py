@@ -1,0 +1,199 @@
+"""Results of a command that was run twice, compared: files where it simulates, figures where it measures."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from advisor.rerun.kept import LIMIT_BYTES, Record
+from simulator import files
+
+VOLATILE = frozenset(
+    ("provenance", "rerun", "spent", "points", "sweep", "seconds", "setting", "output", "folder", "report", "made")
+)
+"""Entries at the top of a document that say when, where and how long, not what was found."""
+NO_RESULTS = frozenset(("report.html",))
+"""Pages: all that they show is in the documents."""
+VERSIONED = "hash"
+"""Column of a table that names the version of the sources too."""
+MOST_DIFFERENCES = 1000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where results differ."""
+
+    place: str
+    before: str
+    after: str
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that was measured twice."""
+
+    name: str
+    before: float
+    after: float
+    ratio: float
+    low: float
+    """Between here and `high` it was stated to lie, or seen before."""
+    high: float
+    within: bool
+
+
+def differing_files(record: Record, again: Path) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+    """Names of the files that were compared, and where they differ; of a measured command none."""
+    if record.measured:
+        return (), ()
+    names = sorted(path.name for path in record.folder.iterdir() if path.is_file() and _is_result(path.name))
+    found: list[Difference] = []
+    for name in names:
+        before, after = record.folder / name, again / name
+        if not after.is_file():
+            found.append(Difference(name, "there", "missing", None))
+            continue
+        found += _differences(before, after, (record.output, str(again)))
+    extra = sorted(path.name for path in again.iterdir() if path.is_file() and path.name not in names)
+    found += [Difference(name, "missing", "there", None) for name in extra if _is_result(name)]
+    return tuple(names), tuple(found[:MOST_DIFFERENCES])
+
+
+def _is_result(name: str) -> bool:
+    return name not in NO_RESULTS and not name.startswith((".", "search-")) and not name.endswith(".partial")
+
+
+def _differences(before: Path, after: Path, outputs: tuple[str, str]) -> Iterator[Difference]:
+    """Of two files; where they lie is not part of them."""
+    old, new = (files.read_bytes(path, limit_bytes=LIMIT_BYTES) for path in (before, after))
+    if old == new:
+        return
+    if before.suffix == ".json":
+        yield from _in_data(_lasting(before), _lasting(after), before.name)
+    elif before.suffix == ".csv":
+        yield from _in_tables(old.decode(), new.decode(), before.name)
+    else:
+        own, other = (data.decode(errors="replace") for data in (old, new))
+        if own.replace(outputs[0], "OUT") != other.replace(outputs[1], "OUT"):
+            yield Difference(before.name, f"{len(old)} bytes", f"{len(new)} other bytes", None)
+
+
+def _lasting(path: Path) -> Any:
+    """A document without what says when, where and how long."""
+    document = files.read_json(path, limit_bytes=LIMIT_BYTES)
+    if not isinstance(document, dict):
+        return document
+    return {key: value for key, value in document.items() if key not in VOLATILE}
+
+
+def _in_data(before: Any, after: Any, place: str) -> Iterator[Difference]:
+    """Where plain data differ; texts that are paths may."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in {**before, **after}:
+            inside = f"{place}.{key}" if ":" in place else f"{place}: {key}"
+            yield from _in_data(before.get(key), after.get(key), inside)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _in_data(old, new, f"{place}.{number}")
+    elif before != after and not (_is_path(before) and _is_path(after)):
+        yield Difference(place, _shown(before), _shown(after), _ratio(before, after))
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and "/" in value
+
+
+def _in_tables(before: str, after: str, name: str) -> Iterator[Difference]:
+    """Where the cells of two tables differ, the column apart that says the version."""
+    old, new = (list(csv.reader(io.StringIO(text))) for text in (before, after))
+    if len(old) != len(new) or old[:1] != new[:1]:
+        yield Difference(name, f"{len(old)} rows", f"{len(new)} rows", None)
+        return
+    for number, (row, other) in enumerate(zip(old, new, strict=True)):
+        for column, (cell, now) in enumerate(zip(row, other, strict=False)):
+            if cell != now and old[0][column] != VERSIONED:
+                yield Difference(f"{name}: row {number}, {old[0][column]}", cell, now, _ratio(cell, now))
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _ratio(before: object, after: object) -> float | None:
+    try:
+        old, new = float(str(before)), float(str(after))
+    except ValueError:
+        return None
+    return new / old if old and math.isfinite(old) and math.isfinite(new) else None
+
+
+# What was measured
+
+
+def measured_figures(record: Record, again: Path) -> tuple[Figure, ...]:
+    """Figures of both documents of a command that measures, by name; those that only one has are left out."""
+    name, read = MEASURED.get(record.command, ("advice.json", _advised))
+    before, after = (files.read_json(folder / name, limit_bytes=LIMIT_BYTES) for folder in (record.folder, again))
+    with files.understood(record.folder / name, f"apportion {record.command}"):
+        old, new = dict(read(before)), dict(read(after))
+    found = []
+    for what, (value, low, high) in old.items():
+        if what in new and value:
+            now = new[what][0]
+            found.append(Figure(what, value, now, now / value, low, high, low <= now <= high))
+    return tuple(found)
+
+
+_Read = Iterator[tuple[str, tuple[float, float, float]]]
+"""Name, value, and where it was stated to lie or seen."""
+
+
+def _configurations(entries: Any) -> _Read:
+    """Measured medians, and the range of one run that was predicted, widened by the runs that were seen."""
+    for one in entries:
+        median = one.get("measured_median_s")
+        seen = [float(time) for time in (*(one.get("measured_s") or ()), *(one.get("predicted_range_s") or ()))]
+        if median is not None and seen:
+            yield f"measured median of {one['name']}, s", (float(median), min(seen), max(seen))
+
+
+def _verified(document: Mapping[str, Any]) -> _Read:
+    yield from _configurations(document["configurations"])
+
+
+def _quickstart(document: Mapping[str, Any]) -> _Read:
+    for kernel in document["kernels"]:
+        for point in kernel["points"]:
+            speed = point["speed"]
+            name = f"{kernel['name']} on {kernel['pe']} at {point['size_elements']:g} elements, /s"
+            yield name, (float(speed["mid"]), float(speed["low"]), float(speed["high"]))
+    yield from _configurations(document["verification"])
+
+
+def _cluster(document: Mapping[str, Any]) -> _Read:
+    for key, name in (("recommended", "advised"), ("now", "now")):
+        one = document[key]
+        if one.get("mean_s") is not None and one.get("low_s") is not None:
+            yield f"predicted makespan {name}, s", (float(one["mean_s"]), float(one["low_s"]), float(one["high_s"]))
+    if document.get("verified"):
+        yield from _configurations(document["verified"]["configurations"])
+
+
+def _advised(document: Mapping[str, Any]) -> _Read:
+    for one in document["baselines"]:
+        said = one["predicted_makespan_s"]
+        if said.get("mean") is not None and said.get("low") is not None:
+            yield f"predicted makespan of {one['name']}, s", (said["mean"], said["low"], said["high"])
+
+
+MEASURED: Mapping[str, tuple[str, Any]] = {
+    "verify": ("verification.json", _verified),
+    "quickstart": ("result.json", _quickstart),
+    "cluster": ("cluster.json", _cluster),
+}
+"""Command -> its document, and the figures in it."""

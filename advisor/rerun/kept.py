@@ -1,0 +1,261 @@
+"""What a results folder keeps so that its command can be run again: the options, and copies of all that was read."""
+
+import contextlib
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+import simulator
+from simulator import ScenarioError, documents, files, provenance
+
+FORMAT = 1
+MANIFEST, INPUTS = "manifest.json", "inputs"
+MOST_BYTES = 2**28
+"""Of an input file that is kept; of a larger one only the hash is."""
+LIMIT_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class Command:
+    """How one command is run again."""
+
+    left_out: tuple[str, ...] = ()
+    """Options that do not change what is found, or that write elsewhere."""
+    measured: bool = False
+    asks: tuple[str, ...] = ()
+    """Options whose value may run anything: only with the consent that names it."""
+
+
+_WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "as_json")
+COMMANDS: Mapping[str, Command] = {
+    "simulate": Command(),
+    "whatif": Command(("workers", "dask", "slurm", "job_script", "resume", "only")),
+    "advise": Command(),
+    "verify": Command(measured=True, asks=("command",)),
+    "quickstart": Command(measured=True),
+    "cluster": Command(("update",), measured=True, asks=("ssh", "hosts", "hosts_file", "slurm", "python", "command")),
+    "jobs run": Command(asks=("own",)),
+    "jobs compare": Command(),
+    "jobs advise": Command(),
+}
+"""Commands that write a folder which can be made again."""
+
+
+def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) -> None:
+    """Keep in a results folder, and say in its manifest, what running the command again needs.
+
+    Parameters
+    ----------
+    given
+        Values of the command's options and arguments by the names of its parameters.
+    defaults
+        Those that hold where nothing is given.
+
+    Raises
+    ------
+    ApportionError
+        If it cannot be written.
+    """
+    rule = COMMANDS[command]
+    stated = {
+        name: value
+        for name, value in given.items()
+        if value != defaults.get(name) and value is not None and name not in {*_WRITTEN, *rule.left_out}
+    }
+    said: dict[str, Any] = {}
+    inputs: dict[str, str] = {}
+    missing: list[str] = []
+    for name, value in stated.items():
+        if isinstance(value, Path):
+            place, lost = _kept(value, name, folder, stated)
+            inputs[name], said[name] = place, place
+            missing += lost
+        elif command == "jobs run" and name == "own":
+            file, colon, function = str(value).partition(":")
+            place, lost = _kept(Path(file), name, folder, {})
+            inputs[name], said[name] = place, f"{place}{colon}{function}"
+            missing += lost
+        else:
+            said[name] = list(value) if isinstance(value, tuple | list) else value
+    record = {
+        "format": FORMAT,
+        "command": command,
+        "given": said,
+        "output": str(given["output"]),
+        "inputs": inputs,
+        "hashes": {place: files.digest_of(folder / place) for place in _files_in(folder)},
+        "missing": missing,
+        "versions": provenance.versions(),
+        "machine": documents.to_dict(_machine()),
+    }
+    _write(command, record, folder)
+
+
+def _machine() -> dict[str, Any]:
+    here = simulator.this_machine()
+    return {"host": here.host, "cpu_model": here.cpu_model, "pes": here.pe_count}
+
+
+def _write(command: str, record: dict[str, Any], folder: Path) -> None:
+    """Add the record to the manifest of the folder, or begin one."""
+    path = folder / MANIFEST
+    document: Any = {"format": FORMAT, "kind": "results", "command": command}
+    if path.exists():
+        found = files.read_json(path, limit_bytes=LIMIT_BYTES)
+        if isinstance(found, dict) and (found.get("kind") != "results" or found.get("command") == command):
+            document = found
+    files.write_json(path, {**document, "rerun": record})
+
+
+def _files_in(folder: Path) -> list[str]:
+    kept = folder / INPUTS
+    return sorted(path.relative_to(folder).as_posix() for path in kept.rglob("*") if path.is_file())
+
+
+def _kept(path: Path, name: str, folder: Path, stated: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Copy an input into the folder with the files that it names: where it is there, and what could not be kept."""
+    root = PurePath(INPUTS) / name
+    used = _named_by(path, stated)
+    ups = max((PurePath(one).parts.count("..") for one in used if not PurePath(one).is_absolute()), default=0)
+    base = root.joinpath(*["up"] * ups)
+    lost: list[str] = []
+    text_of: dict[str, str] = {}
+    for number, (one, where) in enumerate(used.items()):
+        if PurePath(one).is_absolute():
+            place = base / "files" / f"{number}-{where.name}"
+            text_of[one] = place.relative_to(base).as_posix()
+        else:
+            place = PurePath(os.path.normpath(base / one))
+        _copy(where, folder / place, lost)
+    main = base / path.name
+    if path.is_file():
+        _copy(path, folder / main, lost)
+    if text_of:
+        text = files.read_text(folder / main, limit_bytes=LIMIT_BYTES)
+        for whole, short in text_of.items():
+            text = text.replace(whole, short)
+        files.write_text(folder / main, text)
+    return main.as_posix() if path.is_file() else base.as_posix(), lost
+
+
+def _copy(source: Path, target: Path, lost: list[str]) -> None:
+    if source.stat().st_size > MOST_BYTES:
+        lost.append(f"{source.name}: {source.stat().st_size} bytes are more than is kept of an input")
+    elif source.resolve() != target.resolve():
+        files.write_bytes(target, files.read_bytes(source, limit_bytes=MOST_BYTES), synced=False)
+
+
+def _named_by(path: Path, stated: Mapping[str, Any]) -> dict[str, Path]:
+    """The files that an input names, by their names; those of a folder of advice by their own."""
+    if path.is_dir():
+        return {name: path / name for name in ("advice.json", "scenario.yaml") if (path / name).is_file()}
+    named = dict(_in_options(path, stated))
+    if path.suffix.lower() not in {".yaml", ".yml", ".json", ".toml"}:
+        return named
+    try:
+        template = simulator.read_template(path)
+    except ScenarioError:
+        return named  # a model, or whatever the command read
+    with contextlib.suppress(ScenarioError):  # a base whose values only a change makes right; its names are known
+        template.scenario(tuple(stated.get("changes") or ()), oversized=True)
+    return {name: where for name, where in template.named.used.items() if where != path} | named
+
+
+def _in_options(path: Path, stated: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    """Files that a `--set` or `--vary` names, from the folder of the scenario."""
+    for value in stated.values():
+        for text in value if isinstance(value, list | tuple) else (value,):
+            for word in re.split(r"[=,]", text) if isinstance(text, str) else ():
+                if word and len(word) < 200 and (path.parent / word).is_file():
+                    yield word, path.parent / word
+
+
+# Reading it again
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a manifest says of how its results were made."""
+
+    folder: Path
+    command: str
+    given: Mapping[str, Any]
+    output: str
+    inputs: Mapping[str, str]
+    versions: Mapping[str, Any]
+    machine: Mapping[str, Any]
+
+    @property
+    def rule(self) -> Command:
+        """How its command is run again."""
+        return COMMANDS[self.command]
+
+    @property
+    def measured(self) -> bool:
+        """Whether real runs are part of it."""
+        return self.rule.measured or "measure_next" in self.given
+
+    @property
+    def consent(self) -> str:
+        """What it would run that a manifest from anybody might say; empty if nothing."""
+        words = [self.given[name] for name in self.rule.asks if self.given.get(name) not in {None, False, ""}]
+        if self.command == "cluster" and not words:
+            words = ["cluster"]
+        return " ".join(shlex.join(word) if isinstance(word, list) else str(word) for word in words)
+
+
+def read_record(path: Path) -> Record:
+    """The record of a results folder or its manifest.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or it names anything outside the folder, or a kept input was changed.
+    """
+    folder = path if path.is_dir() else path.parent
+    manifest = path / MANIFEST if path.is_dir() else path
+    with files.confined(folder):
+        document = files.read_json(manifest, limit_bytes=LIMIT_BYTES)
+        record = document.get("rerun") if isinstance(document, dict) else None
+        if not isinstance(record, dict):
+            raise ScenarioError(
+                f"{manifest}: it does not say how its results were made; name the manifest.json of a results folder "
+                "that this version wrote"
+            )
+        files.check_format(record | {"kind": "manifest"}, FORMAT, manifest)
+        _check_form(record, manifest)
+        _check_inputs(record, folder, manifest)
+    parts = {name: record[name] for name in ("command", "given", "output", "inputs", "versions", "machine")}
+    return Record(folder, **parts)
+
+
+def _check_form(record: Mapping[str, Any], manifest: Path) -> None:
+    forms = {"given": dict, "inputs": dict, "hashes": dict, "missing": list, "versions": dict, "machine": dict}
+    wrong = [name for name, form in forms.items() if not isinstance(record.get(name), form)]
+    if wrong or not isinstance(record.get("output"), str):
+        raise ScenarioError(f"{manifest}: rerun: {(wrong or ['output'])[0]} is missing or of another form")
+    if record.get("command") not in COMMANDS:
+        known = ", ".join(COMMANDS)
+        raise ScenarioError(f"{manifest}: rerun: {record.get('command')!r} is no command that can be rerun ({known})")
+    if record["missing"]:
+        raise ScenarioError([f"{manifest}: an input was not kept: {line}" for line in record["missing"]])
+
+
+def _check_inputs(record: Mapping[str, Any], folder: Path, manifest: Path) -> None:
+    """Whether inputs are as they were kept, inside the folder."""
+    faults = []
+    for place in [*record["inputs"].values(), *record["hashes"]]:
+        parts = PurePath(str(place)).parts
+        if not parts or parts[0] != INPUTS or ".." in parts:
+            faults.append(f"{manifest}: rerun: {place!r} lies outside {INPUTS}; a rerun reads kept inputs only")
+    if faults:
+        raise ScenarioError(faults)
+    for place, wanted in record["hashes"].items():
+        if files.digest_of(folder / place) != wanted:
+            faults.append(f"{folder / place}: it is not as it was when these results were made; restore it")
+    if faults:
+        raise ScenarioError(faults)
