@@ -47,12 +47,32 @@ def answer_picture(
     before = reference(compared)
     names = ("" if before is None else called(before)), advised
     known = shares or plain_shares(compared, before, best)
-    return columns(
-        who_figure(known, wording.unit_of(compared.application), names),
-        runs_figure(every, known, compared, before, names),
-        measured_figure(verification, best.name, advised=advised),
-        short=len(known) <= FEW_SHARES,
-    )
+    runs = runs_figure(every, known, compared, before, names)
+    times = measured_figure(verification, best.name, advised=advised)
+    if runs is None and times is None:
+        times = predicted_figure(compared, before, best, names)
+    who = who_figure(known, wording.unit_of(compared.application), names)
+    return columns(who, runs, times, short=len(known) <= FEW_SHARES)
+
+
+def predicted_figure(
+    compared: Compared, before: Strategy | None, best: Strategy, names: tuple[str, str]
+) -> blocks.Figure | None:
+    """What both are predicted to take; none where there is one alone."""
+    if before is None or before.predicted.mean is None:
+        return None
+    rows = [
+        {
+            "name": name,
+            "predicted_s": one.predicted.mean,
+            "low_s": one.predicted.low,
+            "high_s": one.predicted.high,
+            "advised": one is best,
+        }
+        for name, one in zip(names, (before, best), strict=True)
+    ]
+    drawn = plots.makespans_svg(rows, level=compared.drawn.held, name="predicted")
+    return blocks.Figure(drawn, "Predicted mean makespans; no real run has checked them.") if drawn else None
 
 
 def columns(
@@ -124,7 +144,11 @@ def _who_caption(shares: Sequence[Share], rows: Sequence[Share], of: str) -> str
         noun = "PE" if of in {"PE", "node"} else of
         parts.append(f"{wording.counted(len(shares), noun)}{held}{each}.")
     if any(one.speed is not None for one in shares):
-        parts.append("Beneath a name: speed of all its cores without load; load: mean of the programs that compete.")
+        said = ["speed of all its cores without load"]
+        said += ["load: mean of the programs that compete"] if any(one.load for one in shares) else []
+        given = any(one.load is None and (one.left or 1.0) < 1 for one in shares)
+        said += ["left: what other programs leave"] if given else []
+        parts.append(f"Beneath a name: {'; '.join(said)}.")
     return " ".join(parts)
 
 

@@ -152,8 +152,9 @@ def _share(drawn: _Canvas, one: Share, what: tuple[str, str, str], scale: float)
     title = html.escape(f"{one.name}: {', '.join(filter(None, (_can(one, unit), _left(one), _doing(one))))}")
     drawn.parts.append(f"<g><title>{title}</title>")
     drawn.text(0, top + 12, label(one.name, most=20), 'font-weight="600"')
-    several = f"{one.count} {of}s, " if one.name.endswith("…") else ""
-    drawn.text(0, top + 25, label(several + _can(one, unit), most=27), f'font-size="10" {_QUIET}')
+    several = f"{one.count} {of}s" if one.name.endswith("…") else ""
+    beneath = ", ".join(filter(None, (several, _can(one, unit))))
+    drawn.text(0, top + 25, label(beneath, most=27), f'font-size="10" {_QUIET}')
     y = top + 3.0
     if one.before is not None:
         drawn.bar(NAMES, y, one.before * scale, 8, _OUTLINED.format(name))
