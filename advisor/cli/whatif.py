@@ -102,7 +102,7 @@ def _scaling(
             "--scaling and --nodes belong together, such as --scaling strong --nodes 1,2,4,8; give both"
         )
     if vary or zipped:
-        raise ScenarioError("--scaling varies the nodes alone; leave --vary and --zip out, or --set what differs first")
+        raise ScenarioError("--scaling varies the nodes alone; leave --vary and --zip out")
     return plan_scaling(path, kind, read_nodes(nodes), **asked)
 
 
@@ -135,7 +135,9 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
             page = whatif_page(found) if isinstance(found, Findings) else scaling_page(found)
             files.write_text(output / REPORT, render_page(page))
 
-    said = f"results in {output}; {REPORT} there shows them, with sliders between the points"
+    said = f"results in {output}; {REPORT} there shows them"
+    if scaled is None:
+        said += ", with sliders between the points"
     text = whatif_text(found) if isinstance(found, Findings) else scaling_text(found)
     finish(found, text, as_json=as_json, write=write if output is not None else None, said=said)
     if scaled is not None:

@@ -107,7 +107,11 @@ def read_nodes(text: str) -> tuple[int, ...]:
         If one is none, or given twice.
     """
     found = []
-    for value in whatif.read_varied(f"nodes={text}").values:
+    try:
+        values = whatif.read_varied(f"nodes={text}").values
+    except ScenarioError as error:
+        raise ScenarioError([line.replace("--vary nodes", "--nodes", 1) for line in error.lines]) from None
+    for value in values:
         if not value.isdecimal() or not 1 <= int(value) <= MOST_NODES:
             raise ScenarioError(
                 f"--nodes: {value[:40]!r} is no number of nodes; give whole numbers from 1 to {MOST_NODES}"
@@ -192,8 +196,10 @@ def _on_nodes(scenario: Scenario, count: int) -> tuple[Scenario, str]:
 def _grows(scenario: Scenario) -> str:
     """The parameter that makes the problem larger."""
     name = scenario.application.name
+    given = scenario.application.parameters
     known = [one for one in PARAMETERS.get(name, ()) if one not in CHOSEN.get(name, ())]
-    if not known:
+    known = known or [one for one, value in given.items() if isinstance(value, int) and not isinstance(value, bool)]
+    if not known or (name not in PARAMETERS and len(known) > 1):
         found = f"--scaling weak: which parameter of {name} makes its problem larger is not known"
         raise ScenarioError(f"{found}; take strong, or vary it yourself with --vary")
     return known[0]

@@ -3,6 +3,7 @@ import pytest
 from scipy.special import stdtr
 
 from advisor.whatif import whatif_document
+from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import gains, product_of_means
 from simulator import intervals
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
@@ -317,3 +318,50 @@ def test_warnings_come_in_the_order_of_the_points_not_of_their_ends(many):
     for name in reversed(list(swept.documents)):
         swept.documents[name] = swept.documents.pop(name)
     assert whatif_document(swept)["warnings"] == told
+
+
+def test_the_size_of_the_problem_is_no_improvement(tmp_path):
+    plan = plan_of(tmp_path, f"{N}=1600,800", f"{LINK}=x1,x2")
+    # n=800 is far faster than any link makes it, and is no answer to what pays
+    document = whatif_document(
+        swept_of(plan, lambda point, _: np.full(20, [4.0, 4.0, 3.0, 1.0, 0.5][point]), deterministic=True)
+    )
+    assert document["not_ranked"] == [N]
+    assert document["sentence"].startswith(f"{LINK}=x2 pays most: 1.33")
+    assert "800" not in document["sentence"]
+    assert document["pays"] == [2]
+    assert document["single"] == [2]
+    assert [point["chosen"] for point in document["points"]] == [True, True, True, False, False]
+    assert document["points"][3]["chance"] is None
+    assert document["points"][3]["gain"]["mean"] == pytest.approx(4)
+    assert {one["field"] for one in document["elasticity"]} == {N, LINK}
+
+
+def test_where_nothing_can_be_bought_nothing_is_ranked(tmp_path):
+    plan = plan_of(tmp_path, f"{N}=800,3200")
+    document = whatif_document(swept_of(plan, lambda point, _: np.full(20, [2.0, 1.0, 9.0][point]), deterministic=True))
+    assert document["pays"] == []
+    assert document["sentence"] == (
+        "n=800 takes 1 s, n=3200 takes 9 s, in place of 2 s; n is part of the question, so nothing is ranked."
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "application", "expected"),
+    [
+        ("platform.link.bandwidth", "matmul", True),
+        ("platform.nodes.a.pes.0.speeds.dgemm", "matmul", True),
+        ("platform.nodes.a.pes.0.speeds.dgemm.doubt.sd", "matmul", False),
+        ("platform.nodes.a.count", "matmul", True),
+        ("platform.nodes.a.load.trace", "matmul", True),
+        ("configurations.equal.partition", "matmul", True),
+        ("application.parameters.n", "matmul", False),
+        ("application.parameters.nb", "hpl", True),
+        ("application.parameters.n", "hpl", False),
+        ("application.parameters.iterations", "stencil", False),
+        ("application.kernel", "matmul", False),
+        ("truths", "matmul", False),
+    ],
+)
+def test_what_can_be_bought_or_chosen(path, application, expected):
+    assert can_be_chosen(path, application) is expected

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from simulator import load_scenario
 from simulator.base.errors import ScenarioError
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
@@ -186,3 +187,38 @@ def test_times_over_measured_packetised_and_plain_links():
     np.testing.assert_allclose(times[0], 1.05e-4 + np.maximum(measured, packed))
     np.testing.assert_allclose(times[1], 1.1e-4 + np.maximum(measured, sizes / 1e8))
     np.testing.assert_allclose(times[2], 1.5e-5 + np.maximum(packed, sizes / 1e8))
+
+
+def sorted_times(platform):
+    """Message times of all pairs of PEs."""
+    count = len(platform.pes)
+    return [[platform.message_s(one, other, 10**6).item() for other in range(count)] for one in range(count)]
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        "star",
+        "mesh",
+        "bus",
+        "torus, shape: [4]",
+        "tree, nodes_per_switch: 2, uplink: {latency: 9us, bandwidth: 1Gbit/s}",
+    ],
+)
+def test_some_nodes_are_joined_as_before_and_copies_like_their_originals(tmp_path, topology):
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "format: 1\nplatform:\n  nodes:\n    - {name: 'n[1-4]', pes: [{speeds: {dgemm: 1 Gflop/s}}]}\n"
+        f"  network: {{topology: {topology}, link: {{latency: 5us, bandwidth: 10Gbit/s}}}}\n"
+        "application: {name: matmul, kernel: dgemm, parameters: {n: 100}}\nconfigurations: {e: {partition: equal}}\n"
+    )
+    whole = load_scenario(path).platform
+    before, some = sorted_times(whole), sorted_times(whole.of_nodes([0, 2, 3]))
+    assert some == [[before[one][other] for other in (0, 2, 3)] for one in (0, 2, 3)]
+    if topology.startswith("torus"):
+        with pytest.raises(ScenarioError, match="a torus has as many nodes as its shape says"):
+            whole.of_nodes([0, 1, 0])
+        return
+    copied = whole.of_nodes([0, 1, 2, 3, 0, 1])
+    assert copied.node_names[-2:] == ("n1-copy1", "n2-copy1")
+    assert sorted_times(copied)[4][5] == before[0][1]
