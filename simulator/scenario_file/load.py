@@ -63,6 +63,7 @@ from simulator.scenario_file.scenario import (
     Scenario,
     check_memory,
     check_routes,
+    lacking_kernel,
     with_derived_speeds,
 )
 from simulator.scenario_file.schemas import KINDS, file_schema
@@ -409,11 +410,9 @@ def _needed(scenario: Scenario, found: Extrapolation) -> float:
 
 def _check_kernel(platform: Platform, kernel: str, document: Document) -> None:
     """Refuse a kernel that no PE has."""
-    known = sorted({name for pe in platform.pes for name in pe.speeds})
-    if kernel not in known:
-        there = f"name one that they have ({some_names(known)})" if known else "they have no speeds; add some"
+    if lacking := lacking_kernel(platform, kernel):
         with document.at("application", "kernel"):
-            raise ScenarioError(f"no PE has a speed of kernel {kernel!r}; {there}{meant(kernel, known)}")
+            raise ScenarioError(lacking)
 
 
 def _check_name(name: str) -> None:

@@ -250,13 +250,13 @@ def _named(name: str, parts: object, platform: Platform, application: Applicatio
     return Configuration(name, units, per_pe if len(units) == len(per_pe) else per_core)
 
 
-def _check_kernel(platform: Platform, kernel: str) -> None:
-    """Refuse a kernel of which no PE has a speed."""
+def lacking_kernel(platform: Platform, kernel: str) -> str:
+    """What is wrong with a kernel of which no PE has a speed, as a sentence; empty if one has."""
     if any(kernel in pe.speeds for pe in platform.pes):
-        return
+        return ""
     known = sorted({name for pe in platform.pes for name in pe.speeds})
     there = f"name one that they have ({some_names(known)})" if known else "they have no speeds; add some"
-    raise ScenarioError(f"application: kernel: no PE has a speed of {kernel!r}; {there}{meant(kernel, known)}")
+    return f"no PE has a speed of kernel {kernel!r}; {there}{meant(kernel, known)}"
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,8 @@ class Scenario:
         object.__setattr__(self, "configurations", made)
         for name in ("replications", "seed"):
             object.__setattr__(self, name, given.whole(getattr(self, name), where=f"scenario: {name}"))
-        _check_kernel(self.platform, self.application.kernel)
+        if lacking := lacking_kernel(self.platform, self.application.kernel):
+            raise ScenarioError(f"application: kernel: {lacking}")
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"two configurations are called {name}; give each its own name")

@@ -43,7 +43,7 @@ def test_all_calls_take_a_path_a_name_a_folder_and_a_scenario(tmp_path):
         assert repr(ap.load(what)) == "Scenario(matmul on 2 PEs, 2 configurations, 5 replications, seed 7)"
         runs = ap.simulate(what)
         assert np.array_equal(runs.makespan_ticks, ap.simulate(scenario.with_draws(5, None)).makespan_ticks)
-    assert ap.load("two-cores", changes={"application.parameters.n": 2000, "configurations.equal.partition": "equal"})
+    assert repr(ap.load("two-cores", changes={"seed": 3, "replications": 9})).endswith("9 replications, seed 3)")
 
 
 def test_they_answer_what_simulator_and_advisor_answer():

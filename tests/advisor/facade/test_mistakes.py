@@ -38,7 +38,8 @@ IN_PYTHON = {
     ),
     "kernel": (
         lambda: ap.Scenario(CLUSTER, ap.Application("stencil", "stencl", {"n": 8000, "iterations": 1})),
-        "application: kernel: no PE has a speed of 'stencl'; name one that they have (stencil); did you mean stencil?",
+        ("application: kernel: no PE has a speed of kernel 'stencl'; name one that they have (stencil); "
+        "did you mean stencil?"),
     ),
     "rule": (
         lambda: ap.busy("13:00", "18:00", rule="fiar"),
@@ -62,8 +63,8 @@ IN_PYTHON = {
     "count": (
         lambda: ap.Scenario(CLUSTER, STENCIL, {"mine": [4000, 3000, 1000]}),
         (
-            "configuration mine: partition: it has 3 parts for 2 PEs with 16 cores; give one for each PE or one for each "
-            "core"
+            "configuration mine: partition: it has 3 parts for 2 PEs with 16 cores; give one for each PE or one for "
+            "each core"
         ),
     ),
     "processes": (

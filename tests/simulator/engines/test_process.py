@@ -173,7 +173,7 @@ def test_what_cannot_be_run_is_refused():
         run(scenario([pe("a")], 4, (4,)), engine="warp")
     with pytest.raises(ScenarioError, match="PE a has no speed of kernel 'dgemm', and of no other kernel"):
         run(scenario([PE("a", "node"), pe("b")], 4, (2, 2)))
-    with pytest.raises(ScenarioError, match="no PE has a speed of 'dgemm'; they have no speeds; add some"):
+    with pytest.raises(ScenarioError, match="no PE has a speed of kernel 'dgemm'; they have no speeds; add some"):
         scenario([PE("a", "node")], 4, (4,))
 
 
