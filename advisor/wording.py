@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from advisor.results import (
     Application,
@@ -484,3 +485,71 @@ def share_text(found: Held, level: float, what: str) -> str:
     """`90 % intervals of the mean held 9 of 12 (43 to 95 %)`."""
     ends = f"{100 * found.low:.0f} to {percent(found.high)}"
     return f"{level_text(level)} {what} {found.held} of {found.of} ({ends})"
+
+
+# Verdicts on models: whether one is usable, for what, how well known it is, and what to do if it is not.
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a kind of model says, from which error on it is of little use, and what makes it better."""
+
+    what: str
+    purpose: str
+    good: float
+    """Relative error up to which it is used as it is."""
+    bad: float
+    """Relative error beyond which its answers are guesses."""
+    remedy: str
+
+
+SPEEDS = Known(
+    "speeds",
+    "advise, simulate and verify",
+    0.10,
+    0.30,
+    "measure again with nothing else running and a larger --budget",
+)
+MESSAGES = Known(
+    "message times", "links of scenarios", 0.10, 0.30, "measure again with nothing else running and a larger --budget"
+)
+WORDS = Known(
+    "times of words",
+    "levels of nodes and what-ifs of caches",
+    0.15,
+    0.40,
+    "measure again with nothing else running, a larger --budget or --max-memory",
+)
+TOGETHER = Known(
+    "times next to others",
+    "domains of nodes",
+    0.05,
+    0.20,
+    "measure again with nothing else running and a larger --budget",
+)
+
+
+def verdict(known: Known, error: float | None, *, by: str, lacking: str = "") -> str:
+    """One sentence: usable, with care or not, for what, how well known, and what to do.
+
+    Parameters
+    ----------
+    error
+        Relative; None where nothing states one.
+    by
+        What the error is: `doubt`, or `on points left out`.
+    lacking
+        What holds it back whatever the error, as half a sentence.
+    """
+    more = f"; {lacking}" if lacking else ""
+    if error is None:
+        said = f"usable with care for {known.purpose}: nothing says how well {known.what} are known"
+        return f"verdict: {said}{more}; real runs measured here would"
+    shown = f"{known.what} are known to {100 * error:.2g} % ({by})"
+    if error > known.bad:
+        return f"verdict: not usable: {shown}; {known.remedy}"
+    if error > known.good or lacking:
+        return (
+            f"verdict: usable with care for {known.purpose}: {shown}{'; ' + lacking if lacking else ''}; {known.remedy}"
+        )
+    return f"verdict: usable for {known.purpose}: {shown}"

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from simulator.results.timelines.counters import load_profiles
     from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
     from simulator.scenario_file import begun, partitions
+    from simulator.scenario_file.contents import contents_of
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.joined.inputs import make_node_document
@@ -119,6 +120,7 @@ _HOMES = {
     "CalibrationError": "simulator.base.errors",
     "Comparison": "simulator.results.comparison",
     "Configuration": "simulator.programs.configuration",
+    "contents_of": "simulator.scenario_file.contents",
     "balance_text": "simulator.engines.repartition",
     "Repartition": "simulator.programs.configuration",
     "IdleCores": "simulator.scenario_file.idle_cores",
@@ -299,6 +301,7 @@ __all__ = [
     "check_form",
     "cluster_of",
     "compare",
+    "contents_of",
     "critical_path",
     "describe",
     "describe_node",

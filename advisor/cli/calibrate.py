@@ -297,6 +297,20 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | No
         print(f"assumed: {line}")
     print_answers((check.assumption, check.holds) for check in built.shape)
     print_warnings([line for line in built.warnings if line not in built.incomplete])
+    print(_verdict(built))
+
+
+def _verdict(built: "BuiltBand") -> str:
+    """Whether the band is usable: by its doubt, which a band of a stated width has not."""
+    from advisor import wording
+
+    band, lacking = built.band, ""
+    error = None if band.doubt is None else float((band.doubt.at(band.sizes) ** 2).mean() ** 0.5)
+    if built.incomplete:
+        lacking = f"the budget ended it at {max(point.size for point in built.points):.3g} elements"
+    elif built.assumptions_violated:
+        lacking = f"{len(built.assumptions_violated)} of its assumptions do not hold, see the warnings"
+    return wording.verdict(wording.SPEEDS, error, by="doubt", lacking=lacking)
 
 
 # `apportion calibrate load-check`: whether a band predicted from recorded load holds what really happens under it.

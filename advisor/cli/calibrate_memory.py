@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import simulator
+from advisor import wording
 from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, read_number, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
@@ -168,13 +169,18 @@ def _tell_measured(measured: "calibration.MeasuredMemory", output: Path | None, 
     if as_json:
         print_json(measured.to_dict() | {"command": "calibrate memory"})
         return
-    _tell(measured.judged.fit)
+    _tell(measured.judged.fit, ends=False)
     tell(measured)
+    _tell_verdict(measured.judged.chosen.mean)
     if output is not None:
         print(f"model written to {output}")
 
 
-def _tell(fitted: "calibration.MemoryFit") -> None:
+def _tell_verdict(error: float | None) -> None:
+    print(wording.verdict(wording.WORDS, error, by="in the mean, on cells that it was not fitted to"))
+
+
+def _tell(fitted: "calibration.MemoryFit", *, ends: bool = True) -> None:
     document = fitted.to_dict()
     print(f"{len(fitted.selection.points)} times per word; relative errors of the fit, and of points held out from it")
     print(f"{'model':<36}{'mean':>8}{'max':>8}{'held out':>10}{'max':>8}{'SSE in s^2':>12}  physical")
@@ -192,6 +198,9 @@ def _tell(fitted: "calibration.MemoryFit") -> None:
         for fault in entry["faults"]:
             print(f"not physical: {entry['name']}: {fault}")
     print_warnings(document["warnings"])
+    if ends:
+        chosen = next(entry for entry in document["models"] if entry["name"] == document["chosen"])
+        _tell_verdict(chosen["held_out_mean"])
 
 
 def _tell_levels(chosen: dict[str, Any]) -> None:

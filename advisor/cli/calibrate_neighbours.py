@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor import wording
 from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
@@ -134,6 +135,9 @@ def _tell_judged(document: dict[str, Any]) -> None:
         print(f"{name:<24} {others:<32}{pair['ratio']:>10.3f}{pair['predicted']:>10.3f}{again:>8}")
     tell_errors(document["errors"])
     print_warnings(document["warnings"])
+    print(
+        wording.verdict(wording.TOGETHER, document["errors"].get("model_mean"), by="in the mean, on pairs measured now")
+    )
 
 
 def tell_errors(errors: Any) -> None:
@@ -172,6 +176,8 @@ def tell(document: dict[str, Any]) -> None:
         print("left out of the fit, a fifth at a time:")
         tell_errors(document["held_out"])
     print_warnings(document["warnings"])
+    error = (document["held_out"] or {}).get("model_mean")
+    print(wording.verdict(wording.TOGETHER, error, by="in the mean, on pairs left out of the fit"))
 
 
 def _shown(others: list[str]) -> str:

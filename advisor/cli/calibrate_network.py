@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import simulator
+from advisor import wording
 from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.progress import progress_lines
@@ -311,6 +312,8 @@ def tell(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, as
     for line in () if calibrated.cost is None else calibrated.cost.lines():
         print(line)
     print_warnings(document["warnings"])
+    left_out = chosen["held_out"]["mean_relative_error"]
+    print(wording.verdict(wording.MESSAGES, left_out, by="in the mean, on points that it was not fitted to"))
     if output is not None:
         print(f"model written to {output}")
 

@@ -175,27 +175,35 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
     return model
 
 
+TITLES, WIDTHS = (
+    ("size", "predicted", "range", "measured", "error", "model", "untaught"),
+    (6, 10, 10, 19, 10, 8, 8, 9),
+)
+"""Of the table of methods, and columns of a terminal for the name and each of them: 80 in all."""
+
+
 def _tell(found: dict[str, Any]) -> None:
     print(f"{found['subject']['name']}: {found['subject']['meaning']}")
     print("\n".join(found["timing_formula"]))
     print(f"costs of {found['hardware']['name']}")
     for entry in found["methods"]:
         print(f"  {entry['name']:<6}{_shown(entry['arguments'])}: {_ruv(entry['ruv'])}")
-    print(
-        f"{'':<10}{'size':<16}{'predicted':>12}{'range':>24}{'measured':>12}{'error':>9}"
-        f"{'of the model':>14}{'untaught':>10}"
-    )
+    titles = [f"{title:>{width}}" for title, width in zip(TITLES, WIDTHS[1:], strict=True)]
+    print(f"{'':<{WIDTHS[0]}}{''.join(titles)}")
     for entry in found["methods"]:
         low, high = (units.show_duration(entry[f"predicted_{end}_s"]) for end in ("low", "high"))
-        spread = f"{low} to {high}" if entry["predicted_low_s"] != entry["predicted_high_s"] else ""
-        print(
-            f"{entry['name']:<10}{_shown(entry['arguments']):<16}{units.show_duration(entry['predicted_s']):>12}"
-            f"{spread:>24}{units.show_duration(entry['measured_s']):>12}{entry['error_percent']:>+8.1f}%"
-            f"{_percent(entry['resource_model_error_percent']):>14}{_percent(entry.get('left_out_error_percent')):>10}"
+        cells = (
+            _shown(entry["arguments"]),
+            units.show_duration(entry["predicted_s"]),
+            f"{low} to {high}" if entry["predicted_low_s"] != entry["predicted_high_s"] else "",
+            units.show_duration(entry["measured_s"]),
+            _percent(entry["error_percent"]),
+            _percent(entry["resource_model_error_percent"]),
+            _percent(entry.get("left_out_error_percent")),
         )
-    print(
-        "of the model: error minus that of component timing; untaught: error by costs that no run of this kernel taught"
-    )
+        shown = [f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS[1:], strict=True)]
+        print(f"{entry['name']:<{WIDTHS[0]}}{''.join(shown)}")
+    print("model: error minus that of component timing; untaught: error by costs that no run of this kernel taught")
     _tell_statistics(found["statistics"])
     for name, about in found["about"].items():
         present = ", ".join(f"{need} ({'here' if here else 'not stated'})" for need, here in about["present"].items())

@@ -13,6 +13,9 @@ from advisor.cli.options import Changes, Json, ScenarioSeed, folder, load_change
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import ScenarioError, files
 
+MOST_NAMED = 5
+"""Configurations that are named."""
+
 
 def check(
     scenario: Annotated[
@@ -79,7 +82,7 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     if isinstance(loaded, simulator.Platform):
         _platform_summary(scenario, loaded, as_json=as_json)
         return
-    platform, ready = loaded.platform, _ready(loaded)
+    platform, ready, inside = loaded.platform, _ready(loaded), simulator.contents_of(loaded)
     if as_json:
         print_json(
             {
@@ -89,6 +92,9 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
                 "application": loaded.application.name,
                 "pes": len(platform.pes),
                 "nodes": len(platform.node_names),
+                "cores": inside.cores,
+                "kinds": inside.to_dict()["kinds"],
+                "drawn": list(inside.drawn),
                 "links": len(platform.network.links),
                 "contention": platform.network.contention,
                 "configurations": [
@@ -107,8 +113,11 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
             }
         )
         return
-    pes, configurations = len(platform.pes), len(loaded.configurations)
-    print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
+    configurations = ", ".join(_few([one.name for one in loaded.configurations]))
+    counts = {"node": inside.nodes, "PE": inside.pes, "core": inside.cores}
+    where = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items())
+    print(f"{scenario}: {loaded.application.name} on {where}; configurations {configurations}")
+    print("\n".join(inside.lines()))
     print(f"ready for {', '.join(command for command, lines in ready.items() if not lines)}")
     for command, lines in ready.items():
         # most scenarios are of other machines: one line of verify will do
@@ -116,6 +125,10 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
         more = f" (and {len(lines) - shown} more, with --json)" if len(lines) > shown else ""
         print("".join(f"not for {command}: {line}{more}\n" for line in lines[:shown]), end="")
     print_warnings(loaded.warnings)
+
+
+def _few(names: list[str]) -> list[str]:
+    return [*names[:MOST_NAMED], *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])]
 
 
 def _ready(scenario: "simulator.Scenario") -> dict[str, list[str]]:

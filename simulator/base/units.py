@@ -223,6 +223,10 @@ def parse_zoned(text: object, *, field: str) -> datetime.datetime:
     return found
 
 
+TICK_S = 1e-12
+"""Of the simulator, the least: means of times and differences that are smaller are what rounding left."""
+
+
 def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
     """A number with the largest unit that it reaches, the unit of 1 for zero, and never an exponent."""
     fallback = next((step for step in steps if step[0] == 1.0), steps[-1]) if value == 0 else steps[-1]
@@ -231,8 +235,10 @@ def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
 
 
 def show_duration(seconds: float, digits: int = 3) -> str:
-    """Write seconds with the unit that reads best: `2.46 s`, `310 us`."""
-    return _show(seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits)
+    """Write seconds with the unit that reads best: `2.46 s`, `310 us`; less than a tick of the simulator is `0 s`."""
+    return _show(
+        0.0 if abs(seconds) < TICK_S else seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits
+    )
 
 
 def show_interval(

@@ -6,6 +6,7 @@ From a Scenario to YAML text: explicit, and alike nodes and PEs written once.
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -324,7 +325,7 @@ def resolve(
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
-    _check_kernel(platform, application.kernel, document)
+    _check_kernel(_of_platform(platform)[1], application.kernel, document)
     notes = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it)))
     scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
     configurations, listed = _configurations(form, document, scenario, oversized=oversized, listed_for=listed_for)
@@ -385,15 +386,127 @@ def _scaled_note(names: Sequence[str], units: int) -> str:
 def _parts(
     form: ScenarioForm, document: Document, named: NamedFiles, measured: Measured
 ) -> tuple[MadePlatform, Application, tuple[str, ...]]:
-    """Platform, application and what is to be known of it; faults of both, where the application needs no platform."""
-    faults = Faults(document)
-    with faults.at("platform"):
-        made = make_platform(form.platform, document, named, measured=measured)
-    if faults.lines and not isinstance(form.application, SegApplicationForm):
-        with faults.at("application"):
-            _application(form.application, document, named, platform=None)
+    """Platform, application and what is to be known of it; all faults that do not follow from one another.
+
+    Where the platform or the application cannot be made, the kernel and the places of the configurations are looked at
+    all the same, as far as they are known.
+    """
+    faults, found = Faults(document), list[tuple[Application, tuple[str, ...]]]()
+    made = _made_platform(form.platform, document, named, measured, faults)
+    with faults.at("application"):
+        if made is not None or not isinstance(form.application, SegApplicationForm):
+            platform = None if made is None else made.platform
+            found += [_application(form.application, document, named, platform=platform)]
+    if faults.lines:
+        stated = _stated(form.platform) if made is None else _of_platform(made.platform)
+        _note_places(stated, form.application, form.configurations, document, faults)
     faults.tell()
-    return made, *_application(form.application, document, named, platform=made.platform)
+    assert made is not None  # noqa: S101 - or its faults were told
+    return made, *found[0]
+
+
+def _made_platform(
+    form: Any, document: Document, named: NamedFiles, measured: Measured, faults: Faults
+) -> MadePlatform | None:
+    """The platform; None where it has faults, which are noted."""
+    with faults.at("platform"):
+        return make_platform(form, document, named, measured=measured)
+    return None
+
+
+Stated = tuple[Mapping[str, int], list[str]]
+"""Names of PEs with their places, and the kernels that they have speeds of."""
+
+
+def _of_platform(platform: Platform) -> Stated:
+    kernels = sorted({name for pe in platform.pes for name in pe.speeds})
+    return {pe.name: index for index, pe in enumerate(platform.pes)}, kernels
+
+
+def _stated(form: Any) -> Stated | None:
+    """The same of a platform that cannot be made, by what its form says; None where that takes reading a file."""
+    names, kernels = list[str](), set[str]()
+    if not isinstance(form, NodesForm):
+        return None
+    try:
+        for node in form.nodes:
+            inner = [name for pe in node.pes for name in counted(pe.name, pe.count)]
+            names += [name.replace("{node}", outer) for outer in counted(node.name, node.count) for name in inner]
+            kernels.update(*(pe.speeds for pe in node.pes))
+    except ScenarioError:
+        return None  # of names alone, which is said of the platform
+    return {name: index for index, name in enumerate(names)}, sorted(kernels)
+
+
+def _note_places(
+    stated: Stated | None,
+    application: ApplicationForm | SegApplicationForm,
+    configurations: Mapping[str, ConfigurationForm],
+    document: Document,
+    faults: Faults,
+) -> None:
+    """Note a kernel that no PE has, and configurations on PEs that are not there."""
+    if stated is None:
+        return
+    places, kernels = stated
+    if not isinstance(application, SegApplicationForm):
+        with faults.at("application", "kernel"):
+            _check_kernel(kernels, application.kernel, document)
+    for name, entry in configurations.items():
+        with faults.at("configurations", name, once=True):
+            _check_name(name)
+            _placement(entry, document, places, name=name)
+
+
+_STANDING_IN: Data = {
+    "format": 1,
+    "platform": {
+        "nodes": [{"name": "n", "pes": [{"speeds": {"k": "1 flop/s"}}]}],
+        "link": {"latency": "1s", "bandwidth": "1B/s"},
+    },
+    "application": {"name": "ep", "kernel": "k", "parameters": {"samples": 1}},
+    "configurations": {"c": {"partition": [1]}},
+}
+"""A scenario whose form is sound: what stands in for sections that are not, while the others are looked at."""
+
+
+def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:
+    """The form of a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        With every fault of the form, and those of the sections whose form is sound.
+    """
+    try:
+        return validated(ScenarioForm, document)
+    except ScenarioError as error:
+        if not isinstance(document.data, dict):
+            raise
+        faults = Faults(document, list(error.lines))
+        _note_of_sections(document, named, faults)
+        faults.tell()
+        raise
+
+
+def _note_of_sections(document: Document, named: NamedFiles, faults: Faults) -> None:
+    """Note what is wrong with a platform, an application and configurations where the form of each is sound."""
+    sound: dict[str, Any] = {}
+    for section in ("platform", "application", "configurations"):
+        with suppress(ScenarioError):
+            data = _STANDING_IN | {section: document.data.get(section)}
+            sound[section] = getattr(validated(ScenarioForm, replace(document, data=data)), section)
+    application: Any = sound.get("application")
+    known = isinstance(application, ApplicationForm) and not isinstance(application, SegApplicationForm)
+    if known:
+        with faults.at("application"):
+            _application(application, document, named, platform=None)
+    if "platform" in sound:
+        nothing = application if known else ApplicationForm(name="hpl", kernel="dgemm", parameters={})
+        made = _made_platform(sound["platform"], document, named, Measured({}, nothing), faults)
+        if known:
+            stated = _stated(sound["platform"]) if made is None else _of_platform(made.platform)
+            _note_places(stated, application, sound.get("configurations", {}), document, faults)
 
 
 def _needed(scenario: Scenario, found: Extrapolation) -> float:
@@ -408,9 +521,9 @@ def _needed(scenario: Scenario, found: Extrapolation) -> float:
     return largest
 
 
-def _check_kernel(platform: Platform, kernel: str, document: Document) -> None:
+def _check_kernel(known: Sequence[str], kernel: str, document: Document) -> None:
     """Refuse a kernel that no PE has."""
-    if lacking := lacking_kernel(platform, kernel):
+    if lacking := lacking_kernel(known, kernel):
         with document.at("application", "kernel"):
             raise ScenarioError(lacking)
 
@@ -695,7 +808,8 @@ def template_of(scenario: Scenario) -> Template:
 
 
 def _template(document: Document) -> Template:
-    return Template(document, validated(ScenarioForm, document), _named_by(document))
+    named = _named_by(document)
+    return Template(document, _sound_form(document, named), named)
 
 
 def _named_by(document: Document) -> NamedFiles:

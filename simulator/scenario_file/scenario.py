@@ -250,11 +250,10 @@ def _named(name: str, parts: object, platform: Platform, application: Applicatio
     return Configuration(name, units, per_pe if len(units) == len(per_pe) else per_core)
 
 
-def lacking_kernel(platform: Platform, kernel: str) -> str:
-    """What is wrong with a kernel of which no PE has a speed, as a sentence; empty if one has."""
-    if any(kernel in pe.speeds for pe in platform.pes):
+def lacking_kernel(known: Sequence[str], kernel: str) -> str:
+    """What is wrong with a kernel that is none of those that PEs have a speed of, as a sentence; empty if it is one."""
+    if kernel in known:
         return ""
-    known = sorted({name for pe in platform.pes for name in pe.speeds})
     there = f"name one that they have ({some_names(known)})" if known else "they have no speeds; add some"
     return f"no PE has a speed of kernel {kernel!r}; {there}{meant(kernel, known)}"
 
@@ -306,8 +305,9 @@ class Scenario:
         object.__setattr__(self, "configurations", made)
         for name in ("replications", "seed"):
             object.__setattr__(self, name, given.whole(getattr(self, name), where=f"scenario: {name}"))
-        if lacking := lacking_kernel(self.platform, self.application.kernel):
-            raise ScenarioError(f"application: kernel: {lacking}")
+        if not any(self.application.kernel in pe.speeds for pe in self.platform.pes):  # the first one has it, mostly
+            kernels = sorted({name for pe in self.platform.pes for name in pe.speeds})
+            raise ScenarioError(f"application: kernel: {lacking_kernel(kernels, self.application.kernel)}")
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"two configurations are called {name}; give each its own name")

@@ -93,3 +93,59 @@ def test_what_verify_lacks_is_said_before_it_looks_for_a_partition(apportion, ma
     with pytest.raises(ScenarioError, match="not with 'mine'"):
         plan_verification(kernel)
     assert isinstance(plan_verification(kernel, command=["sleep", "0.0{units}"]).scenario, Scenario)
+
+
+# What is shown of a scenario, and all faults in one wave
+
+
+def test_nodes_cores_speeds_and_what_is_drawn_are_shown(apportion, tmp_path):
+    path = tmp_path / "c.yaml"
+    words = ["--nodes", "fast[1-2]: 8 cores 3 Gflop/s 32GiB, slow[1-2]: 4 cores 1.5 Gflop/s"]
+    assert apportion("new", *words, "--busy", "slow1 13:00-18:00", "-o", path)[0] == 0
+    code, out, _ = apportion("check", path)
+    assert code == 0
+    assert "stencil on 4 nodes, 4 PEs, 24 cores; configurations as-now" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["fast[1-2]", "2", "x", "1", "8", "3", "Gunits/s", "32", "GiB"] in rows
+    assert ["slow1", "1", "x", "1", "4", "1.5", "Gunits/s", "mean", "0.83,", "fair"] in rows
+    assert ["slow2", "1", "x", "1", "4", "1.5", "Gunits/s"] in rows
+    assert "drawn: when the load of 1 PE begins\n" in out
+    document = json.loads(apportion("check", path, "--json")[1])
+    assert (document["cores"], document["drawn"]) == (24, ["when the load of 1 PE begins"])
+    assert [kind["count"] for kind in document["kinds"]] == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"), [("cluster", "nothing: all replications are alike"), ("two-cores", "speeds (")]
+)
+def test_what_is_drawn_is_said_of_shipped_scenarios(apportion, name, drawn):
+    line = next(line for line in apportion("check", name)[1].splitlines() if line.startswith("drawn: "))
+    assert drawn in line
+
+
+WAVES = {
+    "speed: 2 Gflop": [("c, speeds: {dgemm: 2 Gflop/s}", "c, speeds: {dgemm: 2 Gflop}")],
+    "a file that is not there": [("c, speeds: {dgemm: 2 Gflop/s}", "c, speeds: {dgemm: {model: none.json}}")],
+    "a name twice": [("name: b, pes: [{name: b", "name: b, pes: [{name: c")],
+    "nothing else": [],
+}
+
+
+@pytest.mark.parametrize("wave", WAVES)
+def test_all_faults_come_in_one_wave(apportion, made, wave):
+    """Whatever is wrong with the platform, its form or its meaning, the rest of the file is looked at."""
+    further = [("kernel: dgemm", "kernel: dgem"), ("n: 200", "m: 200"), ("pes: [a, b]", "pes: [a, d]")]
+    path = made(*WAVES[wave], *further)
+    _, _, err = apportion("check", path)
+    lines = err.splitlines()
+    assert any("application.parameters: n is missing" in line for line in lines)
+    assert any("application.parameters: m is unknown" in line for line in lines)
+    if "Gflop" not in wave:
+        assert any("application.kernel: no PE has a speed of kernel 'dgem'" in line for line in lines)
+        assert any("configurations.two.pes: there is no PE 'd'" in line for line in lines)
+    assert len(lines) == {"nothing else": 4, "speed: 2 Gflop": 3}.get(wave, 5)
+
+
+def test_mended_faults_uncover_no_others(apportion, made):
+    """What is said first is all: with it mended the file loads."""
+    assert apportion("check", made())[0] == 0

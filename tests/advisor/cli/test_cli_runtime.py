@@ -231,3 +231,23 @@ def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp
         assert "--app and --command: one of them allowed" in err
     code, _, err = apportion(*record, "--app", "hpl")
     assert (code, err) == (2, "error: app: 'hpl' found, one of matmul allowed\n")
+
+
+def test_targets_may_be_written_out(apportion, hpl, tmp_path):
+    """The same as a CSV file with the same values; several, and what is wrong with them."""
+    model, targets = tmp_path / "m.json", tmp_path / "targets.csv"
+    apportion("fit", hpl, "--formula", HPL, "-o", model)
+    targets.write_text("N,P,Q\n12000,8,8\n6000,4,2\n", encoding="utf-8")
+    of_file = json.loads(apportion("predict", model, "--at", targets, "--json")[1])["predictions"]
+    words = ["--at", "N=12000,P=8,Q=8", "--at", "Q=2; N=6000; P=4"]
+    assert json.loads(apportion("predict", model, *words, "--json")[1])["predictions"] == of_file
+    for wrong, said in {
+        "N=12000,P": "--at: 'P' is no NAME=VALUE, such as N=12000",
+        "N=1,N=2": "--at: 'N=2' is there twice; leave one out",
+        "N=12000,P=8": "--at: there is no column 'Q'; add it to N, P",
+        "N=x,P=8,Q=8": "--at:1: N: 'x' is no finite number; write one",
+    }.items():
+        code, out, err = apportion("predict", model, "--at", wrong)
+        assert (code, out) == (2, "")
+        assert said in err
+    assert "names other columns" in apportion("predict", model, "--at", "N=1,P=1,Q=1", "--at", "N=1")[2]

@@ -79,6 +79,9 @@ def test_shows_with_the_unit_that_reads_best():
     assert units.show_size(32 * 2**20) == "32 MiB"
     assert units.show_rate(62.5e9, "flop/s") == "62.5 Gflop/s"
     assert units.show_duration(0) == "0 s"
+    assert units.show_duration(9.2e-13) == "0 s"  # what rounding leaves of a mean, and was shown as 0.00092 ns
+    assert units.show_duration(-9.2e-13) == "0 s"
+    assert units.show_duration(2e-12) == "0.002 ns"
     assert units.show_duration(1234.5) == "1230 s"
     assert units.show_size(1023 * 2**10) == "1020 KiB"
 
