@@ -28,7 +28,7 @@ from tests.house_rules import (
 HEAVY = ["dask", "distributed", "jinja2", "matplotlib", "numba", "numpy", "pandas", "pydantic", "rich"]
 HEAVY += ["scipy", "simpy", "sympy", "yaml"]
 TOP_LEVEL = {"pyproject.toml", "README.md", "simulator", "advisor", "traces", "scenarios", "tests"}
-TOP_LEVEL |= {"Makefile", "LICENSE", "CHANGELOG.md"}
+TOP_LEVEL |= {"Makefile", "LICENSE", "CHANGELOG.md", "CITATION.cff"}
 
 FILES, MODEL, LOG = "simulator/base/files.py", "simulator/models/speed.py", "simulator/engines/log.py"
 SEARCH, MEASURING = "advisor/advise/search.py", "simulator/calibration/measure.py"

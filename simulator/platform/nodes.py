@@ -9,7 +9,7 @@ import datetime
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
 from simulator.load_traces import trace_column
-from simulator.models.load import AfterEnd, AvailabilityRule, LoadTrace
+from simulator.models.load import AfterEnd, AvailabilityRule, Capacity, LoadTrace
 from simulator.models.memory.levels import ASSUMED, SWAP, MemoryLevel, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.neighbours import BUSY, NO_USE, KernelUses, ShareTable, SharingDomain, Use
 from simulator.models.network import MessageModel
@@ -79,6 +79,11 @@ class Load:
     def draws(self) -> bool:
         """Whether replications draw where it starts: a trace that does not cycle has one beginning."""
         return self.drawn and self.trace.after_end == "cycle"
+
+    def taken(self, *, processes: int, cores: int) -> Callable[[float], float]:
+        """How long work takes under it, by its seconds on an idle PE, where all replications start alike."""
+        capacity = Capacity.of(self.trace, self.rule, processes=processes, cores=cores)
+        return lambda idle_s: capacity.finish(self.start_s, idle_s).item() - self.start_s
 
     def to_data(self, file: str | None) -> dict[str, Any]:
         """The load as a file writes it: with its trace, or the file that holds that."""

@@ -135,10 +135,11 @@ def _most(times_s: Times, fewest: Units, most: Units, limit_s: float) -> Units:
 
 
 def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) -> Callable[[int, int], float]:
-    """Seconds that a process takes for so many units under mean load, messages included, by its place and the units.
+    """Seconds that a process takes for so many units, messages included, by its place and the units.
 
-    In sharing domains each keeps what it keeps while all compute on equal parts. A master also waits for everyone's
-    messages: a set-up cost, taken at the equal partition.
+    Under mean load, or under what follows where a load starts at a time that is known. In sharing domains each keeps
+    what it keeps while all compute on equal parts. A master also waits for everyone's messages: a set-up cost, taken at
+    the equal partition.
 
     Parameters
     ----------
@@ -153,8 +154,8 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     kept = kept_where(scenario, placement, usual)
 
     @cache  # only those asked for: of PEs that are alike, callers ask for one
-    def speed_of(pe: int) -> tuple[SpeedBand, float]:
-        return platform.pes[pe].speed_of(kernel), mean_share(platform.pes[pe], processes=busy[pe])
+    def speed_of(pe: int) -> tuple[SpeedBand, Callable[[float], float]]:
+        return platform.pes[pe].speed_of(kernel), _taken(platform.pes[pe], busy[pe])
 
     @cache  # a bisection asks for the same units again and again
     def messages_s(pe: int, units: int) -> float:
@@ -164,8 +165,8 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
 
     @cache
     def alone_s(pe: int, units: int) -> float:
-        computation, (band, share) = compute(units), speed_of(pe)
-        return float(computation.volume / float(band.speed(computation.size)) / share) / kept.get(pe, 1.0)
+        computation, (band, taken_s) = compute(units), speed_of(pe)
+        return taken_s(float(computation.volume / float(band.speed(computation.size))) / kept.get(pe, 1.0))
 
     setup_s = sum((count - (pe == first)) * messages_s(pe, usual) for pe, count in busy.items()) if led else 0.0
 
@@ -191,6 +192,15 @@ def mean_share(pe: PE, *, processes: int = 1) -> float:
         return min(1.0, pe.cores / processes)
     left = availability(pe.load.trace.values, pe.load.rule, processes=processes, cores=pe.cores)
     return float(np.average(left, weights=pe.load.trace.durations_s))
+
+
+def _taken(pe: PE, processes: int) -> Callable[[float], float]:
+    """How long each of our processes on a PE computes, by its seconds on an idle core."""
+    load = pe.load
+    if load is not None and not load.draws and load.trace.after_end == "cycle" and load.trace.times_s.size > 1:
+        return load.taken(processes=processes, cores=pe.cores)
+    share = mean_share(pe, processes=processes)
+    return lambda idle_s: idle_s / share
 
 
 def model_times(scenario: Scenario, placement: Sequence[int] | None = None, *, led: bool | None = None) -> Times:

@@ -33,6 +33,18 @@ def commands(text: str) -> Iterator[tuple[list[str], str]]:
                 yield words[1:], output
 
 
+def cut(said: str, output: str) -> str:
+    """What was said, from the place on cut where a text shows `...` as its last line."""
+    if not output.endswith("\n...\n"):
+        return said
+    return "".join([*said.splitlines(keepends=True)[: output.count("\n") - 1], "...\n"])
+
+
+def form(text: str) -> list[str]:
+    """The words of a text, whatever its numbers and where its lines break."""
+    return re.sub(r"-?\d+(?:\.\d+)?", "#", text).split()
+
+
 def files(text: str) -> dict[str, str]:
     """The files that a text shows, by name."""
     return {FILES[language]: block for language, block in blocks(text) if language in FILES}

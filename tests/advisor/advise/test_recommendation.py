@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ import advisor
 from simulator import LinkModel, ScenarioError, run
 from simulator.platform.nodes import Platform
 from simulator.programs.configuration import Configuration
-from simulator.scenario_file.partitions import mean_share
+from simulator.scenario_file.partitions import mean_share, process_times
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.support.platforms import band, pe, scenario, trace
 
@@ -70,3 +72,16 @@ def test_the_mean_share_of_an_averaged_load_is_the_one_that_runs_get():
     assert mean_share(loaded, processes=2) == pytest.approx(4 / 9)
     made = scenario([loaded], 100, (100,))
     assert run(made).makespan_s[0, 0] == pytest.approx(20 / mean_share(loaded))
+
+
+def test_a_load_that_starts_at_a_known_time_counts_from_there_on():
+    """A competitor in the first of two hours leaves a half of it and then all, not three quarters throughout."""
+    busy = pe("busy", load=trace([0, 3600], [1, 0], 7200))
+    known = replace(busy, load=replace(busy.load, drawn=False))
+    link = LinkModel.from_latency(1e-12, 1e18)
+    short = process_times(scenario([known], 1000, link=link), (0,), led=False)(0, 1000)
+    assert short == pytest.approx(2 * 1000**3 / 0.5e9)
+    long = process_times(scenario([known], 10_000, link=link), (0,), led=False)(0, 12_000)
+    assert long == pytest.approx(3600 + (2 * 10_000**2 * 12_000 - 1800e9) / 1e9)
+    drawn = process_times(scenario([busy], 1000, link=link), (0,), led=False)(0, 1000)
+    assert drawn == pytest.approx(2 * 1000**3 / 0.75e9)
