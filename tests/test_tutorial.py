@@ -1,5 +1,7 @@
 """The tutorials' commands are executed, in order, with the files that they show."""
 
+import contextlib
+import io
 import json
 import re
 
@@ -7,8 +9,9 @@ import pytest
 
 from simulator import files
 from simulator.base.machine import this_machine
+from simulator.experiments import sweep
 from tests.support import shown
-from tests.support.command_line import ROOT, apportion
+from tests.support.command_line import ROOT, apportion, apportion_here
 
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 
@@ -80,6 +83,27 @@ def test_an_advice_explained(corpus, tmp_path):
     ((told, _),) = follow("explained.md", tmp_path)
     quoted = shown.first(text_of("explained.md"), "text")
     corpus.text(TUTORIAL / "explained.md", quoted, "".join(told.splitlines(keepends=True)[-quoted.count("\n") :]))
+
+
+def test_a_cluster_of_your_own_in_five_commands(corpus, tmp_path, monkeypatch):
+    """From one file to advice, and the same in Python in twelve lines at most."""
+    page = "four-nodes.md"
+    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
+    (tmp_path / "scenario.yaml").write_text(shown.first(text_of(page), "yaml"))
+    told = list(shown.commands(text_of(page)))
+    assert len(told) == 5
+    for arguments, output in told:
+        done = apportion_here(*arguments, cwd=tmp_path)
+        assert done.returncode == 0, (arguments, done.stderr)
+        corpus.text(TUTORIAL / page, output, shown.cut(done.stdout, output))
+    assert (tmp_path / "out" / "advice" / "commands.txt").exists()
+    code = shown.first(text_of(page), "python")
+    assert len([line for line in code.splitlines() if line]) <= 12
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, page, "exec"), {})  # noqa: S102 - our own page
+    corpus.text(TUTORIAL / page, shown.first(text_of(page), "text"), printed.getvalue())
 
 
 @pytest.mark.slow
