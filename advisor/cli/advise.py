@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
+from advisor.cli.options import LEVEL, PRINTED, Json, Level, PrintedForm, ResourceModel, load_changed, offered
 from advisor.cli.outputs import WIDTH, check_room, finish
 from advisor.cli.progress import search_lines
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -90,6 +90,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     measure_next: MeasureNext = None,
     resource_model: ResourceModel = None,
     level: Level = LEVEL,
+    table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
@@ -126,8 +127,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             document |= doubt_document(loaded, made, explanation, again)
             write = partial(_write_all, output, hostfile, document, loaded, made)
             end()
-            finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
-    if output is not None and not as_json:
+            finish(
+                document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH, form=table_form
+            )
+    if output is not None and not as_json and table_form not in PRINTED:
         _tell_written(document, output)
 
 

@@ -79,11 +79,11 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
             _where(plan, workers, dask, slurm),
             folder=output,
             resume=resume,
-            form=table_form,
+            form="parquet" if table_form == "parquet" else "csv",
             progress=said,
             waiting=lambda: said(-1, 0),
         )
-    _tell(swept, output, as_json=as_json)
+    _tell(swept, output, as_json=as_json, form=table_form)
 
 
 def _needed_bytes(plan: "Plan") -> int:
@@ -101,7 +101,7 @@ def _hint(dask: str | None, slurm: str | None) -> str:
     return f"start some with: dask worker {dask}" if dask is not None else "they start or start again"
 
 
-def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
+def _tell(swept: "Swept", output: Path | None, *, as_json: bool, form: str) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
     from advisor.report.html import render_page
     from advisor.report.whatif import whatif_page, whatif_text
@@ -114,7 +114,8 @@ def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
             files.write_text(output / REPORT, render_page(whatif_page(found)))
 
     said = f"results in {output}; {REPORT} there shows them, with sliders between the points"
-    finish(found, whatif_text(found), as_json=as_json, write=write if output is not None else None, said=said)
+    kept = write if output is not None else None
+    finish(found, whatif_text(found), as_json=as_json, write=kept, said=said, form=form)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]
     for point in lost[:MOST_ERRORS]:
         named = ", ".join(point.changes) or "the base"
