@@ -154,7 +154,7 @@ def circles(sources: Sources) -> list[str]:
             if (target := f"{source}.{name}" if f"{source}.{name}" in named else source) in named and target != module
         }
         for module, (path, tree) in named.items()
-        if "__getattr__" not in {getattr(node, "name", "") for node in tree.body}
+        if path not in UPWARDS and "__getattr__" not in {getattr(node, "name", "") for node in tree.body}
     }
     try:
         tuple(TopologicalSorter(after).static_order())

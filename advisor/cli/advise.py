@@ -15,8 +15,10 @@ import simulator
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
+    PRINTED,
     Json,
     Level,
+    PrintedForm,
     Replications,
     ResourceModel,
     ScenarioSeed,
@@ -97,6 +99,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     measure_next: MeasureNext = None,
     resource_model: ResourceModel = None,
     level: Level = LEVEL,
+    table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
@@ -130,8 +133,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         document = advice_document(loaded, made, top=top, fronts=fronts)
         document |= doubt_document(loaded, made, explanation, again)
         write = partial(_write_all, output, hostfile, document, loaded, made)
-        finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH)
-    if output is not None and not as_json:
+        finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH, form=table_form)
+    if output is not None and not as_json and table_form not in PRINTED:
         _tell_written(document, output)
 
 

@@ -259,14 +259,6 @@ def _built() -> Any:
     return typer.main.get_command(app)
 
 
-def flags_of(name: str) -> dict[str, str | None]:
-    """The parameters of a command with the option that gives each; None for an argument."""
-    command = _built()
-    for word in name.split():
-        command = command.commands[word]
-    return {str(one.name): next((flag for flag in one.opts if flag.startswith("--")), None) for one in command.params}
-
-
 def _check_words(arguments: list[str]) -> None:
     """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, file, folder, print_warnings
+from advisor.cli.options import Json, PrintedForm, Seed, file, folder, print_warnings
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT, SCENARIO
@@ -127,6 +127,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     timeline: Timeline = None,
     fairness: Fairness = None,
     seed: Seed = 0,
+    table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
     """Run a stream of jobs under one policy and print what its jobs met.
@@ -157,7 +158,8 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     def write() -> None:
         save_jobs(runs, document, folder=output, jobs=jobs, timeline=timeline)
 
-    finish(document, jobs_text(documents.from_dict(RanJobs, document)), as_json=as_json, write=write, said=None)
+    shown = documents.from_dict(RanJobs, document)
+    finish(document, jobs_text(shown), as_json=as_json, write=write, said=None, form=table_form)
 
 
 def _runs(

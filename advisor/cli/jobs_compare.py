@@ -8,7 +8,7 @@ import typer
 
 import simulator
 from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
-from advisor.cli.options import REPLICATIONS, Json, Level, Seed, folder
+from advisor.cli.options import REPLICATIONS, Json, Level, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT
@@ -102,6 +102,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     warm_up: WarmUp = 0.01,
     seed: Seed = 0,
     output: Compared = None,
+    table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
     """Compare policies, estimates and numbers of PEs on the same draws of a stream; differences with intervals.
@@ -137,7 +138,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     document["provenance"] = _provenance(log, seed, platform)
     shown = documents.from_dict(Comparison, document)
     write = None if output is None else lambda: save_comparison(found, shown, document, output)
-    finish(document, comparison_text(shown), as_json=as_json, write=write, said=f"results in {output}")
+    finish(document, comparison_text(shown), as_json=as_json, write=write, said=f"results in {output}", form=table_form)
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -161,6 +162,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     level: Level = LEVEL,
     seed: Seed = 0,
     output: Advised = None,
+    table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
     """Say which one change pays most for a stream of jobs: policy, estimates, or more PEs; per price too.
@@ -196,7 +198,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     document["provenance"] = _provenance(log, seed, platform)
     shown = documents.from_dict(Changes, document)
     write = None if output is None else lambda: save_advice(found, shown, document, output)
-    finish(document, changes_text(shown), as_json=as_json, write=write, said=f"results in {output}")
+    finish(document, changes_text(shown), as_json=as_json, write=write, said=f"results in {output}", form=table_form)
 
 
 def forecast(  # noqa: PLR0913, PLR0917 - one per option

@@ -124,7 +124,19 @@ def _design(given: Given) -> str:
     return "with dbc" if {"dbc", "all"} & set(names) else "without dbc"
 
 
-_TABLE_FORM = _flag("output", "format", why="where no table is written")
+def _table_form(given: Given) -> str | None:
+    """Whether tables are written that `--format` is of; one that is of printed tables has effect anywhere."""
+    if given["output"] not in {None, False}:
+        return "with --output"
+    return None if given["format"] in {"latex", "markdown"} and not given.get("resume") else "without --output"
+
+
+def _tables(names: str) -> Axis:
+    """Options that have effect only where tables are written."""
+    why = {"without --output": "where no table is written"}
+    return Axis(_table_form, {"with --output": names, "without --output": ""}, why)
+
+
 _RUNTIME, _SPEED, _MEMORY, _NETWORK, _NEIGHBOURS = (
     f"with a {kind} model" for kind in ("run-time", "speed", "memory", "network", "neighbours")
 )
@@ -257,8 +269,8 @@ TABLE: Mapping[str, Rules] = {
         "nodes network application parameter kernel busy output json",
         (_flag("output", "overwrite", why="where no file is written"),),
     ),
-    "plot": Rules("result output width height kind json"),
-    "rerun": Rules("manifest output yes json"),
+    "plot": Rules("output width height kind json"),
+    "rerun": Rules("output yes json"),
     "record": Rules(
         "output interval duration per-core append json",
         (_flag("append", "", without="overwrite"),),
@@ -432,11 +444,11 @@ TABLE: Mapping[str, Rules] = {
     "export": Rules("simgrid output replication seed size approximate set json"),
     "simulate": Rules(
         "replications seed engine output jobs timeline set resource-model level json",
-        (_TABLE_FORM, _flag("timeline", "replication configuration", why="which they are for")),
+        (_tables("format"), _flag("timeline", "replication configuration", why="which they are for")),
     ),
     "advise": Rules(
         "replications seed vary objective top budget runs pareto output hostfile explain measure-next "
-        "resource-model level json",
+        "resource-model level format json",
         (
             _by_value(
                 "vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe", "scheduling": ""}
@@ -461,11 +473,11 @@ TABLE: Mapping[str, Rules] = {
                     "with --only": "which runs one point, here",
                 },
             ),
-            _flag("output", "format resume"),
+            _tables("format resume"),
             Axis(_varied, {"with several --vary": "zip", "with one --vary": ""}),
         ),
     ),
-    "verify": Rules("command budget seed level output json", (_flag("command", "", without="dynamic"),)),
+    "verify": Rules("command budget seed level output format json", (_flag("command", "", without="dynamic"),)),
     "cluster": Rules(
         "hosts hosts-file slurm parameter budget verify update python seed level output json",
         (
@@ -509,7 +521,7 @@ TABLE: Mapping[str, Rules] = {
     "allocate advise": Rules("kinds size level memory footprint top hostfile json", (_flag("hostfile", "hosts"),)),
     "jobs run": Rules(
         "processors estimates clean first procs platform policy warm-up same-second engine output jobs timeline "
-        "fairness json",
+        "fairness format json",
         (
             _flag("policy", "", without="order backfill candidates placement"),
             _flag("platform", "times draw sizes", why="where no applications can be simulated"),
@@ -527,14 +539,14 @@ TABLE: Mapping[str, Rules] = {
         (_by_value("estimates", {"none": "", "exact": "", "tsafrir": "most"}),),
     ),
     "jobs compare": Rules(
-        "policies estimates procs model replications metric all-pairs level warm-up seed output json",
+        "policies estimates procs model replications metric all-pairs level warm-up seed output format json",
         (
             _flag("model", "jobs load", without="clean first draws platform sizes"),
             _flag("platform", "times change", why="where no applications can be simulated"),
         ),
     ),
     "jobs advise": Rules(
-        "policy estimates procs model objective add price replications level seed output json",
+        "policy estimates procs model objective add price replications level seed output format json",
         (
             _flag("model", "jobs load", without="clean first draws platform"),
             _flag("platform", "times change", why="where no applications can be simulated"),

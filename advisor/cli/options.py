@@ -39,8 +39,15 @@ ResourceModel = Annotated[
     ),
 ]
 TableForm = Annotated[
-    Literal["csv", "parquet"], typer.Option("--format", help="Of the tables in -o; parquet needs extra [parquet].")
+    Literal["csv", "parquet", "latex", "markdown"],
+    typer.Option("--format", help="Of the tables in -o (parquet needs extra [parquet]), or of those that are printed."),
 ]
+PrintedForm = Annotated[
+    Literal["text", "latex", "markdown"],
+    typer.Option("--format", help="Of the tables that are printed: LaTeX with booktabs, or Markdown."),
+]
+PRINTED = ("latex", "markdown")
+"""Forms of tables that are printed."""
 RESOURCE_MODEL = "application.resource_model"
 """What `--resource-model` sets in a scenario."""
 LEVEL = 0.9

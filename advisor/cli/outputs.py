@@ -13,7 +13,7 @@ import typer
 
 import simulator
 from advisor.cli import signs
-from advisor.cli.options import print_json
+from advisor.cli.options import PRINTED, print_json
 from advisor.cli.progress import say_compiling
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
 
@@ -21,7 +21,7 @@ WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
     *("quickstart", "scenarios", "export", "simulate", "whatif", "verify", "reproduce", "calibrate load-check"),
-    *("advise", "cluster", "jobs run", "jobs compare", "jobs advise"),
+    *("advise", "rerun", "cluster", "jobs run", "jobs compare", "jobs advise"),
 )
 """Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
 RERUN = (
@@ -59,6 +59,8 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
         _check({one: given[one] for one in named if given.get(one) is not None}, name)
         if say_compiling not in simulator.on_compile:
             simulator.on_compile.append(say_compiling)
+        if given.get("as_json") and given.get("table_form") in PRINTED:
+            raise ScenarioError(f"--format {given['table_form']} has no effect with --json: leave one of them out")
         try:
             found = run(**given)
         except typer.Exit as end:
@@ -115,6 +117,7 @@ def finish(
     write: Callable[[], object] | None,
     said: str | None,
     width: int | None = None,
+    form: str | None = None,
 ) -> None:
     """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
 
@@ -126,32 +129,42 @@ def finish(
         The line that says where, if one does.
     width
         Columns of the terminal, for a text that is to be broken.
+    form
+        `latex` or `markdown` for tables in that form, and no line that says where.
     """
     document = result if isinstance(result, dict) else documents.to_dict(result)  # writing may add to a dictionary
     shown = text if callable(text) else tuple(text)
 
     def tell() -> None:
-        show(document, shown, as_json=as_json, width=width)
+        show(document, shown, as_json=as_json, width=width, form=form)
 
     with nothing_lost(document, tell):
         if write is not None:
             signs.say("writing results")
             write()
     tell()
-    if write is not None and said is not None and not as_json:
+    if write is not None and said is not None and not as_json and form not in PRINTED:
         print(said)
 
 
 def show(
-    document: Any, text: "Callable[[], None] | Iterable[blocks.Block]", *, as_json: bool, width: int | None = None
+    document: Any,
+    text: "Callable[[], None] | Iterable[blocks.Block]",
+    *,
+    as_json: bool,
+    width: int | None = None,
+    form: str | None = None,
 ) -> None:
-    """Print a result, as JSON or as text."""
+    """Print a result, as JSON, as text, or with tables in a form of `PRINTED`."""
+    from advisor.report.printed import render_printed
     from advisor.report.text import render_blocks
 
     if as_json:
         print_json(document)
     elif callable(text):
         text()
+    elif form in PRINTED:
+        print(render_printed(text, "latex" if form == "latex" else "markdown"))
     else:
         print(render_blocks(text) if width is None else render_blocks(text, width=width))
 

@@ -1,17 +1,20 @@
 """`apportion rerun`: the command of a results folder run again, and whether the results are equal."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json
 from advisor.cli.outputs import WIDTH, show
+from advisor.cli.scenarios import INPUT
 
 
 def rerun(
+    ctx: typer.Context,
     manifest: Annotated[
-        Path, typer.Argument(metavar="MANIFEST", help="A results folder, or the manifest.json in it.", exists=False)
+        Path, typer.Argument(metavar="MANIFEST", help="A results folder, or the manifest.json in it.", **INPUT)
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A new folder to keep the new results in.")
@@ -29,14 +32,13 @@ def rerun(
 
     apportion rerun out/advice
     """
-    from advisor.cli.commands import flags_of, run
-    from advisor.rerun import COMMANDS, rerun_text
     from advisor.rerun import rerun as made_again
-
-    flags = {name: flags_of(name) for name in COMMANDS}
-    found = made_again(manifest, run=run, flags=flags, output=output, consent=consent)
+    from advisor.rerun import rerun_text
     from simulator import documents
 
+    root: Any = ctx.find_root().command
+    run = partial(root, prog_name="apportion", standalone_mode=False)
+    found = made_again(manifest, run=lambda words: int(run(words) or 0), root=root, output=output, consent=consent)
     show(documents.to_dict(found), tuple(rerun_text(found)), as_json=as_json, width=WIDTH)
     if not found.equal:
         raise typer.Exit(1)

@@ -61,7 +61,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.report import simulation
 
-    simulator.check_form(table_form)
+    stored: Form = "parquet" if table_form == "parquet" else "csv"
+    simulator.check_form(stored)
     check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
@@ -75,13 +76,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     def write() -> None:
         if output is not None:
-            simulation.save_simulation(loaded, runs, output, found, table_form)
+            simulation.save_simulation(loaded, runs, output, found, stored)
         if jobs is not None:
             files.write_pieces(jobs, simulator.job_lines(loaded, runs, jobs.suffix))
         if timeline is not None and shown is not None:
             simulation.save_timeline(loaded, runs, timeline, simulation=found, replication=replication, shown=shown)
 
-    finish(found, simulation.simulation_text(found), as_json=as_json, write=write, said=None)
+    finish(found, simulation.simulation_text(found), as_json=as_json, write=write, said=None, form=table_form)
 
 
 def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, ScenarioSeed, folder
+from advisor.cli.options import LEVEL, PRINTED, Json, Level, PrintedForm, ScenarioSeed, folder
 from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import SCENARIO
@@ -22,8 +22,15 @@ Dynamic = Annotated[
     typer.Option("--dynamic", help="Run equal parts, the best static partition, and units that move while it runs."),
 ]
 
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", help="Folder for report.html, verification.json, all runs; called again, it goes on."
+    ),
+]
 
-def verify(
+
+def verify(  # noqa: PLR0913, PLR0917 - one per option
     what: Annotated[
         Path,
         typer.Argument(
@@ -44,6 +51,7 @@ def verify(
         Path,
         folder("report.html, verification.json, all runs; called again, it goes on"),
     ] = Path("out/verify"),
+    table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
     """Really run the recommended configuration and the baselines, interleaved, with the scenario's loads on.
@@ -71,13 +79,13 @@ def verify(
     with files.alone(output):
         found = _run(plan, kept)
         document, text = documents.to_dict(found), tuple(verification_text(found))
-        with nothing_lost(document, lambda: show(document, text, as_json=as_json)):
+        with nothing_lost(document, lambda: show(document, text, as_json=as_json, form=table_form)):
             files.set_aside(output, ("verification.json", "report.html"))
             files.write_json(output / "verification.json", document)
             files.write_text(output / "report.html", render_page(page_with_scorecard(found)))
         files.remove(kept)
-    show(document, text, as_json=as_json)
-    if not as_json:
+    show(document, text, as_json=as_json, form=table_form)
+    if not as_json and table_form not in PRINTED:
         print(f"written to {output / 'verification.json'}, report to send on: {output / 'report.html'}")
     if not found.within_2_percent:
         raise typer.Exit(1)

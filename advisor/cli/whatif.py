@@ -82,11 +82,11 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
             _where(plan, workers, dask, slurm),
             folder=output,
             resume=resume,
-            form=table_form,
+            form="parquet" if table_form == "parquet" else "csv",
             progress=said,
             waiting=lambda: said(-1, 0),
         )
-    _tell(swept, scaled, output, as_json=as_json)
+    _tell(swept, scaled, output, as_json=as_json, form=table_form)
 
 
 def _scaling(
@@ -121,7 +121,7 @@ def _hint(dask: str | None, slurm: str | None) -> str:
     return f"start some with: dask worker {dask}" if dask is not None else "they start or start again"
 
 
-def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, as_json: bool) -> None:
+def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, as_json: bool, form: str) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
     from advisor.report.html import render_page
     from advisor.report.whatif import whatif_page, whatif_text
@@ -139,7 +139,7 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
     if scaled is None:
         said += ", with sliders between the points"
     text = whatif_text(found) if isinstance(found, Findings) else scaling_text(found)
-    finish(found, text, as_json=as_json, write=write if output is not None else None, said=said)
+    finish(found, text, as_json=as_json, write=write if output is not None else None, said=said, form=form)
     if scaled is not None:
         raise typer.Exit(1 if swept.failed else 0)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]

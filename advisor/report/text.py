@@ -32,10 +32,10 @@ def _lines(block: blocks.Block) -> list[str]:
         case blocks.Pairs():
             return [f"{name:<10}{wording.clean(text)}" for name, text in block.items]
         case _:
-            return [line for one in _inside(block) for line in _lines(one)]
+            return [line for one in inside(block) for line in _lines(one)]
 
 
-def _inside(block: blocks.Block) -> tuple[blocks.Block, ...]:
+def inside(block: blocks.Block) -> tuple[blocks.Block, ...]:
     """What a block holds."""
     match block:
         case blocks.Folded():

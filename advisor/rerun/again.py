@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import simulator
 from advisor.rerun.compared import Difference, Figure, differing_files, measured_figures
@@ -42,15 +43,13 @@ class Rerun:
     """Where the new results are, if they are kept."""
 
 
-def rerun(
-    path: Path, *, run: Run, flags: Mapping[str, Mapping[str, str | None]], output: Path | None, consent: str | None
-) -> Rerun:
+def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: str | None) -> Rerun:
     """Run the command of a manifest again, in a folder of its own, and compare.
 
     Parameters
     ----------
-    flags
-        Command -> parameter -> its option, None for an argument.
+    root
+        The command line, as click has it: which options each command has.
     output
         Where the new results go; nowhere to stay by default.
     consent
@@ -68,11 +67,19 @@ def rerun(
     with contextlib.ExitStack() as stack:
         spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="apportion-rerun-")))
         target = (spare / "results" if output is None else output).absolute()
-        words = _words(record, target, flags.get(record.command, {}))
+        words = _words(record, target, flags_of(root, record.command))
         code = _run_confined(record, words, target, spare, run)
         if code not in {0, FELL_SHORT}:
             raise ScenarioError(f"{path}: its command ended with exit code {code}; nothing is compared")
         return _compared(record, target, None if output is None else str(output))
+
+
+def flags_of(root: Any, name: str) -> dict[str, str | None]:
+    """The parameters of a command of the command line, with the option that gives each; None for an argument."""
+    command = root
+    for word in name.split():
+        command = command.commands[word]
+    return {str(one.name): next((flag for flag in one.opts if flag.startswith("--")), None) for one in command.params}
 
 
 def _check_consent(record: Record, consent: str | None) -> None:
@@ -89,7 +96,11 @@ def _words(record: Record, output: Path, flags: Mapping[str, str | None]) -> lis
     unknown = [name for name in record.given if name not in flags]
     if unknown:
         raise ScenarioError(f"{record.folder}: rerun: {record.command} has no option {unknown[0]!r} in this version")
-    options, arguments = [], []
+    refused = [name for name in record.given if record.rule.refused(name)]
+    if refused:
+        raise ScenarioError(f"{record.folder}: rerun: {refused[0]} is no manifest's to say; run the command yourself")
+    options: list[str] = []
+    arguments: list[str] = []
     for name, value in record.given.items():
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str | int | float) for text in texts):
@@ -135,7 +146,7 @@ def _run_confined(record: Record, words: list[str], target: Path, spare: Path, r
 
 def _compared(record: Record, target: Path, kept: str | None) -> Rerun:
     names, found = differing_files(record, target)
-    figures = measured_figures(record, target) if record.measured else ()
+    figures = measured_figures(record, target) if record.rule.measured else ()
     now, here = provenance.versions(), simulator.this_machine()
     was, machine = dict(record.versions), dict(record.machine)
     versions = [f"{name} {was.get(name)} then, {text} now" for name, text in now.items() if was.get(name) != text]

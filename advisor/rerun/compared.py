@@ -48,7 +48,7 @@ class Figure:
 
 def differing_files(record: Record, again: Path) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
     """Names of the files that were compared, and where they differ; of a measured command none."""
-    if record.measured:
+    if record.rule.measured:
         return (), ()
     names = sorted(path.name for path in record.folder.iterdir() if path.is_file() and _is_result(path.name))
     found: list[Difference] = []
@@ -137,7 +137,7 @@ def _ratio(before: object, after: object) -> float | None:
 
 def measured_figures(record: Record, again: Path) -> tuple[Figure, ...]:
     """Figures of both documents of a command that measures, by name; those that only one has are left out."""
-    name, read = MEASURED.get(record.command, ("advice.json", _advised))
+    name, read = MEASURED[record.command]
     before, after = (files.read_json(folder / name, limit_bytes=LIMIT_BYTES) for folder in (record.folder, again))
     with files.understood(record.folder / name, f"apportion {record.command}"):
         old, new = dict(read(before)), dict(read(after))
@@ -182,13 +182,6 @@ def _cluster(document: Mapping[str, Any]) -> _Read:
             yield f"predicted makespan {name}, s", (float(one["mean_s"]), float(one["low_s"]), float(one["high_s"]))
     if document.get("verified"):
         yield from _configurations(document["verified"]["configurations"])
-
-
-def _advised(document: Mapping[str, Any]) -> _Read:
-    for one in document["baselines"]:
-        said = one["predicted_makespan_s"]
-        if said.get("mean") is not None and said.get("low") is not None:
-            yield f"predicted makespan of {one['name']}, s", (said["mean"], said["low"], said["high"])
 
 
 MEASURED: Mapping[str, tuple[str, Any]] = {

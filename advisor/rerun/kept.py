@@ -28,13 +28,20 @@ class Command:
     measured: bool = False
     asks: tuple[str, ...] = ()
     """Options whose value may run anything: only with the consent that names it."""
+    never: tuple[str, ...] = ()
+    """Options that run what a model in the folder says."""
+
+    def refused(self, name: str) -> bool:
+        """Whether an option is none that a manifest may say: it writes, reaches other hosts, or runs anything."""
+        return name in {*WRITTEN, *self.left_out, *self.never}
 
 
-_WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "as_json")
+WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "as_json")
+"""Options that a rerun sets itself."""
 COMMANDS: Mapping[str, Command] = {
     "simulate": Command(),
     "whatif": Command(("workers", "dask", "slurm", "job_script", "resume", "only")),
-    "advise": Command(),
+    "advise": Command(never=("measure_next",)),
     "verify": Command(measured=True, asks=("command",)),
     "quickstart": Command(measured=True),
     "cluster": Command(("update",), measured=True, asks=("ssh", "hosts", "hosts_file", "slurm", "python", "command")),
@@ -64,7 +71,7 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
     stated = {
         name: value
         for name, value in given.items()
-        if value != defaults.get(name) and value is not None and name not in {*_WRITTEN, *rule.left_out}
+        if value != defaults.get(name) and value is not None and name not in {*WRITTEN, *rule.left_out}
     }
     said: dict[str, Any] = {}
     inputs: dict[str, str] = {}
@@ -193,11 +200,6 @@ class Record:
     def rule(self) -> Command:
         """How its command is run again."""
         return COMMANDS[self.command]
-
-    @property
-    def measured(self) -> bool:
-        """Whether real runs are part of it."""
-        return self.rule.measured or "measure_next" in self.given
 
     @property
     def consent(self) -> str:

@@ -18,6 +18,8 @@ DATA = ROOT / "tests" / "simulator" / "load_traces" / "data"
 REACH = {
     "quickstart": {"": ""},
     "new": {"with --output": "-o c.yaml", "without --output": ""},
+    "plot": {"": "{w}/results -o f.png"},
+    "rerun": {"": "{w}/results"},
     "record": {"with --append": "-o r.csv --append", "without --append": "-o r.csv"},
     "trace import": {
         "with --from csv": "{w}/t.csv -o o.csv --from csv --measures load --time-column time_s --value-column load",

@@ -221,6 +221,7 @@ CHANGES = {
         "resource-model": "--resource-model poc",
         "level": "--level 0.5",
         "json": "--json",
+        "format": "--format markdown",
         "budget": "--budget 60s --replications 400000",
         "runs": "--runs 5",
         "oversubscribe": "--oversubscribe",
@@ -280,6 +281,7 @@ CHANGES = {
         "jobs": "--jobs x.csv",
         "timeline": "--timeline x.json",
         "json": "--json",
+        "format": "--format latex",
         "candidates": "--candidates shortest",
         "placement": "--placement fastest",
         "correction": "--correction limit",
@@ -314,6 +316,7 @@ CHANGES = {
         "seed": "--seed 6",
         "output": "-o y",
         "json": "--json",
+        "format": "--format latex",
         "jobs": "--jobs 300",
         "load": "--load 0.5",
         "clean": "--clean pyss",
@@ -339,6 +342,7 @@ CHANGES = {
         "first": "--first 20",
         "draws": "--draws users",
         "json": "--json",
+        "format": "--format markdown",
         "output": "-o y",
         "times": "--times simulated",
         "change": "--change platform.network.link.bandwidth=x9",
@@ -496,12 +500,14 @@ REASONED = {
     "calibrate load-check": ("output seed json", "tests/advisor/verification runs it; the seed draws pauses"),
     "characterise": ("seed json sizes hardware budget method", "test_characterise.py runs it"),
     "history record": ("name version history json", "tests/simulator/calibration/history/test_history.py runs it"),
-    "verify": ("dynamic seed output json", "tests/advisor/verification runs it"),
+    "verify": ("dynamic seed output format json", "tests/advisor/verification runs it"),
     "cluster": (
         "verify update python seed output json",
         "tests/hosts runs it; which hosts there are is asked before anything else",
     ),
     "allocate run": ("folder local output json", "tests/advisor/cli/test_allocate.py runs it"),
+    "plot": ("output width height kind json", "tests/advisor/figures runs it"),
+    "rerun": ("output yes json", "tests/advisor/rerun runs it"),
     "reproduce": (
         "json recorded output budget cpu seed seeds command before read",
         "tests/advisor/reproduce runs each paper by its functions; the command hands these on by name",
@@ -515,7 +521,7 @@ REASONED = {
 
 REAL = {
     "quickstart", "record", "calibrate resource", "calibrate load-check", "characterise", "history record", "verify",
-    "allocate run", "cluster", "reproduce",
+    "allocate run", "cluster", "reproduce", "plot", "rerun",
 }  # fmt: skip
 REAL_MODES = {
     ("calibrate speed", "with --kernel"),

@@ -18,6 +18,8 @@ from tests.support.command_line import APPORTION, ROOT, apportion, apportion_her
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 THREE = TUTORIAL / "three-pes.yaml"
 READ = {
+    "manifest",
+    "result",
     *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "speeds", "inputs", "at"),
     *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
     "neighbours",

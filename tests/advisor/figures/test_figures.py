@@ -1,0 +1,193 @@
+"""`apportion plot`: every kind of result, whole text and embedded fonts in the PDF, and what is refused."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from advisor.figures import draw, drawable, read_length
+from simulator import ScenarioError, calibration, shipped
+from tests.support.command_line import ROOT, apportion_here
+
+MODELS = ROOT / "tests" / "good_inputs" / "scenarios" / "files"
+CLUSTER = {
+    "command": "cluster",
+    "level": 0.9,
+    "hosts": [{"name": "alpha", "units": 7, "units_now": 5}, {"name": "beta", "units": 3, "units_now": 5}],
+    "now": {"name": "equal", "mean_s": 0.2, "low_s": 0.1, "high_s": 0.3},
+    "recommended": {"name": "joint", "mean_s": 0.1, "low_s": 0.05, "high_s": 0.2},
+    "verified": None,
+}
+VERIFIED = {
+    "command": "verify",
+    "configurations": [
+        {
+            "name": "equal",
+            "predicted_s": 2.9,
+            "predicted_range_s": [2, 3],
+            "measured_s": [2.5],
+            "measured_median_s": 2.5,
+        }
+    ],
+}
+QUICKSTART = {
+    "command": "quickstart",
+    "recommended": "equal",
+    "verification": VERIFIED["configurations"],
+    "baselines": [{"name": "equal", "predicted_makespan_s": {"mean": 1.0, "low": 0.9, "high": 1.2}}],
+    "kernels": [
+        {"name": "dgemm", "pe": "core0", "points": [{"size_elements": s, "speed": {"mid": 2e9}} for s in (1e3, 1e5)]}
+    ],
+    "timeline": [{"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.0}],
+    "load": {"rule": "fair", "trace": {"times_s": [0.0, 1.0], "values": [0.0, 1.0], "end_s": 2.0}},
+}
+GAIN = {"mean": 2.0, "low": 1.0, "high": 3.0, "holm": 0.01}
+JOBS_ADVICE = {
+    "command": "jobs advise",
+    "objective": "wait",
+    "candidates": [{"name": "sjf easy", "gain": GAIN}],
+    "compared": {"level": 0.95},
+}
+JOBS = {
+    "command": "jobs compare",
+    "level": 0.95,
+    "differences": [
+        {"metric": "wait", "base": "easy", "other": "sjf", "mean": -2, "low": -3, "high": -1, "verdict": "lower"}
+    ],
+}
+RAN = {
+    "command": "jobs run",
+    "policy": {"name": "fcfs easy"},
+    "classes": {"processors": [{"label": "1", "jobs": 2, "bounded_slowdown": 2.0, "bounded_slowdown_p95": 3.0}]},
+}
+DOCUMENTS = {"cluster": CLUSTER, "verification": VERIFIED, "result": QUICKSTART, "advice": JOBS_ADVICE}
+DOCUMENTS |= {"comparison": JOBS, "manifest": RAN}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A file or folder of every kind."""
+    folder = tmp_path_factory.mktemp("results")
+    found = {f"{name}.json": MODELS / f"{name}.json" for name in ("memory", "network", "run", "speed")}
+    found["trace"] = shipped.path_of("traces/two-core-vm.csv")
+    for name, document in DOCUMENTS.items():
+        place = folder / name
+        place.mkdir()
+        (place / f"{name}.json").write_text(json.dumps(document))
+        found[f"folder of {name}.json"] = place
+    (folder / "manifest" / "jobs.csv").write_text("job,wait_s\n1,0\n2,50\n3,4000\n")
+    fit = calibration.fit_allocation_table(shipped.path_of("scenarios/tutorial/allocation-runs.csv"))
+    calibration.save_allocation_fit(fit, folder / "allocation.json")
+    found["allocation"] = folder / "allocation.json"
+    commands = {
+        "simulate": "simulate three-pes --replications 6",
+        "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2 --replications 4 --workers 1",
+        "advise": "advise two-cores --replications 6 --runs 60 --vary partition",
+    }
+    for name, words in commands.items():
+        done = apportion_here(*words.split(), "-o", folder / name, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        found[name] = folder / name
+    return found
+
+
+KINDS = ["memory.json", "network.json", "run.json", "speed.json", "trace", "allocation", "simulate", "whatif", "advise"]
+KINDS += [f"folder of {name}.json" for name in DOCUMENTS]
+
+
+def words_of(page):
+    """Every word of a page and its box, as poppler reads them."""
+    shape = re.search(r'<page width="([\d.]+)" height="([\d.]+)"', page)
+    boxes = re.findall(r'xMin="(-?[\d.]+)" yMin="(-?[\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*?)</word>', page)
+    return [float(side) for side in shape.groups()], [([float(x) for x in box[:4]], box[4]) for box in boxes]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_every_result_has_whole_text_and_embedded_fonts(name, results, tmp_path):
+    found = drawable(results[name])
+    assert found.kinds
+    for number, kind in enumerate(found.kinds):
+        path = tmp_path / f"{number}.pdf"
+        draw(results[name], path, kind=kind, width_in=3.4, height_in=None)
+        data = path.read_bytes()
+        assert b"/FontFile2" in data, kind  # TrueType, embedded
+        assert b"/Type3" not in data, kind
+        assert b"CreationDate" not in data, kind
+        if shutil.which("pdffonts") is None or shutil.which("pdftotext") is None:
+            continue
+        listed = subprocess.run(["pdffonts", path], capture_output=True, text=True, check=True).stdout.splitlines()[2:]
+        assert listed, kind
+        assert all(line.split()[-5] == "yes" for line in listed), kind
+        page = subprocess.run(["pdftotext", "-bbox", path, "-"], capture_output=True, text=True, check=True).stdout
+        (width, height), words = words_of(page)
+        assert width == pytest.approx(3.4 * 72)
+        assert words, kind
+        for (left, top, right, bottom), word in words:
+            assert left >= -0.5, (kind, word)
+            assert top >= -2, (kind, word)  # boxes of words hold the line's whole height
+            assert right <= width + 0.5, (kind, word)
+            assert bottom <= height + 2, (kind, word)
+
+
+def test_the_command_says_what_it_drew_and_what_else_there_is(results, tmp_path):
+    done = apportion_here("plot", results["simulate"], "-o", tmp_path / "f.svg", "--width", "86mm")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("makespans of simulate drawn in ")
+    assert "also --kind runs, processes:equal" in done.stdout
+    text = (tmp_path / "f.svg").read_text()
+    assert "<text" not in text  # paths: an SVG has no fonts of its own
+    assert float(re.search(r'width="([\d.]+)pt"', text)[1]) == pytest.approx(86 / 25.4 * 72, abs=0.1)
+
+
+def test_the_manifest_of_a_folder_is_the_folder(results):
+    assert drawable(results["simulate"] / "manifest.json").kinds.keys() == drawable(results["simulate"]).kinds.keys()
+
+
+def test_lengths_have_units():
+    assert read_length("3.4in", "--width") == pytest.approx(3.4)
+    assert read_length("254mm", "--width") == pytest.approx(10)
+    assert read_length("144pt", "--width") == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("{r} -o f.pdf --width 3.4", "'3.4' is no length; write one such as 3.4in, 86mm or 8.6cm"),
+        ("{r} -o f.pdf --width 0in", "give 1in to 40in"),
+        ("{r} -o f.pdf --height 90in", "give 1in to 40in"),
+        ("{r} -o f.pdf --width 1in", "the figure is too small"),
+        ("{r} -o f.gif", "name a file that ends in png, svg, pdf"),
+        ("{r} -o f.pdf --kind pie", "--kind is 'pie'; a result of simulate is drawn as makespans, runs"),
+        ("{r}/runs.csv -o f.pdf", "time_s"),
+        ("nowhere -o f.pdf", "nowhere: no such file or directory"),
+        ("text.json -o f.pdf", "this is no result of simulate"),
+        ("list.json -o f.pdf", "this is no result of simulate"),
+        ("torn.json -o f.pdf", "this is not what `apportion cluster` writes"),
+        (". -o f.pdf", "name a results folder"),
+    ],
+)
+def test_bad_plots_get_one_line(results, tmp_path, words, said):
+    (tmp_path / "text.json").write_text('{"command": "check"}')
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "torn.json").write_text('{"command": "cluster", "hosts": 3}')
+    done = apportion_here("plot", *words.format(r=results["simulate"]).split(), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.glob("f.*"))
+
+
+def test_a_place_that_cannot_be_written_is_said_before_drawing(results, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = apportion_here("plot", results["trace"], "-o", tmp_path / "file" / "f.pdf")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --output: ")
+
+
+def test_a_result_without_intervals_says_what_to_do(tmp_path):
+    lacking = JOBS | {"differences": [JOBS["differences"][0] | {"low": None, "high": None}]}
+    (tmp_path / "comparison.json").write_text(json.dumps(lacking))
+    with pytest.raises(ScenarioError, match="take more replications"):
+        drawable(tmp_path)

@@ -1,0 +1,132 @@
+"""Figures for papers: on whose axes they draw, whether their text fits a column, and in which colours."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from simulator import LoadTrace, SpeedBand, plots
+from simulator.results.plots.frame import INK, PAPER, SERIES
+
+ROWS = [
+    {
+        "name": name,
+        "predicted_makespan_s": {"mean": m, "low": m - 0.1, "high": m + 0.1, "run_low": m - 0.3, "run_high": m + 0.4},
+    }
+    for name, m in (("equal", 2.9), ("one process per core with equal units", 1.76))
+]
+VERIFIED = [
+    {
+        "name": "equal",
+        "predicted_s": 2.9,
+        "predicted_range_s": [2.7, 3.1],
+        "measured_s": [2.91, 2.95, 3.02],
+        "measured_median_s": 2.95,
+    }
+]
+DIFFERENCES = [{"name": "sjf easy, not fcfs easy", "mean": -3.0, "low": -5.0, "high": -1.0, "sure": True}]
+SENSITIVITY = [
+    {
+        "parameter": "speed of core0",
+        "effects": [
+            {"change": -0.1, "makespan": 0.09, "low": 0.06, "high": 0.14},
+            {"change": 0.1, "makespan": -0.05, "low": -0.08, "high": -0.02},
+        ],
+    }
+]
+TIMELINE = [
+    {"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.2},
+    {"process": 1, "pe": "core1", "operation": "recv", "start_s": 0.0, "end_s": 0.2},
+]
+PROCESSES = [{"pe": "core0", "process": 0, "busy_s": 1.0, "waiting_s": 0.5, "idle_s": 0.1}]
+CLASSES = [{"label": "1 to 2", "jobs": 12, "bounded_slowdown": 3.0, "bounded_slowdown_p95": 40.0}]
+BAND = SpeedBand(*(np.array(row, float) for row in ([1e3, 1e6], [1e9, 7e8], [2e9, 9e8], [3e9, 1e9])))
+TRACE = LoadTrace(np.arange(500.0), np.random.default_rng(3).integers(0, 3, 500).astype(float), 500.0)
+DRAWN = {
+    "makespans": lambda ax: plots.plot_makespans(ROWS, "equal", ax=ax),
+    "shares": lambda ax: plots.plot_shares(["core0", "core1"], {"now": [5, 5], "advised": [7, 3]}, ax=ax),
+    "verification": lambda ax: plots.plot_verification(VERIFIED, ax=ax),
+    "differences": lambda ax: plots.plot_differences(DIFFERENCES, axis="difference in s", ax=ax),
+    "gains": lambda ax: plots.plot_gains([{"name": "a", "gain": {"mean": 2.0, "low": 1.5, "high": 2.5}}], ax=ax),
+    "sensitivity": lambda ax: plots.plot_sensitivity(SENSITIVITY, ax=ax),
+    "points": lambda ax: plots.plot_points(
+        [1.0, 10.0],
+        {"equal": [{"mean": 2.0, "low": 1.8, "high": 2.1}, {"mean": 1.0}]},
+        below="bandwidth in MB/s",
+        ax=ax,
+    ),
+    "runs": lambda ax: plots.plot_runs({"equal": np.array([1.0, 2.0, 3.0])}, ax=ax),
+    "breakdown": lambda ax: plots.plot_breakdown(PROCESSES, ax=ax),
+    "timeline": lambda ax: plots.plot_timeline(TIMELINE, ax=ax),
+    "waits": lambda ax: plots.plot_waits({"easy": np.array([0.0, 10.0, 4000.0])}, ax=ax),
+    "classes": lambda ax: plots.plot_classes(CLASSES, what="processors", ax=ax),
+    "load": lambda ax: plots.plot_load(TRACE, ax=ax),
+    "speed": lambda ax: plots.plot_speed(BAND, ax=ax),
+}
+drawn = pytest.mark.parametrize("name", DRAWN)
+
+
+def hexes(artist):
+    from matplotlib.colors import to_hex, to_rgba_array
+
+    for get in ("get_color", "get_facecolor", "get_edgecolor", "get_markerfacecolor"):
+        found = getattr(artist, get, lambda: None)()
+        if found is not None and not (isinstance(found, str) and found in {"none", "auto"}):
+            yield from (to_hex(one) for one in to_rgba_array(found))
+
+
+@drawn
+def test_a_figure_of_a_column_holds_all_its_text(name, tmp_path):
+    axes = DRAWN[name](None)
+    figure = axes.figure
+    assert figure.get_figwidth() == plots.COLUMN_IN
+    plots.save_printed(axes, tmp_path / "f.png", kind="png")
+    figure.canvas.draw()
+    assert plots.cut_texts(figure) == []
+    sizes = {text.get_fontsize() for text in figure.findobj(lambda one: hasattr(one, "get_fontsize"))}
+    assert min(sizes) >= 7
+    assert max(sizes) <= 8
+    assert figure.findobj(lambda one: getattr(one, "get_text", str)().strip())
+
+
+@drawn
+def test_on_axes_of_the_callers_it_draws_there_and_in_real_colours(name):
+    own = Figure().subplots()
+    assert DRAWN[name](own) is own
+    assert own.has_data() or own.collections
+    standing_in = {INK, PAPER, *SERIES}
+    found = {colour for artist in own.findobj() for colour in hexes(artist)}
+    assert not found & standing_in
+
+
+@drawn
+@pytest.mark.parametrize("kind", ["svg", "pdf"])
+def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
+    texts = []
+    for number in range(2):
+        path = tmp_path / f"{number}.{kind}"
+        plots.save_printed(DRAWN[name](None), path, kind=kind)
+        texts.append(path.read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_a_figure_that_cannot_hold_its_text_is_refused(tmp_path):
+    from simulator import ScenarioError
+
+    with plots.sized(1.0, 1.0), pytest.raises(ScenarioError, match="too small: its text"):
+        plots.save_printed(DRAWN["makespans"](None), tmp_path / "f.png", kind="png")
+    assert not (tmp_path / "f.png").exists()
+
+
+def test_text_outside_and_names_upon_each_other_are_seen():
+    axes = plots.plot_runs({"equal": np.array([1.0, 2.0])})
+    figure = axes.figure
+    axes.text(2.0, 0.5, "far away", transform=axes.transAxes)
+    axes.set_xticks([1.0, 1.01, 2.0], ["one name", "another", "third"])
+    figure.set_layout_engine("none")
+    figure.canvas.draw()
+    assert {"far away", "another"} <= set(plots.cut_texts(figure))
+
+
+def test_objects_draw_themselves():
+    assert BAND.plot().get_xlabel() == "problem size in elements"
+    assert TRACE.plot().get_ylabel() == "competing processes"
