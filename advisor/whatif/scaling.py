@@ -29,8 +29,8 @@ from simulator.experiments.sweep import Plan, Swept, make_plan, simulated
 from simulator.programs.applications import CHOSEN, PARAMETERS
 
 Kind = Literal["strong", "weak"]
-MOST_NODES = 4096
-"""Most nodes that are looked at: each is written out with its PEs."""
+MOST_NODES, MOST_TIMES = 4096, 2**20
+"""Most nodes that are looked at: each is written out with its PEs; and most times that a problem's size may grow."""
 GOOD, NEAR = 0.8, 0.005
 """Efficiency below which more nodes are said to be used badly, and how far work per node may be off unsaid."""
 Data = dict[str, Any]
@@ -198,11 +198,15 @@ def _grows(scenario: Scenario) -> str:
     name = scenario.application.name
     given = scenario.application.parameters
     known = [one for one in PARAMETERS.get(name, ()) if one not in CHOSEN.get(name, ())]
-    known = known or [one for one, value in given.items() if isinstance(value, int) and not isinstance(value, bool)]
+    known = known or [one for one, value in given.items() if one != "units" and isinstance(value, int)]
     if not known or (name not in PARAMETERS and len(known) > 1):
-        found = f"--scaling weak: which parameter of {name} makes its problem larger is not known"
-        raise ScenarioError(f"{found}; take strong, or vary it yourself with --vary")
+        raise _unknown(scenario)
     return known[0]
+
+
+def _unknown(scenario: Scenario) -> ScenarioError:
+    found = f"--scaling weak: which parameter of {scenario.application.name} makes its problem larger is not known"
+    return ScenarioError(f"{found}; take strong, or vary it yourself with --vary")
 
 
 def _grown(scenario: Scenario, parameter: str, times: float) -> Mapping[str, float | str]:
@@ -212,7 +216,9 @@ def _grown(scenario: Scenario, parameter: str, times: float) -> Mapping[str, flo
     if times == 1:
         return given
     low, high = size, size + 1
-    while _volume(scenario, {**given, parameter: high}) < wanted:
+    while (found := _volume(scenario, {**given, parameter: high})) < wanted:
+        if high > MOST_TIMES * size or found <= 0:
+            raise _unknown(scenario)
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,7 +1,8 @@
 """Names of many alike: `fast[01-08]` as eight names, and eight names as `fast[01-08]`."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from simulator.base.errors import ScenarioError, meant
 
@@ -127,3 +128,13 @@ def _agrees(pattern: str, names: Sequence[str]) -> bool:
     if int(found[0][1]) - int(found[0][0]) + 1 != len(names):
         return False
     return expanded(pattern) == list(names)
+
+
+def turns(values: Iterable[Hashable]) -> list[int]:
+    """How often each value came before: 0 for the first of its kind."""
+    seen: Counter[Hashable] = Counter()
+    found = []
+    for value in values:
+        found.append(seen[value])
+        seen[value] += 1
+    return found

@@ -24,6 +24,7 @@ from simulator.base import given, notebook, units
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
+from simulator.base.names import turns
 from simulator.load_traces import trace_column
 from simulator.models.load import AfterEnd, AvailabilityRule, Capacity, LoadTrace
 from simulator.models.memory.levels import ASSUMED, SWAP, MemoryLevel, SwapTimes, levels_with_swap, swap_on_disk
@@ -440,8 +441,7 @@ class Platform:
         ScenarioError
             If the network does not say how copies would be joined.
         """
-        turns = [list(nodes[:place]).count(node) for place, node in enumerate(nodes)]
-        tails = [f"-copy{turn}" if turn else "" for turn in turns]
+        tails = [f"-copy{turn}" if turn else "" for turn in turns(nodes)]
         pes, known, domains = list[PE](), list[Node](), list[SharingDomain]()
         for number, tail in zip(nodes, tails, strict=True):
             name = self.node_names[number]

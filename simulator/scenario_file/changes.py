@@ -106,9 +106,7 @@ def _with_link(path: str, text: str, entry: dict[str, Any], expand: Expand) -> C
     else:
         times, after = units.parse(text, kind, field=f"--set {path}") / present, text
     if not times > 0 or (number == "bandwidth" and present >= NO_LIMIT and times != 1):
-        why = (
-            "message times with no latency cannot be scaled" if number == "latency" else "these do not grow with bytes"
-        )
+        why = "it has to be above 0" if number == "latency" else "these message times do not grow with bytes"
         raise ScenarioError(f"--set {path}: {why}; write a latency and a bandwidth in place of what is measured")
     _scale_link(entry, data, number, times)
     return Change(path, before, after)

@@ -597,7 +597,8 @@ def _partition(
     with document.at("configurations", name):
         if not processes:
             raise ScenarioError("allocation: it places no process; place at least one")
-        if lacking := scenario.platform.without_speed(scenario.application.kernel, placement):
+        lacking = scenario.platform.without_speed(scenario.application.kernel, placement)
+        if lacking and form.partition != "equal":
             raise ScenarioError(f"partition: {lacking}; add one to its speeds, or run no process there")
     return divided(form.partition, scenario, placement, _grid(form))
 

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Discriminator, Field, model_validator
 
 from simulator.base.errors import ScenarioError
 from simulator.base.form import NOT_BACKWARDS, Form, Names, one_of
-from simulator.base.names import all_names, check_known, compact
+from simulator.base.names import all_names, check_known, compact, turns
 from simulator.models.network import MessageModel
 from simulator.platform.named_files import Site
 from simulator.platform.networks.link import Link, LinkForm
@@ -251,8 +251,7 @@ class Tree:
 
     def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Tree":  # noqa: ARG002 - links name them
         """Copies of nodes are on copies of their switches."""
-        turns = [list(nodes[:place]).count(node) for place, node in enumerate(nodes)]
-        placed = [(turn, self.switch_of[node]) for turn, node in zip(turns, nodes, strict=True)]
+        placed = [(turn, self.switch_of[node]) for turn, node in zip(turns(nodes), nodes, strict=True)]
         numbers = {switch: number for number, switch in enumerate(dict.fromkeys(placed))}
         uplinks = [
             replace(self.uplinks[switch], name=self.uplinks[switch].name + (f"-copy{turn}" if turn else ""))

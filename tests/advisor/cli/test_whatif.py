@@ -28,8 +28,7 @@ def test_which_change_pays_most(apportion, tmp_path):
     path, out, vary = write(tmp_path), tmp_path / "out", [*VARY, "--replications", "200"]
     code, said, errors = apportion("whatif", path, *vary, "-o", out)
     assert code == 1
-    assert said.startswith(f"{LINK}=10Gbit/s with application.parameters.n=1500 pays most: ")
-    assert f" Of single changes {LINK}=10Gbit/s: " in said
+    assert said.startswith(f"{LINK}=10Gbit/s pays most: ")  # a smaller problem is no improvement
     failed = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert len(failed) == 2
     assert all("application.parameters.n" in line for line in failed)

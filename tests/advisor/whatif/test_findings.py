@@ -342,7 +342,7 @@ def test_where_nothing_can_be_bought_nothing_is_ranked(tmp_path):
     document = whatif_document(swept_of(plan, lambda point, _: np.full(20, [2.0, 1.0, 9.0][point]), deterministic=True))
     assert document["pays"] == []
     assert document["sentence"] == (
-        "n=800 takes 1 s, n=3200 takes 9 s, in place of 2 s; n is part of the question, so nothing is ranked."
+        "n=800 takes 1.00 s, n=3200 takes 9.00 s, in place of 2.00 s; n is part of the question, so nothing is ranked."
     )
 
 

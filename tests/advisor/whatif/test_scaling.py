@@ -122,5 +122,5 @@ def test_more_nodes_than_a_network_can_be_copied_to(tmp_path):
 def test_what_is_no_scaling_is_refused():
     with pytest.raises(ScenarioError, match="'wide' is unknown; take strong or weak"):
         plan_scaling("two-cores", "wide", (1, 2))
-    with pytest.raises(ScenarioError, match="which parameter of modelled makes its problem larger is not known"):
-        plan_scaling(ROOT / "scenarios" / "papers" / "scopred-ep.yaml", "weak", (1, 2))
+    with pytest.raises(ScenarioError, match="which parameter of seg makes its problem larger is not known"):
+        plan_scaling("integration-phases", "weak", (1, 2))

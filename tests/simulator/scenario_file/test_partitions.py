@@ -15,7 +15,7 @@ platform:
     - name: a
       pes:
         - {name: flat, speeds: {dgemm: 10 Gflop/s}}
-        - {name: falls, speeds: {dgemm: {sizes: [1e3, 2e6], speeds: [60e9, 20e9]}}}
+        - {name: falls, speeds: {dgemm: {sizes: [1e3, 1e7], speeds: [60e9, 20e9]}}}
         - {name: two, cores: 2, speeds: {dgemm: 10 Gflop/s}}
   link: {latency: 30us, bandwidth: 10Gbit/s}
 application: {name: matmul, kernel: dgemm, parameters: {n: 1200}}
