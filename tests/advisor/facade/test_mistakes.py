@@ -38,8 +38,10 @@ IN_PYTHON = {
     ),
     "kernel": (
         lambda: ap.Scenario(CLUSTER, ap.Application("stencil", "stencl", {"n": 8000, "iterations": 1})),
-        ("application: kernel: no PE has a speed of kernel 'stencl'; name one that they have (stencil); "
-        "did you mean stencil?"),
+        (
+            "application: kernel: no PE has a speed of kernel 'stencl'; name one that they have (stencil); "
+            "did you mean stencil?"
+        ),
     ),
     "rule": (
         lambda: ap.busy("13:00", "18:00", rule="fiar"),
