@@ -123,7 +123,9 @@ def test_what_cannot_be_run_here_is_refused(given, found):
 
 def test_another_application_needs_a_command():
     plan = plan_of([pe("p", cpu=CPU)])
-    other = replace(plan.scenario, application=replace(plan.scenario.application, name="ep"))
+    other = replace(
+        plan.scenario, application=replace(plan.scenario.application, name="ep", parameters={"samples": 100})
+    )
     with pytest.raises(
         ScenarioError, match="ep has no real program here; matmul, matmul_2d, stencil and farm have, others run by"
     ):
