@@ -35,7 +35,7 @@ def words(tmp_path_factory):
     """Words of a command with the files that it names."""
     folder = tmp_path_factory.mktemp("signs")
     nodes = "\n".join(
-        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(20_000)
+        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(6_000)
     )
     large = folder / "large.yaml"
     large.write_text(
