@@ -138,7 +138,7 @@ def print_answers(answers: Iterable[tuple[str, bool | None]]) -> None:
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
-LEAST_LEFT_S = 1e-3
+LEAST_LEFT_S = 1e-6
 
 
 def read_budget(text: str, *, least_s: float = 0.0, most_s: float = DAY_S, ending_s: float = 0.0) -> float:

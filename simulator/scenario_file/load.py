@@ -435,6 +435,8 @@ def _stated(form: Any) -> Stated | None:
             kernels.update(*(pe.speeds for pe in node.pes))
     except ScenarioError:
         return None  # of names alone, which is said of the platform
+    if len(set(names)) < len(names):
+        return None  # the same: who is meant is not known
     return {name: index for index, name in enumerate(names)}, sorted(kernels)
 
 

@@ -8,7 +8,6 @@ from tests.support.signs_of_life import start_s, watch
 
 SLACK_S = 0.5
 """For a machine that does other things too, on top of what a command takes to start."""
-LONG = "--set platform.nodes.0.name=pe[1-2000]"
 COMMANDS = {
     "simulate": "simulate three-pes --replications 20000 --engine process",
     "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2,x4,x8 --replications 2000",
@@ -35,13 +34,13 @@ def words(tmp_path_factory):
     """Words of a command with the files that it names."""
     folder = tmp_path_factory.mktemp("signs")
     nodes = "\n".join(
-        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(20_000)
+        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(6_000)
     )
     large = folder / "large.yaml"
     large.write_text(
         f"format: 1\nplatform:\n  nodes:\n{nodes}\n  link: {{latency: 10us, bandwidth: 1Gbit/s}}\n"
         "application: {name: stencil, kernel: stencil, parameters: {n: 20000, iterations: 2}}\n"
-        "configurations: {equal: equal}\nreplications: 2\n",
+        "configurations: {equal: {partition: equal}}\nreplications: 2\n",
         encoding="utf-8",
     )
     known = {"folder": folder, "large": large, "two": "scenarios/tutorial/two-cores.yaml"}
