@@ -20,7 +20,7 @@ from advisor.advise.objectives import UNITS, Objective, check_objective, over_ru
 from advisor.advise.partition import refined
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
-from advisor.advise.scheduling import Scheduling, axes_of, dynamic_candidates
+from advisor.advise.scheduling import FARM, PAYS, Scheduling, axes_of, dynamic_candidates, tried_rules, under
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of, kinds_of
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
@@ -415,6 +415,8 @@ def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
     """With candidates whose units move while the program runs, and when these pay, where that is asked."""
     if "scheduling" not in asked.vary:
         return made
+    if asked.scenario.application.name == FARM:
+        return _with_rules(asked, made)
     scenario, fixed = asked.scenario, [one for one in made.candidates if one.repartition is None]
     places = {entry.candidate: place for place, entry in enumerate(made.ranking.ranked)}
     static = min(fixed, key=lambda one: places[made.candidates.index(one)])
@@ -438,9 +440,35 @@ def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
         gain=ahead.mean,
         gain_low=ahead.low,
         gain_high=ahead.high,
-        axes=tuple(axes_of(scenario, fixed, dynamic)),
+        axes=tuple(axes_of((scenario, fixed), (scenario, [dynamic]))),
     )
     return replace(after, scheduling=judged)
+
+
+def _with_rules(asked: "_Asked", made: Recommendation) -> Recommendation:
+    """With the best chunk rule of a farm beside its best static partition, both by all draws."""
+    scenario, over = asked.scenario, over_runs(made.objective)
+    fixed = under(scenario, {"rule": "static"})
+    best = recommend(fixed, vary=("partition",), objective=made.objective, confirm=0, level=made.level)
+    tried = tried_rules(scenario, made.configuration)
+    dynamic = under(scenario, tried[0].parameters)
+    own = run_or_recall(dynamic.with_configurations((made.configuration,))).makespan_s[0]
+    ahead = gain(best.runs.of(best.configuration.name), own, over, **made._how_drawn)  # noqa: SLF001
+    judged = Scheduling(
+        ", ".join(map(str, best.configuration.partition)),
+        tried[0].name,
+        ", ".join(f"{key}: {value}" for key, value in tried[0].parameters.items()),
+        None,
+        pays=ahead.mean > 1 + PAYS and (ahead.low is None or ahead.low > 1),
+        predicted_s=float(own.mean()),
+        gain=ahead.mean,
+        gain_low=ahead.low,
+        gain_high=ahead.high,
+        axes=tuple(axes_of((fixed, best.candidates), (dynamic, [made.configuration]))),
+        rules=tuple(tried),
+        now_s=float(made.runs.of(made.configuration.name).mean()),
+    )
+    return replace(made, scheduling=judged)
 
 
 def adopted(scenario: Scenario, made: Recommendation, *configurations: Configuration) -> Recommendation:

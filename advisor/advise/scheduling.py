@@ -7,6 +7,7 @@ of the two is better.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,16 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class TriedRule:
+    """What a farm takes under a chunk rule."""
+
+    name: str
+    parameters: dict[str, Any]
+    """Of the application, in the place of its own."""
+    mean_s: float
+
+
+@dataclass(frozen=True)
 class Scheduling:
     """Whether units should move while the program runs."""
 
@@ -43,8 +54,8 @@ class Scheduling:
     dynamic: str
     """The best of each, by the names of candidates."""
     rule: str
-    moves: float
-    """How often units moved in a run of the best rule, on average."""
+    moves: float | None
+    """How often units moved in a run of the best rule, on average; None of a farm, whose processes pull."""
     pays: bool
     predicted_s: float
     """Mean makespan of the dynamic one."""
@@ -53,6 +64,10 @@ class Scheduling:
     gain_high: float | None
     """How many times as long the static one takes, with its interval."""
     axes: tuple[Axis, ...]
+    rules: tuple[TriedRule, ...] = ()
+    """Of a farm: all chunk rules that were tried, the best first."""
+    now_s: float | None = None
+    """Of a farm: mean makespan under the rule that it has."""
 
 
 def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> list[Configuration]:
@@ -96,23 +111,61 @@ def mean_s(scenario: Scenario, tried: Sequence[Configuration], runs: int) -> lis
     return means
 
 
-def axes_of(scenario: Scenario, static: Sequence[Configuration], dynamic: Configuration) -> Iterator[Axis]:
-    """What decides, each thing changed by itself; loads only where there are some.
+FARM = "farm"
+"""The application whose units are pulled by a chunk rule."""
+OWN_OF_RULES = ("rule", "chunk", "least", "first", "last", "assumed_cv")
+"""Parameters of a farm that say how units are handed out."""
+CHUNKS = (1, 100, 10)
+"""Of `ss`: one unit, and the share of a process over these."""
 
-    Parameters
-    ----------
-    static
-        Candidates of which the best one under each change is compared.
-    """
-    loaded = any(pe.load is not None for pe in scenario.platform.pes)
-    changes: list[tuple[str, Callable[[Scenario, float], Scenario]]] = [("latency and transfer times", slower_links)]
-    if loaded:
-        changes = [("how long levels of load last", lasting), ("strength of the load", stronger), *changes]
+
+def under(scenario: Scenario, asked: dict[str, Any]) -> Scenario:
+    """A farm with other parameters of its rule, or other costs; those of its own rule are left out."""
+    kept = {key: value for key, value in scenario.application.parameters.items() if key not in OWN_OF_RULES}
+    return replace(scenario, application=replace(scenario.application, parameters=kept | asked))
+
+
+def chunk_rules(units_of: int, processes: int) -> dict[str, dict[str, Any]]:
+    """Chunk rules to try, by name; parameters of each."""
+    share = max(1, units_of // processes)
+    chunks = dict.fromkeys([1, *(max(1, share // parts) for parts in CHUNKS[1:])])
+    found: dict[str, dict[str, Any]] = {f"ss, chunk {chunk}": {"rule": "ss", "chunk": chunk} for chunk in chunks}
+    return found | {rule: {"rule": rule} for rule in ("gss", "tss", "fac2", "awf-b", "af")}
+
+
+def tried_rules(scenario: Scenario, one: Configuration) -> list[TriedRule]:
+    """All chunk rules, and that of the scenario where it is none of these, on all draws; the best first."""
+    rules = chunk_rules(scenario.application.work.units, len(one.partition))
+    own = {key: value for key, value in scenario.application.parameters.items() if key in OWN_OF_RULES}
+    if own not in rules.values() and own.get("rule", "ss") != "static":
+        rules["as it is"] = own
+    found = [
+        TriedRule(name, asked, mean_s(under(scenario, asked), (one,), scenario.replications)[0])
+        for name, asked in rules.items()
+    ]
+    return sorted(found, key=lambda tried: tried.mean_s)
+
+
+Side = tuple[Scenario, Sequence[Configuration]]
+"""A scenario, and configurations of which the best one counts."""
+
+
+def axes_of(static: Side, dynamic: Side) -> Iterator[Axis]:
+    """What decides, each thing changed by itself, on both sides; loads only where there are some."""
+    scenario, changes = static[0], list[tuple[str, Callable[[Scenario, float], Scenario]]]()
+    if any(pe.load is not None for pe in scenario.platform.pes):
+        changes = [("how long levels of load last", lasting), ("strength of the load", stronger)]
+    if scenario.application.name != FARM:
+        changes.append(("latency and transfer times", slower_links))
+    elif dynamic[0].application.work.pull_s + dynamic[0].application.work.serve_s > 0:  # type: ignore[attr-defined]
+        changes.append(("times of a pull", dearer_pulls))
     for what, change in changes:
         gains = []
         for factor in FACTORS:
-            *fixed_s, moving_s = mean_s(change(scenario, factor), (*static, dynamic), MOST_RUNS)
-            gains.append(min(fixed_s) / moving_s - 1)
+            fixed_s, moving_s = (
+                min(mean_s(change(one, factor), configurations, MOST_RUNS)) for one, configurations in (static, dynamic)
+            )
+            gains.append(fixed_s / moving_s - 1)
         yield Axis(what, FACTORS, tuple(gains), crossing(FACTORS, gains))
 
 
@@ -161,20 +214,46 @@ def slower_links(scenario: Scenario, factor: float) -> Scenario:
     return replace(scenario, platform=replace(scenario.platform, network=network))
 
 
+def dearer_pulls(scenario: Scenario, factor: float) -> Scenario:
+    """A farm whose pulls take so many times as long, at the process and at the pool."""
+    parameters = dict(scenario.application.parameters)
+    work: Any = scenario.application.work
+    for name, seconds in (("pull", work.pull_s), ("serve", work.serve_s)):
+        if seconds:
+            parameters[name] = f"{seconds * factor!r}s"
+    return replace(scenario, application=replace(scenario.application, parameters=parameters))
+
+
+WHERE = {
+    "how long levels of load last": "where levels of load last {} times as long",
+    "strength of the load": "where the load is {} times as strong",
+    "latency and transfer times": "where messages take {} times as long",
+    "times of a pull": "where a pull takes {} times as long",
+}
+"""What is changed -> how a break-even is said."""
+
+
 def sentence(found: Scheduling) -> str:
     """What to do, and until when that holds, in words."""
     low, high = found.gain_low, found.gain_high
     between = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
-    rule = f"{found.rule}; {found.moves:.1f} moves a run"
+    pulls = found.moves is None
+    rule = found.rule if pulls else f"{found.rule}; {found.moves:.1f} moves a run"
+    moving = "pulling units" if pulls else "letting units move"
     if found.pays:
+        act = "Let processes pull their units" if pulls else "Let units move while it runs"
         said = (
-            f"Let units move while it runs ({rule}): {found.gain:.2f} times as fast{between} as the best static "
+            f"{act} ({rule}): {found.gain:.2f} times as fast{between} as the best static "
             f"partition, {units.show_duration(found.predicted_s)} predicted"
         )
+        said += "" if found.now_s is None else f" ({units.show_duration(found.now_s)} under the rule as it is)"
     else:
-        said = f"Stay static: letting units move ({rule}) is predicted {found.gain:.2f} times as fast{between}"
-    ends = [f"{axis.what} x {axis.break_even:.2g}" for axis in found.axes if axis.break_even is not None]
+        said = f"Stay static: {moving} ({rule}) is predicted {found.gain:.2f} times as fast{between}"
+    ends = [WHERE[axis.what].format(f"{axis.break_even:.2g}") for axis in found.axes if axis.break_even is not None]
+    what = "this" if found.pays else "it"
     if ends:
-        return f"{said}; moving {'ceases' if found.pays else 'begins'} to pay at {', or at '.join(ends)}."
+        return f"{said}; {what} {'ceases' if found.pays else 'begins'} to pay {', or '.join(ends)}."
+    if not found.axes:
+        return f"{said}."
     tried = ", ".join(axis.what for axis in found.axes)
     return f"{said}; {FACTORS[0]:g} to {FACTORS[-1]:g} times of these change nothing: {tried}."

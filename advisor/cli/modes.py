@@ -306,7 +306,7 @@ TABLE: Mapping[str, Rules] = {
                 _first("replay", "kernel", "command"),
                 {
                     "with --replay": "",
-                    "with --kernel": "time-cap cpu columns together",
+                    "with --kernel": "time-cap cpu columns depth together",
                     "with --command": "time-cap cpu size volume",
                 },
                 {

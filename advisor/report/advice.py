@@ -27,7 +27,7 @@ from advisor.report.text import warnings
 from advisor.report.timelines import timeline_section
 from advisor.report.verdict import verdict
 from advisor.results import Compared, Provenance
-from simulator import blocks, documents, plots
+from simulator import blocks, documents, plots, units
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,11 @@ def scheduling_section(found: Scheduling) -> blocks.Section:
     axes = [documents.to_dict(axis) for axis in found.axes]
     drawn = plots.break_even_svg(axes)
     figure = blocks.Figure(drawn, "Gain of letting units move, against the factor by which one thing is changed.")
-    parts = (blocks.Text(sentence(found)), figure, blocks.table(caption, head, rows))
-    return blocks.Section("scheduling", "Static or dynamic", parts)
+    parts: list[blocks.Block] = [blocks.Text(sentence(found)), figure, blocks.table(caption, head, rows)]
+    if found.rules:
+        tried = [(one.name, units.show_duration(one.mean_s)) for one in found.rules]
+        parts.append(blocks.table("Mean makespan of the farm under each chunk rule.", ("rule", "mean"), tried))
+    return blocks.Section("scheduling", "Static or dynamic", tuple(parts))
 
 
 def _times(factor: float | None) -> str:

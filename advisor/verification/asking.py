@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advise.recommendation import Recommendation, recommend
+from advisor.advise.scheduling import FARM
 from advisor.advise.strategies import strategies, usual_vary
 from advisor.verification.check import VerifyPlan, lacks_here
 from advisor.verification.check import verify as run_plan
@@ -104,6 +105,9 @@ def _with_dynamic(
     if not isinstance(what, Scenario):
         check_document(Path(what))
         what = load_scenario(Path(what) / "scenario.yaml" if Path(what).is_dir() else what)
+    if what.application.name == FARM:
+        said = "processes of a farm pull their units, which is no configuration; leave --dynamic out"
+        raise ScenarioError(f"--dynamic: {said}")
     if faults := lacks_here(what):
         raise ScenarioError(faults)
     made = recommend(what, seed=seed, vary=(*usual_vary(what), "scheduling"))

@@ -389,6 +389,7 @@ REFUSES = {
         "time-cap": "--time-cap 0s",
         "cpu": "--cpu 99999",
         "columns": "--columns 99999999",
+        "depth": "--depth 1",
         "size": "--size 'n('",
         "volume": "--volume 'n('",
     },

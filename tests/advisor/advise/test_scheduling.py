@@ -1,0 +1,100 @@
+"""Static or dynamic: stencils whose units move, products on grids, farms under chunk rules, and how it is said."""
+
+from dataclasses import replace
+
+import pytest
+
+from advisor.advise.recommendation import recommend
+from advisor.advise.scheduling import FARM, Axis, Scheduling, chunk_rules, crossing, sentence, under
+from advisor.report.advice import scheduling_section
+from advisor.verification.asking import plan_verification
+from simulator import ScenarioError, load_scenario
+from tests.support.command_line import ROOT
+
+FARM_TEXT = """
+format: 1
+platform:
+  nodes:
+    - name: n
+      pes:
+        - {name: fast, speeds: {dgemm: 4 Gflop/s}}
+        - name: slow
+          speeds: {dgemm: 2 Gflop/s}
+          load: {trace: {times_s: [0, 3], values: [1, 0], end_s: 6}, rule: fair}
+  link: {latency: 50us, bandwidth: 1GB/s}
+application:
+  name: farm
+  kernel: dgemm
+  parameters: {units: 200, volume: 100000000, size: 30000, pull: 1ms, chunk: 60, distribution: gamma, cv: 0.5}
+configurations:
+  as-now: {partition: equal}
+replications: 10
+"""
+
+
+def test_a_farm_is_told_its_best_rule_and_when_static_parts_are_better(tmp_path):
+    (tmp_path / "farm.yaml").write_text(FARM_TEXT)
+    scenario = load_scenario(tmp_path / "farm.yaml")
+    made = recommend(scenario, vary=("scheduling",), confirm=0, runs=200)
+    found = made.scheduling
+    means = {one.name: one.mean_s for one in found.rules}
+    assert list(means.values()) == sorted(means.values())
+    assert {"ss, chunk 1", "gss", "tss", "fac2", "awf-b", "af", "as it is"} <= set(means)
+    assert means["as it is"] == pytest.approx(found.now_s)
+    assert found.dynamic == found.rules[0].name
+    assert found.now_s > found.predicted_s
+    dearer = next(axis for axis in found.axes if axis.what == "times of a pull")
+    assert dearer.gains[0] > dearer.gains[-1]
+    said = sentence(found)
+    assert said.startswith(f"Stay static: pulling units ({found.rule}) is predicted {found.gain:.2f} times as fast")
+    pulled = sentence(replace(found, pays=True))
+    assert pulled.startswith(f"Let processes pull their units ({found.rule}): ")
+    assert "under the rule as it is" in pulled
+    assert len(scheduling_section(found).blocks) == 4
+    with pytest.raises(ScenarioError, match="--dynamic: processes of a farm pull their units"):
+        plan_verification(scenario, dynamic=True)
+
+
+def test_parameters_of_another_rule_are_left_out():
+    scenario = load_scenario(ROOT / "scenarios" / "tutorial" / "wandering.yaml")
+    farm = replace(scenario.application, name=FARM, parameters={"units": 9, "chunk": 2, "rule": "ss", "pull": "1s"})
+    asked = under(replace(scenario, application=farm), {"rule": "gss"})
+    assert asked.application.parameters == {"units": 9, "pull": "1s", "rule": "gss"}
+    assert list(chunk_rules(5, 4))[:2] == ["ss, chunk 1", "gss"]
+
+
+def test_of_a_product_on_a_grid_only_one_column_lets_rows_move(tmp_path):
+    text = (ROOT / "scenarios" / "tutorial" / "wandering.yaml").read_text()
+    text = text.replace(
+        "application: {name: stencil, kernel: stencil, parameters: {n: 2000, iterations: 400}}",
+        "application: {name: matmul_2d, kernel: stencil, parameters: {n: 600, nb: 10, grid_rows: 1}}",
+    )
+    (tmp_path / "grid.yaml").write_text(text[: text.index("  # Every 5")] + "replications: 2\n")
+    scenario = load_scenario(tmp_path / "grid.yaml")
+    made = recommend(scenario, vary=("partition", "scheduling"), confirm=0, runs=100)
+    dynamic = next(one for one in made.candidates if one.name == made.scheduling.dynamic)
+    assert scenario.application.work.shape(dynamic) == (2, 1)
+
+
+AXES = (
+    Axis("how long levels of load last", (0.1, 1.0, 10.0), (-0.1, 0.1, 0.3), 0.5),
+    Axis("strength of the load", (0.1, 1.0, 10.0), (0.1, 0.1, 0.3), None),
+)
+MOVING = Scheduling("equal", "equal+gain-3", "gain, every 3 iterations", 2.0, True, 3.0, 1.2, 1.1, 1.3, AXES)
+
+
+def test_what_is_said():
+    assert sentence(MOVING) == (
+        "Let units move while it runs (gain, every 3 iterations; 2.0 moves a run): 1.20 times as fast (1.10 to 1.30) "
+        "as the best static partition, 3 s predicted; this ceases to pay where levels of load last 0.5 times as long."
+    )
+    still = replace(MOVING, pays=False, gain=0.99, gain_low=None, gain_high=None, axes=AXES[1:])
+    assert sentence(still) == (
+        "Stay static: letting units move (gain, every 3 iterations; 2.0 moves a run) is predicted 0.99 times as fast; "
+        "0.02 to 50 times of these change nothing: strength of the load."
+    )
+
+
+def test_the_nearest_crossing_counts():
+    assert crossing((0.1, 1.0, 10.0), (0.1, 0.1, 0.1)) is None
+    assert crossing((0.1, 1.0, 10.0), (-0.08, 0.1, 0.1)) == pytest.approx(10**-0.5)
