@@ -22,12 +22,7 @@ Dynamic = Annotated[
     typer.Option("--dynamic", help="Run equal parts, the best static partition, and units that move while it runs."),
 ]
 
-Output = Annotated[
-    Path,
-    typer.Option(
-        "--output", "-o", help="Folder for report.html, verification.json, all runs; called again, it goes on."
-    ),
-]
+Output = Annotated[Path, folder("report.html, verification.json, all runs; called again, it goes on")]
 
 
 def verify(  # noqa: PLR0913, PLR0917 - one per option
@@ -47,10 +42,7 @@ def verify(  # noqa: PLR0913, PLR0917 - one per option
     seed: ScenarioSeed = None,
     dynamic: Dynamic = False,
     level: Level = LEVEL,
-    output: Annotated[
-        Path,
-        folder("report.html, verification.json, all runs; called again, it goes on"),
-    ] = Path("out/verify"),
+    output: Output = Path("out/verify"),
     table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
