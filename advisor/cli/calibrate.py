@@ -134,8 +134,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
-    least_s = 0.0 if kernel is None else LEAST_S
-    seconds = None if budget is None else read_budget(budget, least_s=least_s, ending_s=0.0 if replay else ENDING_S)
+    seconds = None if budget is None else _budget_s(budget, kernel=kernel, replay=replay)
     options: dict[str, Any] = {
         "max_size": None if max_size is None else read_number(max_size, "--max-size"),
         "time_cap_s": _time_cap_s(time_cap, seconds),
@@ -191,6 +190,13 @@ def _accuracy(text: str, method: str) -> float:
     accuracy = read_share(text, "--accuracy")
     check_build(method, accuracy)
     return accuracy
+
+
+def _budget_s(text: str, *, kernel: str | None, replay: Path | None) -> float:
+    """What the budget leaves for points; that of a replay is spent in recorded times, of any length, and whole."""
+    if replay is not None:
+        return units.parse_duration(text, field="--budget")
+    return read_budget(text, least_s=0.0 if kernel is None else LEAST_S, ending_s=ENDING_S)
 
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor import wording
 from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, read_number, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
@@ -177,6 +176,8 @@ def _tell_measured(measured: "calibration.MeasuredMemory", output: Path | None, 
 
 
 def _tell_verdict(error: float | None) -> None:
+    from advisor import wording
+
     print(wording.verdict(wording.WORDS, error, by="in the mean, on cells that it was not fitted to"))
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor import wording
 from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
@@ -127,6 +126,8 @@ def _judge(against: Path, wishes: "calibration.NeighboursWishes", budget_s: floa
 
 
 def _tell_judged(document: dict[str, Any]) -> None:
+    from advisor import wording
+
     print(f"{'computation':<24} {'together with':<32}{'measured':>10}{'predicted':>10}{'twice':>8}")
     for pair in document["pairs"]:
         name, twice = f"{pair['subject']}:{pair['size_elements']:.4g}", pair["measured_twice"]
@@ -161,6 +162,8 @@ def _finish(model: "calibration.NeighboursModel", output: Path | None, *, as_jso
 
 def tell(document: dict[str, Any]) -> None:
     """Domains, what each computation keeps next to copies of itself, and what to know."""
+    from advisor import wording
+
     for domain in document["domains"]:
         more = ", ".join(f"{name} {value}" for name, value in domain.items() if name not in {"kind", "name"})
         print(f"{domain.get('name', domain.get('level', domain['kind']))} ({domain['kind']}): {more}")

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 import simulator
-from advisor import wording
 from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.progress import progress_lines
@@ -279,6 +278,8 @@ def _save(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, a
 
 def tell(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
     """Print all forms with their errors, or the document as JSON."""
+    from advisor import wording
+
     document = calibrated.to_dict()
     if as_json:
         print_json({"format": document["format"], "command": "calibrate network"} | document)

@@ -7,14 +7,14 @@ with every value. The colours of a page are its own; elsewhere they are seen on 
 import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
 from simulator.results.plots.frame import label, number, numbers
-from simulator.results.shares import Share
+
+if TYPE_CHECKING:
+    from simulator.models.speed import Floats
+    from simulator.results.shares import Share
 
 __all__ = ["coverage_of", "makespans_svg", "runs_svg", "scorecard_svg", "shares_svg"]
 
@@ -33,8 +33,6 @@ _BOLD: Final = 6.9
 _LAST: Final = f'fill="{ADVISED}"'
 _FORMER: Final = 'fill="currentColor" fill-opacity=".5"'
 _OUTLINED: Final = 'fill="url(#{}-hatch)" stroke="currentColor" stroke-opacity=".6"'
-
-Floats = NDArray[np.float64]
 
 
 class _Canvas:
@@ -94,7 +92,7 @@ def amount(value: float) -> str:
 
 
 def shares_svg(
-    rows: Sequence[Share],
+    rows: "Sequence[Share]",
     *,
     unit: str,
     of: str = "PE",
@@ -145,7 +143,7 @@ def _legend(drawn: _Canvas, name: str, unit: str, names: tuple[str, str]) -> Non
     drawn.y = 20
 
 
-def _share(drawn: _Canvas, one: Share, what: tuple[str, str, str], scale: float) -> None:
+def _share(drawn: _Canvas, one: "Share", what: tuple[str, str, str], scale: float) -> None:
     """Its name over what it can do, and a bar for each configuration; `what`: ids' name, unit, what rows are of."""
     name, unit, of = what
     top, high = drawn.y, 34 if one.before is not None else 28
@@ -171,7 +169,7 @@ def _share(drawn: _Canvas, one: Share, what: tuple[str, str, str], scale: float)
     drawn.y = top + high
 
 
-def _after_text(one: Share) -> str:
+def _after_text(one: "Share") -> str:
     """Its units as advised, and how much more or less that is."""
     if not one.after:
         return "nothing" if one.before is None or one.before else "0"
@@ -179,24 +177,24 @@ def _after_text(one: Share) -> str:
     return amount(one.after) + ("" if change in {" (+0 %)", " (−0 %)"} else change)
 
 
-def _processes(one: Share) -> str:
+def _processes(one: "Share") -> str:
     """By how many processes, where there are several on one PE."""
     return f"in {one.processes:.2g} processes" if one.processes > one.pes else ""
 
 
-def _can(one: Share, unit: str) -> str:
+def _can(one: "Share", unit: str) -> str:
     """Its speed and its load, as far as they are known."""
     speed = "" if one.speed is None else f"{_three(one.speed)} {unit}/s"
     load = f"load {one.load:.2g}" if one.load else _left(one) or ("no load" if one.left is not None else "")
     return ", ".join(filter(None, (speed, load)))
 
 
-def _left(one: Share) -> str:
+def _left(one: "Share") -> str:
     """What its load leaves to us."""
     return "" if one.left is None or one.left >= 0.9995 else f"{100 * one.left:.0f} % left"
 
 
-def _doing(one: Share) -> str:
+def _doing(one: "Share") -> str:
     """How many processes and PEs, where there are several."""
     parts = [f"{amount(one.processes)} processes"] if one.processes > 1 else []
     parts += [f"{one.pes} PEs"] if one.pes > 1 else []
@@ -214,7 +212,7 @@ def _three(value: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
-def _said(one: Share, unit: str, names: tuple[str, str]) -> str:
+def _said(one: "Share", unit: str, names: tuple[str, str]) -> str:
     before = "" if one.before is None else f"{amount(one.before)} {unit} {names[0]}, "
     can = ", ".join(filter(None, (_can(one, unit), _left(one))))
     return f"{one.name}: {before}{amount(one.after)} {names[1]}" + (f" ({can})" if can else "")
@@ -256,6 +254,8 @@ def _run_legend(drawn: _Canvas, name: str) -> None:
 
 
 def _run(drawn: _Canvas, run: Mapping[str, Any], hatch: str, longest: float, filled: str) -> None:
+    import numpy as np
+
     rows, makespan = run["rows"], float(run["makespan_s"])
     scale, top = (WIDTH - NAMES - 2) / longest, drawn.y
     wide = makespan * scale
@@ -277,11 +277,11 @@ def _run(drawn: _Canvas, run: Mapping[str, Any], hatch: str, longest: float, fil
     drawn.y = y + 4
 
 
-def _area(upper: Floats, lower: Floats, box: tuple[float, float, float, float], more: str) -> str:
+def _area(upper: "Floats", lower: "Floats", box: tuple[float, float, float, float], more: str) -> str:
     """What lies between two curves of steps from 0 to 1; nothing where they meet."""
     x, y, wide, high = box
     step, parts, place = wide / max(1, upper.size), list[str](), 0
-    upper, lower = np.round(upper, 2), np.round(lower, 2)
+    upper, lower = upper.round(2), lower.round(2)
     while place < upper.size:
         end = place + 1
         while end < upper.size and upper[end] == upper[place] and lower[end] == lower[place]:
@@ -465,8 +465,10 @@ def _case(drawn: _Canvas, one: Mapping[str, Any], axis: tuple[float, float]) -> 
     drawn.y += 14
 
 
-def coverage_of(bars: Iterable[tuple[float, float]], length: float, bins: int = BINS) -> Floats:
+def coverage_of(bars: Iterable[tuple[float, float]], length: float, bins: int = BINS) -> "Floats":
     """Which part of each of equal stretches of a length is covered by bars that do not overlap; (bins,)."""
+    import numpy as np
+
     spans = np.array(sorted(bars), dtype=np.float64).reshape(-1, 2)
     if not spans.size or length <= 0:
         return np.zeros(bins)

@@ -210,7 +210,7 @@ def test_samples_of_something_else_are_refused(tmp_path):
 
 
 def test_a_budget_too_small_says_what_is_needed(tmp_path):
-    with pytest.raises(ScenarioError, match=r"10 ms is too short; give about \d+ s or more for 3 samples of 3 sizes"):
+    with pytest.raises(ScenarioError, match=r"10 ms is too short; give \d+ s or more for 3 samples of 3 sizes"):
         campaign_of(tmp_path, Sampled(), budget_s=0.01)
     assert not (tmp_path / "l.partial").exists()
 
