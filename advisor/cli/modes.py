@@ -463,9 +463,10 @@ TABLE: Mapping[str, Rules] = {
                 _swept,
                 {
                     "with --job-script": "slurm job-script",
-                    "with --only": "only vary zip replications seed advise output json",
+                    "with --only": "only vary zip scaling nodes replications seed advise output json",
                     "without --only and --job-script": (
-                        "vary zip replications seed advise workers dask slurm output format resume level json"
+                        "vary zip scaling nodes replications seed advise workers dask slurm output format resume "
+                        "level json"
                     ),
                 },
                 {

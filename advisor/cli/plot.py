@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, file, print_json
 from advisor.cli.scenarios import INPUT
 
 
@@ -18,7 +18,7 @@ def plot(
             **INPUT,
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FIG", help="The figure: .pdf, .svg or .png.")],
+    output: Annotated[Path, file("PICTURE", "the figure as .pdf, .svg or .png")],
     width: Annotated[str, typer.Option(metavar="LENGTH", help="Such as 3.4in, one column; 7in; 86mm.")] = "3.4in",
     height: Annotated[str | None, typer.Option(metavar="LENGTH", help="As the figure needs it by default.")] = None,
     kind: Annotated[

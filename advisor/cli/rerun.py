@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json
+from advisor.cli.options import Json, folder
 from advisor.cli.outputs import WIDTH, show
 from advisor.cli.scenarios import INPUT
 
@@ -16,9 +16,7 @@ def rerun(
     manifest: Annotated[
         Path, typer.Argument(metavar="MANIFEST", help="A results folder, or the manifest.json in it.", **INPUT)
     ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new folder to keep the new results in.")
-    ] = None,
+    output: Annotated[Path | None, folder("the new results; it has to be new")] = None,
     consent: Annotated[
         str | None,
         typer.Option("--yes", metavar="COMMAND", help="Agree to run the command that the manifest names: its words."),

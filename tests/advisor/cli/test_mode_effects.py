@@ -47,6 +47,14 @@ CHANGES = {
         "output": "-o d.yaml",
         "json": "--json",
     },
+    "plot": {
+        "output": "-o g.png",
+        "width": "--width 7in",
+        "height": "--height 5in",
+        "kind": "--kind runs",
+        "json": "--json",
+    },
+    "rerun": {"output": "-o y", "json": "--json"},
     "trace import": {
         "output": "-o p.csv",
         "json": "--json",
@@ -444,7 +452,7 @@ REFUSES = {
         "repetitions": "--repetitions 0",
         "kernel": "--kernel x",
     },
-    "verify": {"command": '--command "\'"', "budget": "--budget 0s", "level": "--level 2"},
+    "verify": {"command": '--command "\'"', "budget": "--budget 0s", "level": "--level 2", "format": "--format x"},
     "cluster": {
         "hosts": "--hosts a,a",
         "hosts-file": "--hosts-file none",
@@ -472,7 +480,13 @@ REFUSES = {
         "log": "--log {w}/jobs.swf",
         "schedule": "--log {w}/jobs.swf --schedule x",
     },
-    "whatif": {"dask": "--dask nowhere", "resume": "--resume --output {w}/small.yaml"},
+    "whatif": {
+        "dask": "--dask nowhere",
+        "resume": "--resume --output {w}/small.yaml",
+        "scaling": "--scaling strong",
+        "nodes": "--nodes 1,2",
+        "format": "--format x",
+    },
 }
 """Option -> a bad value, where a good one would be a real run of seconds to minutes: it is read in that mode."""
 
@@ -501,20 +515,19 @@ REASONED = {
     "calibrate load-check": ("output seed json", "tests/advisor/verification runs it; the seed draws pauses"),
     "characterise": ("seed json sizes hardware budget method", "test_characterise.py runs it"),
     "history record": ("name version history json", "tests/simulator/calibration/history/test_history.py runs it"),
-    "verify": ("dynamic seed output format json", "tests/advisor/verification runs it"),
+    "verify": ("dynamic seed output json", "tests/advisor/verification runs it"),
     "cluster": (
         "verify update python seed output json",
         "tests/hosts runs it; which hosts there are is asked before anything else",
     ),
     "allocate run": ("folder local output json", "tests/advisor/cli/test_allocate.py runs it"),
-    "plot": ("output width height kind json", "tests/advisor/figures runs it"),
-    "rerun": ("output yes json", "tests/advisor/rerun runs it"),
+    "rerun": ("yes", "tests/advisor/rerun runs it"),
     "reproduce": (
         "json recorded output budget cpu seed seeds command before read",
         "tests/advisor/reproduce runs each paper by its functions; the command hands these on by name",
     ),
     "whatif": (
-        "vary zip replications seed advise workers dask output format resume level json",
+        "vary zip replications seed advise workers dask output resume level json",
         "tests/simulator/experiments/sweep, test_whatif.py and test_level.py run it; it prints the time it took",
     ),
 }
@@ -522,7 +535,7 @@ REASONED = {
 
 REAL = {
     "quickstart", "record", "calibrate resource", "calibrate load-check", "characterise", "history record", "verify",
-    "allocate run", "cluster", "reproduce", "plot", "rerun",
+    "allocate run", "cluster", "reproduce",
 }  # fmt: skip
 REAL_MODES = {
     ("calibrate speed", "with --kernel"),

@@ -9,9 +9,10 @@ from tests.support.signs_of_life import start_s, watch
 SLACK_S = 0.5
 """For a machine that does other things too, on top of what a command takes to start."""
 COMMANDS = {
-    "simulate": "simulate three-pes --replications 20000 --engine process",
+    "simulate": "simulate three-pes --replications 4000 --engine process",
     "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2,x4,x8 --replications 2000",
     "advise": "advise cluster --replications 200",
+    "check a file": "check {middling}",
     "check a large file": "check {large}",
     "simulate a large file": "simulate {large} --replications 2",
     "jobs compare": "jobs compare --model lublin --jobs 3000 --replications 20",
@@ -26,24 +27,26 @@ COMMANDS = {
     "verify": "verify {two} --budget 5s -o {folder}/v",
     "quickstart": "quickstart --budget 10s -o {folder}/q",
 }
-QUICK = {"check a large file", "simulate"}
+QUICK = {"check a file", "simulate"}
+NODES = {"middling": 3_000, "large": 20_000}
 
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory):
     """Words of a command with the files that it names."""
     folder = tmp_path_factory.mktemp("signs")
-    nodes = "\n".join(
-        f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(6_000)
-    )
-    large = folder / "large.yaml"
-    large.write_text(
-        f"format: 1\nplatform:\n  nodes:\n{nodes}\n  link: {{latency: 10us, bandwidth: 1Gbit/s}}\n"
-        "application: {name: stencil, kernel: stencil, parameters: {n: 20000, iterations: 2}}\n"
-        "configurations: {equal: {partition: equal}}\nreplications: 2\n",
-        encoding="utf-8",
-    )
-    known = {"folder": folder, "large": large, "two": "scenarios/tutorial/two-cores.yaml"}
+    known = {"folder": folder, "two": "scenarios/tutorial/two-cores.yaml"}
+    for name, count in NODES.items():
+        nodes = "\n".join(
+            f"    - {{name: n{k}, pes: [{{speeds: {{stencil: {1 + k % 7} Gflop/s}}}}]}}" for k in range(count)
+        )
+        known[name] = folder / f"{name}.yaml"
+        known[name].write_text(
+            f"format: 1\nplatform:\n  nodes:\n{nodes}\n  link: {{latency: 10us, bandwidth: 1Gbit/s}}\n"
+            "application: {name: stencil, kernel: stencil, parameters: {n: 20000, iterations: 2}}\n"
+            "configurations: {equal: {partition: equal}}\nreplications: 2\n",
+            encoding="utf-8",
+        )
     return lambda text: shlex.split(text.format(**known))
 
 

@@ -238,7 +238,7 @@ def test_the_command_writes_what_check_accepts(tmp_path, capsys, models):
     ]
     assert _run([*command, "-o", str(output)]) == 0
     assert _run(["check", str(output)]) == 0
-    assert "matmul on 80 PEs, 1 configurations" in capsys.readouterr().out
+    assert "matmul on 40 nodes, 80 PEs, 80 cores; configurations equal" in capsys.readouterr().out
     assert _run([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [kind["count"] for kind in document["kinds"]] == [8, 32]
