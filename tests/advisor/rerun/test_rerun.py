@@ -79,7 +79,7 @@ def test_a_folder_is_run_again_elsewhere_bit_for_bit(moved):
     assert kept == {f"inputs/scenario/{name}" for name in ("own.yaml", "base/base.yaml", "load.csv")}
 
 
-@pytest.mark.parametrize("name", ["whatif", "advise"])
+@pytest.mark.parametrize("name", [pytest.param("whatif", marks=pytest.mark.slow), "advise"])
 def test_other_simulating_commands_too(folder, tmp_path, name):
     words = COMMANDS[name].format(f=folder).replace(f"-o {folder}/out", f"-o {tmp_path}/out").split()
     done = apportion_here(*words)

@@ -98,7 +98,9 @@ def test_on_axes_of_the_callers_it_draws_there_and_in_real_colours(name):
     assert not found & standing_in
 
 
-@drawn
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "makespans")) for name in DRAWN]
+)
 @pytest.mark.parametrize("kind", ["svg", "pdf"])
 def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
     texts = []
