@@ -6,6 +6,7 @@ printed; in a file there is a line after a second, and further ones ever more se
 """
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -164,5 +165,10 @@ def _columns() -> int:
 
 
 def _write(text: bytes) -> None:
+    """Write where messages go: not always the system's standard error, which is taken away while workers start."""
+    try:
+        place = sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):  # none, or one that is not the system's
+        place = _STANDARD_ERROR
     with suppress(OSError):
-        os.write(_STANDARD_ERROR, text)
+        os.write(place, text)
