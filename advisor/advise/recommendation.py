@@ -636,7 +636,8 @@ def _ranking(
     )
     ranked = [replace(entry, candidate=int(places[entry.candidate])) for entry in found.ranked]
     values = [entry.value_s for entry in ranked]
-    near = tied(values, [entry.expected_loss for entry in ranked])
+    moving = [candidates[entry.candidate].repartition is not None for entry in ranked]
+    near = tied(values, [entry.expected_loss for entry in ranked], moving)
     mine = [candidates[ranked[place].candidate] for place in near]
     first = simplest(mine, [values[place] for place in near])
     ranked.insert(0, ranked.pop(near[first]))

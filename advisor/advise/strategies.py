@@ -14,6 +14,8 @@ MOST_RATIO = 8
 """Most processes on a PE of one core: as many as its speed is worth, up to here."""
 TIE = 0.01
 """Expected loss to the best, as a share, up to which candidates are a tie, of which the simplest is advised."""
+WORTH_MOVING = 0.03
+"""The same where units move in the best: that has to be written into the program, and speeds are known to no better."""
 BEYOND = 1e9
 """How many times longer a PE takes for units that its memory does not hold, in a search that looks at times only."""
 
@@ -190,18 +192,25 @@ def advisable(scenario: Scenario, configuration: Configuration, most: int | None
     return configuration.name == AS_NOW or not oversubscribed(scenario, configuration, most)
 
 
-def tied(values: Sequence[float], losses: Sequence[float | None]) -> list[int]:
+def tied(values: Sequence[float], losses: Sequence[float | None], moving: Sequence[bool] = ()) -> list[int]:
     """Places of candidates that are a tie, the best among them: expected to lose at most `TIE`.
 
-    Where no losses are known, what is nearly the least objective is a tie too.
+    Where no losses are known, what is nearly the least objective is a tie too. Where units move in the best and the
+    best of the others loses at most `WORTH_MOVING`, the tie is among those others.
 
     Parameters
     ----------
-    values, losses
-        Objective and expected loss of each; (candidate,).
+    values, losses, moving
+        Objective and expected loss of each, and whether its units move; (candidate,). None moves by default.
     """
+    moving = moving or [False] * len(values)
     best = ties.first_least(values)
     apart = [value / values[best] - 1 if loss is None else loss for value, loss in zip(values, losses, strict=True)]
+    fixed = [place for place, moves in enumerate(moving) if not moves]
+    if fixed and moving[best]:
+        stays = min(fixed, key=lambda place: apart[place])
+        if not ties.is_less(WORTH_MOVING, apart[stays]):
+            return [place for place in fixed if not ties.is_less(apart[stays] + TIE, apart[place])]
     return [place for place, loss in enumerate(apart) if place == best or not ties.is_less(TIE, loss)]
 
 

@@ -93,6 +93,9 @@ def test_a_tie_is_what_loses_one_percent_at_most_to_the_best():
     assert tied([1.0, 1.005, 1.02], [0.002, 0.01, 0.011]) == [0, 1]
     assert tied([1.0, 1.005, 1.02], [0.02, 0.03, 0.04]) == [0]  # the best stays, however unsure
     assert tied([1.0, 1.005, 1.02], [None, None, None]) == [0, 1]
+    moves = [True, False, False]  # that has to be written into the program
+    assert tied([1.0, 1.02, 1.025], [0.0, 0.02, 0.025], moves) == [1, 2]
+    assert tied([1.0, 1.04, 1.05], [0.0, 0.04, 0.05], moves) == [0]
 
 
 def test_the_explanation_names_the_domain_that_binds(channels):
