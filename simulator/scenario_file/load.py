@@ -367,6 +367,8 @@ def _configurations(
             one = Configuration(name, partition, placement, _grid(entry), _repartition(entry), rule)
             _check(replace(scenario, configurations=(one,)), one, platform, oversized=oversized)
             configurations.append(one)
+        if placed > MOST_PLACED:
+            break  # all that follow are too many too
     faults.tell()
     return tuple(configurations), listed
 
@@ -456,10 +458,13 @@ def _note_places(
     if not isinstance(application, SegApplicationForm):
         with faults.at("application", "kernel"):
             _check_kernel(kernels, application.kernel, document)
+    placed = 0
     for name, entry in configurations.items():
         with faults.at("configurations", name, once=True):
             _check_name(name)
-            _placement(entry, document, places, name=name)
+            placed += len(_placement(entry, document, places, name=name))
+        if placed > MOST_PLACED:
+            break  # no more work for a file that has other faults
 
 
 _STANDING_IN: Data = {
