@@ -65,7 +65,7 @@ def test_the_python_example_prints_what_is_shown(corpus):
     command = [sys.executable, "-c", shown.first(TEXT, "python")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
-    corpus.text(README, next(block for block in texts() if block.startswith("equal")), done.stdout)
+    corpus.text(README, next(block for block in texts() if block.startswith("two-to-one")), done.stdout)
 
 
 def texts():

@@ -14,6 +14,7 @@ from tests.support import shown
 from tests.support.command_line import ROOT, apportion, apportion_here
 
 TUTORIAL = ROOT / "scenarios" / "tutorial"
+FOUR_NODES = "four-nodes.md"
 
 
 def text_of(name):
@@ -85,25 +86,32 @@ def test_an_advice_explained(corpus, tmp_path):
     corpus.text(TUTORIAL / "explained.md", quoted, "".join(told.splitlines(keepends=True)[-quoted.count("\n") :]))
 
 
-def test_a_cluster_of_your_own_in_five_commands(corpus, tmp_path, monkeypatch):
-    """From one file to advice, and the same in Python in twelve lines at most."""
-    page = "four-nodes.md"
-    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
-    (tmp_path / "scenario.yaml").write_text(shown.first(text_of(page), "yaml"))
-    told = list(shown.commands(text_of(page)))
-    assert len(told) == 5
-    for arguments, output in told:
-        done = apportion_here(*arguments, cwd=tmp_path)
+def your_own_cluster(corpus, folder, commands):
+    """Of the page of a cluster of your own: each of these commands prints what is shown."""
+    told = {arguments[0]: (arguments, output) for arguments, output in shown.commands(text_of(FOUR_NODES))}
+    assert list(told) == ["new", "check", "simulate", "advise", "whatif"]
+    for arguments, output in (told[name] for name in commands):
+        done = apportion_here(*arguments, cwd=folder)
         assert done.returncode == 0, (arguments, done.stderr)
-        corpus.text(TUTORIAL / page, output, shown.cut(done.stdout, output))
+        corpus.text(TUTORIAL / FOUR_NODES, output, shown.cut(done.stdout, output))
+
+
+def test_a_cluster_of_your_own_is_described_and_asked(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
+    your_own_cluster(corpus, tmp_path, ("new", "check", "simulate", "whatif"))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_your_own_is_advised_and_the_same_in_python(corpus, tmp_path):
+    """The rest of the five commands; and twelve lines at most."""
+    your_own_cluster(corpus, tmp_path, ("new", "advise"))
     assert (tmp_path / "out" / "advice" / "commands.txt").exists()
-    code = shown.first(text_of(page), "python")
+    code = shown.first(text_of(FOUR_NODES), "python")
     assert len([line for line in code.splitlines() if line]) <= 12
-    monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, page, "exec"), {})  # noqa: S102 - our own page
-    corpus.text(TUTORIAL / page, shown.first(text_of(page), "text"), printed.getvalue())
+        exec(compile(code, FOUR_NODES, "exec"), {})  # noqa: S102 - our own page
+    corpus.text(TUTORIAL / FOUR_NODES, shown.first(text_of(FOUR_NODES), "text"), printed.getvalue())
 
 
 @pytest.mark.slow

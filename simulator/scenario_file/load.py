@@ -52,6 +52,7 @@ from simulator.scenario_file.partitions import divided, rule_of, scaled
 from simulator.scenario_file.platforms import (
     MadePlatform,
     Measured,
+    check_number,
     extrapolation_lines,
     make_platform,
     measured_on,
@@ -366,6 +367,8 @@ def _configurations(
             one = Configuration(name, partition, placement, _grid(entry), _repartition(entry), rule)
             _check(replace(scenario, configurations=(one,)), one, platform, oversized=oversized)
             configurations.append(one)
+        if placed > MOST_PLACED:
+            break  # all that follow are too many too
     faults.tell()
     return tuple(configurations), listed
 
@@ -398,7 +401,7 @@ def _parts(
             platform = None if made is None else made.platform
             found += [_application(form.application, document, named, platform=platform)]
     if faults.lines:
-        stated = _stated(form.platform) if made is None else _of_platform(made.platform)
+        stated = _stated(form.platform, document) if made is None else _of_platform(made.platform)
         _note_places(stated, form.application, form.configurations, document, faults)
     faults.tell()
     assert made is not None  # noqa: S101 - or its faults were told
@@ -423,18 +426,19 @@ def _of_platform(platform: Platform) -> Stated:
     return {pe.name: index for index, pe in enumerate(platform.pes)}, kernels
 
 
-def _stated(form: Any) -> Stated | None:
+def _stated(form: Any, document: Document) -> Stated | None:
     """The same of a platform that cannot be made, by what its form says; None where that takes reading a file."""
     names, kernels = list[str](), set[str]()
     if not isinstance(form, NodesForm):
         return None
     try:
+        check_number(form, document)
         for node in form.nodes:
             inner = [name for pe in node.pes for name in counted(pe.name, pe.count)]
             names += [name.replace("{node}", outer) for outer in counted(node.name, node.count) for name in inner]
             kernels.update(*(pe.speeds for pe in node.pes))
     except ScenarioError:
-        return None  # of names alone, which is said of the platform
+        return None  # of names and their number, which is said of the platform
     if len(set(names)) < len(names):
         return None  # the same: who is meant is not known
     return {name: index for index, name in enumerate(names)}, sorted(kernels)
@@ -454,10 +458,13 @@ def _note_places(
     if not isinstance(application, SegApplicationForm):
         with faults.at("application", "kernel"):
             _check_kernel(kernels, application.kernel, document)
+    placed = 0
     for name, entry in configurations.items():
         with faults.at("configurations", name, once=True):
             _check_name(name)
-            _placement(entry, document, places, name=name)
+            placed += len(_placement(entry, document, places, name=name))
+        if placed > MOST_PLACED:
+            break  # no more work for a file that has other faults
 
 
 _STANDING_IN: Data = {
@@ -507,7 +514,7 @@ def _note_of_sections(document: Document, named: NamedFiles, faults: Faults) -> 
         nothing = application if known else ApplicationForm(name="hpl", kernel="dgemm", parameters={})
         made = _made_platform(sound["platform"], document, named, Measured({}, nothing), faults)
         if known:
-            stated = _stated(sound["platform"]) if made is None else _of_platform(made.platform)
+            stated = _stated(sound["platform"], document) if made is None else _of_platform(made.platform)
             _note_places(stated, application, sound.get("configurations", {}), document, faults)
 
 

@@ -171,7 +171,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
         return MadePlatform(imported.platform, imported.notes)
     parts = _Parts(columns=_columns(measured))
     site = Site(document, named, form.network is not None and form.network.contention == "fair")
-    _check_number(form, document)
+    check_number(form, document)
     faults = Faults(document)
     for place, node in enumerate(form.nodes):
         with faults.at("platform", "nodes", place):
@@ -198,8 +198,14 @@ def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
                 link.maker(site, *WHERE, name)
 
 
-def _check_number(form: NodesForm, document: Document) -> None:
-    """Refuse more PEs than a platform may have before any of them is made."""
+def check_number(form: NodesForm, document: Document) -> None:
+    """Refuse more PEs than a platform may have before any of them is made.
+
+    Raises
+    ------
+    ScenarioError
+        At the first node that is too many.
+    """
     pes = 0
     for place, node in enumerate(form.nodes):
         with suppress(ScenarioError):  # what is wrong with a name is said where it is used

@@ -43,7 +43,7 @@ TOPOLOGY = {
     "memory_bytes": 2**33,
 }
 ABOUT = {"protocol": 1, "machine": MACHINE, "topology": TOPOLOGY, "python": "3.11.9", "numpy": "2.0", "numba": ""}
-ABOUT |= {"boot": "one", "addresses": ["192.0.2.1"]}
+ABOUT |= {"boot": f"boot of {MACHINE['host']}", "addresses": ["192.0.2.1"]}
 FLOOD_BYTES = 10 * 2**30
 
 

@@ -57,9 +57,13 @@ def test_a_farm_is_told_its_best_rule_and_when_static_parts_are_better(tmp_path)
 
 def test_parameters_of_another_rule_are_left_out():
     scenario = load_scenario(ROOT / "scenarios" / "tutorial" / "wandering.yaml")
-    farm = replace(scenario.application, name=FARM, parameters={"units": 9, "chunk": 2, "rule": "ss", "pull": "1s"})
+    farm = replace(
+        scenario.application,
+        name=FARM,
+        parameters={"units": 9, "chunk": 2, "rule": "ss", "volume": 1, "size": 1, "pull": "1s"},
+    )
     asked = under(replace(scenario, application=farm), {"rule": "gss"})
-    assert asked.application.parameters == {"units": 9, "pull": "1s", "rule": "gss"}
+    assert asked.application.parameters == {"units": 9, "volume": 1, "size": 1, "pull": "1s", "rule": "gss"}
     assert list(chunk_rules(5, 4))[:2] == ["ss, chunk 1", "gss"]
 
 

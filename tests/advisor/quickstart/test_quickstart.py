@@ -63,6 +63,7 @@ def test_the_folder_holds_report_scenario_and_measurements(result):
     folder, document = result
     assert {path.name for path in folder.iterdir()} == {
         "load.csv",
+        "manifest.json",
         "measurements.json",
         "report.html",
         "result.json",

@@ -143,6 +143,18 @@ def test_a_scenario_beyond_a_limit_is_refused_before_any_work(tmp_path, case):
     assert limit in refusal(path)
 
 
+def test_no_name_is_written_out_for_a_platform_that_is_too_large_whatever_else_is_wrong(tmp_path):
+    """A form with a fault is looked at section by section: none of the sections makes names either."""
+    path = tmp_path / "s.yaml"
+    entries = "\n".join(of_nodes(10**6).replace("name: a", f"name: n{k}") for k in range(9))
+    path.write_text(text(entries, rest="seed: once"))
+    began_s = time.process_time()
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path)
+    assert time.process_time() - began_s < MOST_S
+    assert ["seed" in caught.value.lines[0], MILLION in caught.value.lines[1]] == [True, True]
+
+
 @pytest.mark.parametrize("case", TOML)
 def test_toml_beyond_a_limit_is_refused_before_its_reader_sees_it(tmp_path, case):
     written, limit = TOML[case]
