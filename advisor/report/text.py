@@ -2,27 +2,29 @@
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from advisor import wording
 from simulator import blocks
 
 MOST_WARNINGS = 4
-_GAP = "   "
+_GAP, _NARROW = "   ", "  "
+"""Between columns; where lines would break."""
 
 
 def render_blocks(shown: Iterable[blocks.Block], *, width: int = 10_000) -> str:
     """Blocks with an empty line between, figures left out; lines are at most `width` long where they can be broken."""
     lines = []
     for block in shown:
-        own = [line for line in _lines(block) if line]
+        own = [line for line in _lines(block, width) if line]
         lines += [*wrapped(own, width=max(40, width)), ""] if own else []
     return "\n".join(lines).rstrip()
 
 
-def _lines(block: blocks.Block) -> list[str]:
+def _lines(block: blocks.Block, width: int) -> list[str]:
     match block:
         case blocks.Table():
-            return _table(block)
+            return _table(block, width)
         case blocks.Text():
             return [wording.clean(block.text)]
         case blocks.Listing():
@@ -32,7 +34,7 @@ def _lines(block: blocks.Block) -> list[str]:
         case blocks.Pairs():
             return [f"{name:<10}{wording.clean(text)}" for name, text in block.items]
         case _:
-            return [line for one in inside(block) for line in _lines(one)]
+            return [line for one in inside(block) for line in _lines(one, width)]
 
 
 def inside(block: blocks.Block) -> tuple[blocks.Block, ...]:
@@ -48,15 +50,22 @@ def inside(block: blocks.Block) -> tuple[blocks.Block, ...]:
             return ()
 
 
-def _table(table: blocks.Table) -> list[str]:
-    """Caption, columns and note; nothing without rows."""
+def _table(table: blocks.Table, width: int) -> list[str]:
+    """Caption, columns and note; nothing without rows. Columns of fixed widths move closer where they would break."""
     rows = [[wording.clean(cell) if cell.strip() == cell else cell for cell in row] for row in table.rows]
     if not rows:
         return []
     head, notes = table.caption.splitlines(), table.note.splitlines()
     if table.widths:
-        return [*head, *(_fixed(row, table.widths) for row in (table.head, *rows)), *notes]
-    return [*head, *aligned(table.head, rows, left=table.text_columns), *(f"  {line}" for line in notes)]
+        lines = [_fixed(row, table.widths) for row in (table.head, *rows)]
+        if max(map(len, lines)) <= width:
+            return [*head, *lines, *notes]
+        rows = [[cell.strip() for cell in row] for row in rows]
+    left = len(list(takewhile(lambda one: one < 0, table.widths))) if table.widths else table.text_columns
+    lines = aligned(table.head, rows, left=left)
+    if max(map(len, lines)) > width:
+        lines = aligned(table.head, rows, left=left, gap=_NARROW)
+    return [*head, *lines, *(f"  {line}" for line in notes)]
 
 
 def warnings(lines: Sequence[str]) -> blocks.Listing:
@@ -86,7 +95,7 @@ def _fixed(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "".join(padded).rstrip()
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = _GAP) -> list[str]:
     """Aligned columns under a header: the first `left` ones to the left, numbers to the right, a `*` behind them."""
     marked = [any(row[column].endswith(" *") for row in rows) for column in range(len(header))]
     lines = [
@@ -99,7 +108,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
     widths = [max(len(row[column]) for row in lines) for column in range(len(header))]
     return [
         "  "
-        + _GAP.join(
+        + gap.join(
             text.ljust(width) if column < left else text.rjust(width)
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()

@@ -2,6 +2,8 @@ import copy
 
 import pytest
 
+from advisor.report.text import render_blocks
+from simulator import blocks
 from tests.support.rendered import render_advice, render_text
 from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 
@@ -244,3 +246,11 @@ def test_a_part_that_is_missing_never_fails(key, empty):
 
 def test_nothing_known_at_all_still_gives_a_report():
     assert render_text({}).startswith("No recommendation")
+
+
+def test_columns_of_fixed_widths_move_closer_where_a_line_would_break():
+    rows = [["equal, one-per-pe", "1872 + 1872", "2.08 s (1.64 to 2.67)"]]
+    table = blocks.table("Predicted", ["strategy", "rows", "mean"], rows, widths=(-40, 40, 40))
+    wide, narrow = (render_blocks([table], width=width).splitlines() for width in (120, 60))
+    assert [len(wide), len(narrow)] == [3, 3]
+    assert narrow[2] == "  equal, one-per-pe   1872 + 1872   2.08 s (1.64 to 2.67)"
