@@ -153,7 +153,7 @@ def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
 
 
 def _silent(_host: str, _stage: str, _share: float) -> None:
-    """Nobody is told."""
+    """Show nothing."""
 
 
 def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *, check: Checked = unchecked) -> Answer:

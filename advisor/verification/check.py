@@ -254,8 +254,8 @@ class Verified:
         if self.recommended != self.best_measured:
             first = f"{self.recommended} was advised{lost} of {len(self.configurations)} that really ran"
         names = dict.fromkeys((self.recommended, self.best_measured))
-        told = [one for name in names for one in self.configurations if one.name == name]
-        return "\n".join([first, *(f"{one.name}: {one.stated}" for one in told)])
+        shown = [one for name in names for one in self.configurations if one.name == name]
+        return "\n".join([first, *(f"{one.name}: {one.stated}" for one in shown)])
 
     def _repr_html_(self) -> str:
         rows = [{"configuration": one.name, **one.row} for one in self.configurations]

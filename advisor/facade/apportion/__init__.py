@@ -64,48 +64,6 @@ if TYPE_CHECKING:
         uniform,
     )
 
-_HOMES = {
-    **dict.fromkeys(("advise", "load", "measure", "save", "simulate", "verify", "what_if"), "advisor.facade.asking"),
-    "Recommendation": "advisor.advise.recommendation",
-    "Verified": "advisor.verification.check",
-    "WhatIf": "advisor.whatif",
-    **dict.fromkeys(
-        (
-            "PE",
-            "Application",
-            "ApportionError",
-            "CalibrationError",
-            "Configuration",
-            "Link",
-            "LinkModel",
-            "Load",
-            "LoadTrace",
-            "Network",
-            "Node",
-            "Nodes",
-            "Platform",
-            "Repartition",
-            "RunSet",
-            "Scenario",
-            "ScenarioError",
-            "SpeedBand",
-            "bus",
-            "busy",
-            "mesh",
-            "nodes",
-            "read_trace",
-            "star",
-            "torus",
-            "tree",
-            "uniform",
-        ),
-        "simulator",
-    ),
-}
-"""Public name -> the module that it comes from."""
-
-_MODULES = {"balance": f"{__name__}.balance"}
-
 __all__ = [
     "PE",
     "Application",
@@ -146,6 +104,17 @@ __all__ = [
     "verify",
     "what_if",
 ]
+
+_HOMES = {
+    **dict.fromkeys(__all__, "simulator"),
+    **dict.fromkeys(("advise", "load", "measure", "save", "simulate", "verify", "what_if"), "advisor.facade.asking"),
+    "Recommendation": "advisor.advise.recommendation",
+    "Verified": "advisor.verification.check",
+    "WhatIf": "advisor.whatif",
+}
+"""Public name -> the module that it comes from."""
+
+_MODULES = {"balance": f"{__name__}.balance"}
 
 
 def __getattr__(name: str) -> Any:
