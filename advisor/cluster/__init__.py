@@ -52,6 +52,8 @@ MANY_PES, ADVICE_S = 64, 20.0
 """PEs from which on the search for the advice has a budget, and how many seconds."""
 PIECES = 0.08
 """Share of the budget for short real pieces of the application."""
+FIRST_PIECES = 0.4
+"""Of that time for equal units; then the advised configuration is run as well."""
 FOLDER = "calibrations"
 PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
 """Kernel -> the application that is advised."""
@@ -115,11 +117,16 @@ class Answer:
     warnings: tuple[str, ...]
 
 
-Checked = Callable[[Scenario], tuple[Scenario, Sequence[str]]]
-"""Corrects a scenario by short real runs of its application, and says what it corrected."""
+Checked = Callable[[Scenario, Scenario, Sequence[Configuration], float], tuple[Scenario, Sequence[str]]]
+"""Corrects a scenario by short real runs of its application, and says what it corrected: `RealPieces.correct`."""
 
 
-def unchecked(scenario: Scenario) -> tuple[Scenario, Sequence[str]]:
+def unchecked(
+    scenario: Scenario,
+    believed: Scenario,  # noqa: ARG001
+    configurations: Sequence[Configuration],  # noqa: ARG001
+    share: float,  # noqa: ARG001
+) -> tuple[Scenario, Sequence[str]]:
     """Correct nothing."""
     return scenario, ()
 
@@ -167,11 +174,14 @@ def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *
         What real runs have to say of the scenario.
     """
     scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
-    scenario, said = check(scenario)
-    warnings = (*warnings, *said)
+    equal = scenario.configurations[0]
     budget_s = ADVICE_S if len(scenario.platform.pes) > MANY_PES else None
-    made = recommend(scenario, level=wish.level, budget_s=budget_s)
-    return Answer(scenario, made, measured, kinds, network, warnings)
+    believed, first = check(scenario, scenario, (equal,), FIRST_PIECES)
+    made = recommend(believed, level=wish.level, budget_s=budget_s)
+    corrected, said = check(scenario, believed, tuple(dict.fromkeys((made.configuration, equal))), 1.0)
+    if first or said:  # processes that end together wait for each other in other ways than with equal units
+        made = recommend(corrected, level=wish.level, budget_s=budget_s)
+    return Answer(corrected, made, measured, kinds, network, (*warnings, *said))
 
 
 def cluster_scenario(

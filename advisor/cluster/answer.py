@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from advisor.advise.advice import advice_document
 from advisor.advise.explanation.next_measurement import next_measurement
 from advisor.advise.export import layout_of, save_exports
 from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
-from advisor.cluster.real_runs import check_by_pieces, configuration_now, verify_cluster
+from advisor.cluster.real_runs import RealPieces, configuration_now, verify_cluster
 from advisor.report.cluster import ClusterResult, HostShare, Predicted
 from advisor.results import Provenance, application_of
 from advisor.verification.applications import filled
@@ -58,9 +59,11 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
         )
 
         def advised(measured: MeasuredCluster) -> Answer:
-            def check(scenario: Scenario) -> tuple[Scenario, list[str]]:
+            pieces = RealPieces(asked.wish, {one.name: one.about for one in measured.hosts}, hosts)
+
+            def check(*asked_of: Any) -> tuple[Scenario, list[str]]:
                 on_progress("", "short pieces of the application", 0.0)
-                return check_by_pieces(scenario, asked.wish, {one.name: one.about for one in measured.hosts}, hosts)
+                return pieces.correct(*asked_of)
 
             return advise_cluster(asked.wish, measured, asked.folder, check=check)
 

@@ -1,5 +1,6 @@
 """Advice for a cluster put to the test: the advised configuration and the one of now really run across its hosts."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
 from advisor.verification.applications import Beside
 from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
-from advisor.verification.pieces import correct
+from advisor.verification.pieces import Tried, correct
 from advisor.verification.places import Seat
 from simulator import ApportionError, Configuration, Scenario, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
@@ -94,44 +95,84 @@ SHORTEST_S = 0.3
 """Of a piece, where the application has iterations to leave out."""
 
 
-def check_by_pieces(
-    scenario: Scenario, wish: ClusterWish, about: Mapping[str, About], hosts: Sequence[Host]
-) -> tuple[Scenario, list[str]]:
-    """Run short pieces of the application across the hosts with equal units, and correct the scenario by them.
+@dataclass
+class RealPieces:
+    """Short pieces of the application run across the hosts, by which scenarios of it are corrected.
 
     A command of the user's is not run: its speeds are those of whole runs, and nothing is known of its messages.
     """
-    if wish.command or not 2 <= len(about) <= MOST_HOSTS:
-        return scenario, []
-    equal, budget_s = scenario.configurations[0], PIECES * wish.budget_s
-    piece = _shortened(scenario, budget_s)
-    each_s = _predicted_s(piece)
-    if (FEWEST + 1) * each_s > budget_s:
-        return scenario, []  # warmed up and run three times, it would take too long
-    count = min(MOST, int(budget_s / each_s) - 1)
-    try:
-        with cluster_runs(piece, about, (), hosts) as runs:
-            runs.prepare([equal])
-            real = [runs.run(equal) for _ in range(count)]
-    except ApportionError as error:  # what was measured stands
-        return scenario, [f"no short real pieces of the application checked the speeds: {error.lines[0]}"]
-    corrected = correct(scenario, piece, equal, real)
-    return corrected.scenario, corrected.lines
+
+    wish: ClusterWish
+    about: Mapping[str, About]
+    hosts: Sequence[Host]
+    runs: dict[Configuration, tuple[RealRun, ...]] = field(default_factory=dict)
+    iterations: int | None = None
+    """Of a piece; None before the first, and where the application has none."""
+    left_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.left_s = PIECES * self.wish.budget_s
+
+    def correct(
+        self, scenario: Scenario, believed: Scenario, configurations: Sequence[Configuration], share: float
+    ) -> tuple[Scenario, list[str]]:
+        """Run configurations in turns within a share of the time that is left, and correct the scenario by all runs.
+
+        Parameters
+        ----------
+        scenario
+            As measured: what is corrected.
+        believed
+            As it is believed to be so far: it says how long pieces take.
+        configurations
+            The first ones are run where there is no time for all.
+        """
+        if self.wish.command or not 2 <= len(self.about) <= MOST_HOSTS:
+            return scenario, []
+        budget_s, lines = share * self.left_s, list[str]()
+        piece = self._piece(believed, budget_s)
+        wanted, turn_s = list[Configuration](), 0.0
+        for one in configurations:
+            each_s = _predicted_s(piece, one)
+            if (FEWEST + 1) * (turn_s + each_s) <= budget_s:  # warmed up, and run three times
+                wanted.append(one)
+                turn_s += each_s
+        if wanted:
+            begun = time.monotonic()
+            try:
+                self._run(piece, wanted, min(MOST, int(budget_s / turn_s) - 1))
+            except ApportionError as error:  # what was measured stands
+                lines = [f"no short real pieces of the application checked the speeds: {error.lines[0]}"]
+            self.left_s = max(0.0, self.left_s - (time.monotonic() - begun))
+        if not self.runs:
+            return scenario, lines
+        tried = [Tried(one, runs) for one, runs in self.runs.items()]
+        asked = replace(scenario, application=piece.application)
+        corrected = correct(scenario, asked, tried)
+        return corrected.scenario, [*lines, *corrected.lines]
+
+    def _run(self, piece: Scenario, configurations: Sequence[Configuration], count: int) -> None:
+        with cluster_runs(piece, self.about, (), self.hosts) as runs:
+            runs.prepare(configurations)
+            for _ in range(count):
+                for one in configurations:
+                    self.runs[one] = (*self.runs.get(one, ()), runs.run(one))
+
+    def _piece(self, believed: Scenario, budget_s: float) -> Scenario:
+        """The application with as few iterations as take long enough, where it has any; the same for all pieces."""
+        parameters = believed.application.parameters
+        if "iterations" not in parameters:
+            return believed
+        if self.iterations is None:
+            whole, most = int(parameters["iterations"]), max(SHORTEST_S, budget_s / (MOST + 1))
+            self.iterations = max(1, min(whole, int(whole * most / _predicted_s(believed, believed.configurations[0]))))
+        application = replace(believed.application, parameters={**parameters, "iterations": self.iterations})
+        return replace(believed, application=application)
 
 
-def _shortened(scenario: Scenario, budget_s: float) -> Scenario:
-    """With as few iterations as take long enough, where the application has any."""
-    asked = scenario.application
-    iterations = int(asked.parameters.get("iterations", 1))
-    wished_s = max(SHORTEST_S, budget_s / (MOST + 1))
-    fewer = max(1, min(iterations, int(iterations * wished_s / _predicted_s(scenario))))
-    if fewer == iterations:
-        return scenario
-    return replace(scenario, application=replace(asked, parameters={**asked.parameters, "iterations": fewer}))
-
-
-def _predicted_s(scenario: Scenario) -> float:
-    return float(np.median(run(replace(scenario, replications=FEWEST)).makespan_s[0]))
+def _predicted_s(scenario: Scenario, configuration: Configuration) -> float:
+    asked = replace(scenario.with_configurations((configuration,)), replications=FEWEST)
+    return float(np.median(run(asked).makespan_s[0]))
 
 
 def verify_cluster(

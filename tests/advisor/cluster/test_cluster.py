@@ -180,3 +180,24 @@ def test_hosts_that_slow_each_other_down_are_as_fast_as_all_are_at_once(tmp_path
     speeds = {pe.name: float(pe.speeds["dgemm"].speed(kernel.size(300))) for pe in answer.scenario.platform.pes}
     assert speeds == pytest.approx({"slowed": 2e9, "alone": 4e9}, rel=0.01)
     assert any("slowed then keeps 50% of the speed that it has alone" in line for line in result.warnings)
+
+
+def test_pieces_of_equal_units_and_then_of_the_advice_correct_what_is_advised(tmp_path):
+    cluster, asked = measured(measured_host("a", 4e9), measured_host("b", 4e9)), []
+
+    def check(scenario, believed, configurations, share):
+        asked.append((configurations, share))
+        half = scenario.platform.pes[1].speeds["dgemm"].scaled(1 / len(asked))
+        pes = (believed.platform.pes[0], dataclasses.replace(scenario.platform.pes[1], speeds={"dgemm": half}))
+        platform = dataclasses.replace(scenario.platform, pes=pes)
+        return dataclasses.replace(scenario, platform=platform), [f"corrected {len(asked)} times"]
+
+    answer = advise_cluster(ClusterWish(parameters={"n": 3000}), cluster, tmp_path, check=check)
+    (first, _), (second, rest) = asked
+    assert [one.name for one in first] == ["equal"]
+    assert len({one.partition for one in second}) == len(second)
+    assert rest == 1.0
+    assert answer.warnings[-1] == "corrected 2 times"
+    made = answer.recommendation.configuration
+    units = dict(zip(made.placement, made.partition, strict=True))
+    assert units[0] > 1.5 * units.get(1, 0)

@@ -5,8 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.verification.pieces import correct
-from simulator import PE, Application, Configuration, LinkModel, Platform, Scenario, SpeedBand, run
+from advisor.verification.pieces import Tried, Waiting, correct
+from advisor.verification.residuals import without_loads
+from simulator import (
+    PE,
+    Application,
+    Configuration,
+    LinkModel,
+    Load,
+    LoadTrace,
+    Platform,
+    Scenario,
+    SpeedBand,
+    run,
+)
 from simulator.calibration import RealRun, Usage
 
 STENCIL = Application("stencil", "k", {"n": 400, "iterations": 30})
@@ -25,14 +37,14 @@ def real(truth, *, scatter=0.0, count=5):
     found = run(truth, replications=1)
     busy_s, makespan_s = found.busy_ticks[0][0] * found.tick_s, float(found.makespan_s[0, 0])
     noises = 1 + scatter * np.linspace(-1, 1, count)
-    return [RealRun(makespan_s * noise, tuple(Usage(cpu_s=float(one)) for one in busy_s)) for noise in noises]
+    return tuple(RealRun(makespan_s * noise, tuple(Usage(cpu_s=float(one)) for one in busy_s)) for noise in noises)
 
 
 def test_what_runs_of_a_truth_show_is_what_the_scenario_says_then():
     truth, believed = scenario([1.6e9, 3e9], 3e-4), scenario([2e9, 3e9], 1e-4)
-    found = correct(believed, believed, EQUAL, real(truth))
+    found = correct(believed, believed, [Tried(EQUAL, real(truth))])
     assert [one.ratio for one in found.pieces] == pytest.approx([0.8, 1.0], rel=1e-6)
-    assert found.messages == pytest.approx(3, rel=0.05)
+    assert found.waiting.messages == pytest.approx(3, rel=0.05)
     after, true = (float(run(one).makespan_s[0, 0]) for one in (found.scenario, truth))
     assert after == pytest.approx(true, rel=0.005)
     (line,) = found.lines
@@ -41,7 +53,7 @@ def test_what_runs_of_a_truth_show_is_what_the_scenario_says_then():
 
 def test_a_piece_corrects_what_takes_longer():
     believed, truth = scenario([2e9, 2e9], 1e-4, iterations=3000), scenario([1e9, 2e9], 1e-4)
-    found = correct(believed, replace(believed, application=STENCIL), EQUAL, real(truth))
+    found = correct(believed, replace(believed, application=STENCIL), [Tried(EQUAL, real(truth))])
     assert found.scenario.application == believed.application
     expected = run(scenario([1e9, 2e9], 1e-4, iterations=3000)).makespan_s[0, 0]
     assert run(found.scenario).makespan_s[0, 0] == pytest.approx(expected, rel=0.005)
@@ -49,12 +61,64 @@ def test_a_piece_corrects_what_takes_longer():
 
 def test_runs_as_predicted_and_runs_that_differ_among_themselves_correct_nothing():
     believed = scenario([2e9, 3e9], 1e-4)
-    assert correct(believed, believed, EQUAL, real(believed)).lines == []
+    assert correct(believed, believed, [Tried(EQUAL, real(believed))]).lines == []
     scattered = real(scenario([2e9, 3e9], 1.2e-4), scatter=0.2)
-    assert correct(believed, believed, EQUAL, scattered).scenario == believed
+    assert correct(believed, believed, [Tried(EQUAL, scattered)]).scenario == believed
 
 
 def test_what_no_message_explains_is_left():
     believed = scenario([2e9, 3e9], 1e-4)
     slower = [replace(one, makespan_s=100 * one.makespan_s) for one in real(believed)]
-    assert correct(believed, believed, EQUAL, slower).messages == 1.0
+    found = correct(believed, believed, [Tried(EQUAL, tuple(slower))])
+    assert found.waiting == Waiting()
+    (line,) = found.lines
+    assert "under equal took 100" in line
+
+
+def shared(shares):
+    """Two PEs of which others take a part, evenly for all that is known."""
+    made = scenario([1e9, 3e9], 1e-5)
+    loads = [Load(LoadTrace(np.arange(4.0), np.full(4, share), 4.0), "given", recorded=True) for share in shares]
+    pes = [replace(pe, load=load) for pe, load in zip(made.platform.pes, loads, strict=True)]
+    return replace(made, platform=replace(made.platform, pes=tuple(pes)))
+
+
+def tried(truth, units, count=20):
+    """Runs of a truth under other units, each with its own draws."""
+    one = Configuration.one_each("-".join(map(str, units)), units)
+    found = run(replace(truth.with_configurations((one,)), replications=count))
+    idle = run(without_loads(truth.with_configurations((one,))))
+    usages = tuple(Usage(cpu_s=float(busy)) for busy in idle.busy_ticks[0][0] * idle.tick_s)
+    return Tried(one, tuple(RealRun(float(makespan_s), usages) for makespan_s in found.makespan_s[0]))
+
+
+def test_turns_on_shared_pes_are_found_where_processes_wait_for_each_other():
+    believed = shared([0.6, 0.4])
+    truth = replace(Waiting(turn_s=2e-3).of(believed), seed=7)
+    runs = [tried(truth, units) for units in ((200, 200), (130, 270))]
+    before = [np.median(run(believed.with_configurations((one.configuration,))).makespan_s) for one in runs]
+    assert all(said < 0.9 * one.makespan_s for said, one in zip(before, runs, strict=True))
+    found = correct(believed, believed, runs)
+    assert found.waiting.turn_s == pytest.approx(2e-3, rel=0.5)
+    assert "others take them for a part of every" in found.lines[0]
+    other = tried(truth, (100, 300))
+    said = run(replace(found.scenario.with_configurations((other.configuration,)), replications=40))
+    assert np.median(said.makespan_s) == pytest.approx(other.makespan_s, rel=0.08)
+
+
+def test_turns_leave_as_much_of_a_pe_as_before():
+    believed = shared([0.6, 0.4])
+    for before, after in zip(believed.platform.pes, Waiting(turn_s=1e-3).of(believed).platform.pes, strict=True):
+        assert after.load.trace.mean() == pytest.approx(before.load.trace.mean(), rel=0.05)
+        assert set(np.unique(after.load.trace.values)) == {0.0, 1.0}
+
+
+def test_a_speed_is_corrected_at_the_sizes_that_ran():
+    believed = scenario([2e9, 3e9], 1e-4)
+    sizes = [float(np.mean(STENCIL.work.compute(2)(rows).size)) for rows in (100, 200, 300)]
+    slower = SpeedBand.constant(2e9).scaled([0.7, 0.8, 0.9], sizes)
+    pes = (replace(believed.platform.pes[0], speeds={"k": slower}), believed.platform.pes[1])
+    truth = replace(believed, platform=replace(believed.platform, pes=pes))
+    found = correct(believed, believed, [tried(truth, units) for units in ((100, 300), (300, 100))])
+    band = found.scenario.platform.pes[0].speeds["k"]
+    assert band.speed(np.array(sizes)) == pytest.approx(slower.speed(np.array(sizes)), rel=0.03)
