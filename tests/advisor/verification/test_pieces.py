@@ -115,10 +115,14 @@ def test_turns_leave_as_much_of_a_pe_as_before():
 
 def test_a_speed_is_corrected_at_the_sizes_that_ran():
     believed = scenario([2e9, 3e9], 1e-4)
+    first, second = believed.platform.pes
     sizes = [float(np.mean(STENCIL.work.compute(2)(rows).size)) for rows in (100, 200, 300)]
-    slower = SpeedBand.constant(2e9).scaled([0.7, 0.8, 0.9], sizes)
-    pes = (replace(believed.platform.pes[0], speeds={"k": slower}), believed.platform.pes[1])
-    truth = replace(believed, platform=replace(believed.platform, pes=pes))
+    same = SpeedBand(np.array([1e3, 1e6]), *[np.full(2, 2e9)] * 3)
+    slower = same.scaled([0.7, 0.9], sizes[::2])
+    believed, truth = (
+        replace(believed, platform=replace(believed.platform, pes=(replace(first, speeds={"k": one}), second)))
+        for one in (same, slower)
+    )
     found = correct(believed, believed, [tried(truth, units) for units in ((100, 300), (300, 100))])
     band = found.scenario.platform.pes[0].speeds["k"]
     assert band.speed(np.array(sizes)) == pytest.approx(slower.speed(np.array(sizes)), rel=0.03)
