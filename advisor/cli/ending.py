@@ -52,7 +52,8 @@ class _Ending:
         self.last = threading.Lock()
         self.leaving = 0
         """The thread that ends the process."""
-        self.code = 0
+        self.code = 1
+        """What the process ends with; `finish` is not reached where something fails that nobody foresaw."""
         self.reader: int | None = None
         """Where signals are heard of."""
 

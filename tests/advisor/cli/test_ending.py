@@ -40,6 +40,13 @@ def shell(line, *arguments, **options):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def test_what_nobody_foresaw_is_no_success():
+    fails = "from advisor.cli import commands, main\ncommands.run = lambda _: 1 // 0\nmain()"
+    done = subprocess.run([sys.executable, "-c", fails], env=ENVIRONMENT, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"ZeroDivisionError" in done.stderr
+
+
 # Signals
 
 
