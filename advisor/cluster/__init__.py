@@ -287,7 +287,7 @@ def _of_hosts(wish: ClusterWish, measured: MeasuredCluster) -> list[str]:
     if limited and "iterations" in wish.application.parameters:
         lines.append(
             f"{', '.join(limited[:4])}{' and more' * (len(limited) > 4)}: a quota stops processes for milliseconds at "
-            "a time; where they wait for each other more often, runs take longer than predicted (by half, in our tests)"
+            "a time; where they wait for each other more often, only short real pieces show what that costs"
         )
     slowed = {host.name: kept for host in measured.hosts if (kept := host.kept(wish.plan))}
     if slowed:

@@ -59,7 +59,7 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
         )
 
         def advised(measured: MeasuredCluster) -> Answer:
-            pieces = RealPieces(asked.wish, {one.name: one.about for one in measured.hosts}, hosts)
+            pieces = RealPieces(asked.wish, {one.name: one.about for one in measured.hosts}, hosts, asked.folder)
 
             def check(*asked_of: Any) -> tuple[Scenario, list[str]]:
                 on_progress("", "short pieces of the application", 0.0)

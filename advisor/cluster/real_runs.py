@@ -1,6 +1,5 @@
 """Advice for a cluster put to the test: the advised configuration and the one of now really run across its hosts."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
 from advisor.verification.pieces import Tried, correct
 from advisor.verification.places import Seat
-from simulator import ApportionError, Configuration, Scenario, run
+from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
 
 LIMIT_S = 600.0
@@ -105,10 +104,13 @@ class RealPieces:
     wish: ClusterWish
     about: Mapping[str, About]
     hosts: Sequence[Host]
+    folder: Path
+    """Where `pieces.json` says what ran and what followed."""
     runs: dict[Configuration, tuple[RealRun, ...]] = field(default_factory=dict)
     iterations: int | None = None
     """Of a piece; None before the first, and where the application has none."""
     left_s: float = 0.0
+    """For makespans; joining ranks comes on top."""
 
     def __post_init__(self) -> None:
         self.left_s = PIECES * self.wish.budget_s
@@ -138,17 +140,16 @@ class RealPieces:
                 wanted.append(one)
                 turn_s += each_s
         if wanted:
-            begun = time.monotonic()
             try:
                 self._run(piece, wanted, min(MOST, int(budget_s / turn_s) - 1))
             except ApportionError as error:  # what was measured stands
                 lines = [f"no short real pieces of the application checked the speeds: {error.lines[0]}"]
-            self.left_s = max(0.0, self.left_s - (time.monotonic() - begun))
         if not self.runs:
             return scenario, lines
         tried = [Tried(one, runs) for one, runs in self.runs.items()]
         asked = replace(scenario, application=piece.application)
         corrected = correct(scenario, asked, tried)
+        files.write_json(self.folder / "pieces.json", corrected.to_dict(tried))
         return corrected.scenario, [*lines, *corrected.lines]
 
     def _run(self, piece: Scenario, configurations: Sequence[Configuration], count: int) -> None:
@@ -156,7 +157,9 @@ class RealPieces:
             runs.prepare(configurations)
             for _ in range(count):
                 for one in configurations:
-                    self.runs[one] = (*self.runs.get(one, ()), runs.run(one))
+                    real = runs.run(one)
+                    self.runs[one] = (*self.runs.get(one, ()), real)
+                    self.left_s = max(0.0, self.left_s - real.makespan_s)
 
     def _piece(self, believed: Scenario, budget_s: float) -> Scenario:
         """The application with as few iterations as take long enough, where it has any; the same for all pieces."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, inf, log, sqrt
+from math import exp, inf, log, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from advisor.verification.residuals import without_loads
 from simulator import PE, Configuration, LoadTrace, Scenario, availability, randomness, run, units
@@ -34,6 +34,15 @@ TURNS, MOST_SHARE = 1000, 0.999
 Floats = NDArray[np.float64]
 
 
+def doubt_of_median(values: ArrayLike) -> float:
+    """How far the median of repeated runs may be from the truth, as a share of it; infinite for one run."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.size < 2:
+        return inf
+    sd = float(np.std(found, ddof=1) / np.median(found))
+    return max(LEAST_CORRECTION, sqrt(pi / 2) * 2 * sd / sqrt(found.size))
+
+
 @dataclass(frozen=True)
 class Piece:
     """What one PE really attained in runs of the application, unloaded, and what its band says."""
@@ -53,13 +62,12 @@ class Piece:
     def ratio(self) -> float:
         """What the band has to be multiplied by; 1 where the runs do not say so all alike.
 
-        Their middle has to lie outside the band, and by more than they differ among themselves: what a machine drifts
-        from one second to the next is no fault of the band.
+        Their middle has to lie outside the band, and further from 1 than it is doubtful: what a machine drifts from one
+        second to the next is no fault of the band.
         """
         ratios = np.array(self.attained) / self.said
         middle = float(np.median(ratios))
-        doubt = max(self.half_width, float(np.ptp(ratios)), LEAST_CORRECTION)
-        return middle if abs(middle - 1) > doubt else 1.0
+        return middle if abs(middle - 1) > max(self.half_width, doubt_of_median(ratios)) else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -81,6 +89,15 @@ class Tried:
     configuration: Configuration
     runs: tuple[RealRun, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "configuration": self.configuration.name,
+            "partition": list(self.configuration.partition),
+            "makespan_s": [one.makespan_s for one in self.runs],
+            "usages": [[used.to_dict() for used in one.compute] for one in self.runs],
+        }
+
     @property
     def makespan_s(self) -> float:
         """The median."""
@@ -89,9 +106,7 @@ class Tried:
     @property
     def doubt(self) -> float:
         """How far a prediction may be from the median without saying anything, as a share."""
-        times = np.array([one.makespan_s for one in self.runs])
-        sd = float(np.std(times, ddof=1)) / self.makespan_s if times.size > 1 else inf
-        return max(LEAST_CORRECTION, 2 * sd / sqrt(times.size))
+        return doubt_of_median([one.makespan_s for one in self.runs])
 
 
 @dataclass(frozen=True)
@@ -123,6 +138,16 @@ class Corrected:
     waiting: Waiting
     unexplained: tuple[tuple[str, float], ...] = ()
     """Configurations whose real runs are off from the prediction nevertheless, and what they took over that."""
+
+    def to_dict(self, tried: Sequence[Tried]) -> dict[str, Any]:
+        """Plain data for JSON: what ran and what followed."""
+        return {
+            "runs": [one.to_dict() for one in tried],
+            "speeds": [one.to_dict() for one in self.pieces],
+            "message_times_by": self.waiting.messages,
+            "turn_s": self.waiting.turn_s,
+            "unexplained": dict(self.unexplained),
+        }
 
     @property
     def lines(self) -> list[str]:

@@ -28,6 +28,8 @@ PERIOD_US = 20_000
 """Of quotas: short, since what a program left of a period before it began is a gift that no slower processor makes."""
 MTU = "9000"
 """As clusters have it: packets of 1500 B would take a third of a processor at 1 Gbit/s; network cards do that work."""
+BURST = "16kb"
+"""What a link lets pass at once after a pause, which no real one does: hardly more than a packet."""
 CGROUPS = Path("/sys/fs/cgroup/cpu")
 """Version 1; with version 2 the folder above."""
 TOOLS = ("ip", "tc", "unshare", "nsenter", "mount", "taskset", "ssh", "ssh-keygen")
@@ -176,7 +178,7 @@ def _link(spec: Spec, number: int) -> None:
     _run(*inside, "ip", "address", "add", f"{SUBNET}.{number}/24", "dev", "eth0")
     _run(*inside, "ip", "link", "set", "eth0", "mtu", MTU, "up")
     _run(*inside, "ip", "link", "set", "lo", "up")
-    limit = ("root", "tbf", "rate", spec.rate, "burst", "64kb", "latency", "50ms")
+    limit = ("root", "tbf", "rate", spec.rate, "burst", BURST, "latency", "50ms")
     _run("tc", "qdisc", "add", "dev", name, *limit)
     _run(*inside, "tc", "qdisc", "add", "dev", "eth0", *limit)
 
