@@ -53,7 +53,7 @@ MANY_PES, ADVICE_S = 64, 20.0
 PIECES = 0.08
 """Share of the budget for short real pieces of the application."""
 FIRST_PIECES = 0.4
-"""Of that time for equal units; then the advised configuration is run as well."""
+"""Share of that time for equal units; then what is advised is run as well."""
 FOLDER = "calibrations"
 PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
 """Kernel -> the application that is advised."""
@@ -174,14 +174,14 @@ def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *
         What real runs have to say of the scenario.
     """
     scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
-    equal = scenario.configurations[0]
     budget_s = ADVICE_S if len(scenario.platform.pes) > MANY_PES else None
-    believed, first = check(scenario, scenario, (equal,), FIRST_PIECES)
+    equal = scenario.configurations[0]
+    believed, before = check(scenario, scenario, (equal,), FIRST_PIECES)
     made = recommend(believed, level=wish.level, budget_s=budget_s)
-    corrected, said = check(scenario, believed, tuple(dict.fromkeys((made.configuration, equal))), 1.0)
-    if first or said:  # processes that end together wait for each other in other ways than with equal units
-        made = recommend(corrected, level=wish.level, budget_s=budget_s)
-    return Answer(corrected, made, measured, kinds, network, (*warnings, *said))
+    believed, said = check(scenario, believed, tuple(dict.fromkeys((made.configuration, equal))), 1.0)
+    if before or said:  # processes that end together wait for each other in other ways than those of equal units
+        made = recommend(believed, level=wish.level, budget_s=budget_s)
+    return Answer(believed, made, measured, kinds, network, (*warnings, *said))
 
 
 def cluster_scenario(

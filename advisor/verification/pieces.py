@@ -1,4 +1,4 @@
-"""Short real pieces of an application: they check speeds, messages and shares, and correct them where all agree."""
+"""Short real pieces of an application: they check speeds and message times, and correct them where all agree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,27 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from advisor.verification.residuals import without_loads
-from simulator import PE, Configuration, LoadTrace, Scenario, availability, randomness, run, units
+from simulator import PE, Configuration, Scenario, run
 from simulator.calibration import RealRun
 
 PIECES = 3
 """Real runs, after one that warms up."""
 LEAST_CORRECTION = 0.03
 """A machine differs by less from one second to the next."""
+ALIKE = 1.05
+"""Sizes within this factor have one speed."""
 FAR_OFF = 0.1
 """A prediction that is off by more than this from real pieces is said to be."""
 REPLICATIONS = 40
 """Simulated for a makespan that is compared with real ones."""
-MESSAGES_SD, TURN_SD_S = log(4), 5e-3
-"""Message times are within this logarithm of what was measured, and turns on a PE within these seconds, in two cases of
-three: it only decides where pieces do not."""
-BOUNDS = np.array([[-log(8), 0.0], [log(8), 10.0]])
-"""Of the logarithm of the factor of message times, and of turns over `TURN_SD_S`."""
-GRID, GRID_TURNS, EVALUATIONS = (-1.4, -0.7, 0.0, 0.7, 1.4), (0.0, 0.1, 0.3, 1.0, 3.0), 60
-"""Where the search for both begins, and how many values it looks at from the best on."""
-LEAST_TURN_S = 5e-5
-TURNS, MOST_SHARE = 1000, 0.999
-"""Turns that a load is drawn as, or one for each of its samples where it has more; a share of more has no turns."""
+MESSAGES_SD, MOST_LOG = log(2), log(8)
+"""Message times are within this logarithm of what was measured, in two cases of three; and the most that they are
+corrected by. The first only decides where pieces do not."""
 
 Floats = NDArray[np.float64]
 
@@ -110,32 +105,13 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """What makes processes that wait for each other slower than their speeds and messages alone."""
-
-    messages: float = 1.0
-    """What message times between nodes are multiplied by."""
-    turn_s: float = 0.0
-    """How long a PE that others share is ours and theirs in turn, together and on average; 0: it is shared evenly."""
-
-    def of(self, scenario: Scenario) -> Scenario:
-        """The scenario with both."""
-        platform = scenario.platform
-        if self.turn_s > 0:
-            platform = replace(platform, pes=tuple(_in_turns(pe, self.turn_s, scenario.seed) for pe in platform.pes))
-        if self.messages != 1.0:
-            network = platform.network.scaled(latency=self.messages, bandwidth=1 / self.messages)
-            platform = replace(platform, network=network)
-        return replace(scenario, platform=platform)
-
-
-@dataclass(frozen=True)
 class Corrected:
     """A scenario as real pieces correct it."""
 
     scenario: Scenario
     pieces: tuple[Piece, ...]
-    waiting: Waiting
+    messages: float = 1.0
+    """What message times between nodes were multiplied by."""
     unexplained: tuple[tuple[str, float], ...] = ()
     """Configurations whose real runs are off from the prediction nevertheless, and what they took over that."""
 
@@ -144,8 +120,7 @@ class Corrected:
         return {
             "runs": [one.to_dict() for one in tried],
             "speeds": [one.to_dict() for one in self.pieces],
-            "message_times_by": self.waiting.messages,
-            "turn_s": self.waiting.turn_s,
+            "message_times_by": self.messages,
             "unexplained": dict(self.unexplained),
         }
 
@@ -157,11 +132,8 @@ class Corrected:
             changes.setdefault(one.pe, []).append(one.ratio - 1)
         means = {pe: float(np.mean(found)) for pe, found in changes.items() if any(found)}
         found = [f"speed of {pe} by {change:+.0%}" for pe, change in means.items()]
-        if self.waiting.messages != 1.0:
-            found.append(f"message times between hosts by a factor of {self.waiting.messages:.2g}")
-        if self.waiting.turn_s:
-            turn = units.show_duration(self.waiting.turn_s)
-            found.append(f"shares of PEs: others take them for a part of every {turn}, not evenly")
+        if self.messages != 1.0:
+            found.append(f"message times between hosts by a factor of {self.messages:.2g}")
         lines = [f"short real pieces of the application corrected the {'; the '.join(found)}"] if found else []
         for name, ratio in self.unexplained:
             lines.append(
@@ -171,7 +143,7 @@ class Corrected:
 
 
 def correct(scenario: Scenario, piece: Scenario, tried: Sequence[Tried]) -> Corrected:
-    """Correct speeds by the CPU seconds of real runs, then what waiting costs by what is left of their makespans.
+    """Correct speeds by the CPU seconds of real runs, then message times by what is left of their makespans.
 
     Parameters
     ----------
@@ -186,13 +158,13 @@ def correct(scenario: Scenario, piece: Scenario, tried: Sequence[Tried]) -> Corr
     pieces = _pieces(asked, tried)
     pes = tuple(_scaled(pe, asked.application.kernel, pieces) for pe in scenario.platform.pes)
     asked, scenario = (replace(one, platform=replace(one.platform, pes=pes)) for one in (asked, scenario))
-    waiting, errors = _waiting(asked, tried)
+    messages, errors = _message_factor(asked, tried)
     unexplained = tuple(
         (one.configuration.name, exp(-error))
         for one, error in zip(tried, errors, strict=True)
         if abs(error) > max(FAR_OFF, one.doubt)
     )
-    return Corrected(waiting.of(scenario), pieces, waiting, unexplained)
+    return Corrected(_slower(scenario, messages), pieces, messages, unexplained)
 
 
 def _pieces(asked: Scenario, tried: Sequence[Tried]) -> tuple[Piece, ...]:
@@ -215,67 +187,52 @@ def _pieces(asked: Scenario, tried: Sequence[Tried]) -> tuple[Piece, ...]:
 
 
 def _scaled(pe: PE, kernel: str, pieces: Sequence[Piece]) -> PE:
-    """A PE whose speed is what pieces of several sizes attained."""
-    ratios = {one.size: one.ratio for one in sorted(pieces, key=lambda one: one.size) if one.pe == pe.name}
-    if all(ratio == 1.0 for ratio in ratios.values()):
+    """A PE whose speed is what pieces attained, those of sizes that are nearly the same together."""
+    own = sorted((one for one in pieces if one.pe == pe.name), key=lambda one: one.size)
+    if all(one.ratio == 1.0 for one in own):
         return pe
-    scaled = pe.speeds[kernel].scaled(list(ratios.values()), list(ratios))
-    return replace(pe, speeds={**pe.speeds, kernel: scaled})
+    alike: list[list[Piece]] = []
+    for one in own:
+        if alike and one.size <= ALIKE * alike[-1][0].size:
+            alike[-1].append(one)
+        else:
+            alike.append([one])
+    ratios, sizes = ([float(np.mean([getattr(one, name) for one in some])) for some in alike] for name in _AXES)
+    return replace(pe, speeds={**pe.speeds, kernel: pe.speeds[kernel].scaled(ratios, sizes)})
 
 
-def _in_turns(pe: PE, turn_s: float, seed: int) -> PE:
-    """A PE whose load leaves us all of it and nothing in turns, on average as much as before.
+_AXES = ("ratio", "size")
 
-    How long turns last is drawn, in units of `turn_s`, the same for any `turn_s`.
+
+def _slower(scenario: Scenario, factor: float) -> Scenario:
+    if factor == 1.0:
+        return scenario
+    network = scenario.platform.network.scaled(latency=factor, bandwidth=1 / factor)
+    return replace(scenario, platform=replace(scenario.platform, network=network))
+
+
+def _message_factor(asked: Scenario, tried: Sequence[Tried]) -> tuple[float, list[float]]:
+    """By what message times have to be multiplied, and by how much each is predicted too long then, as a logarithm.
+
+    The least sum of squares, each error over its doubt; a correction has to make the errors half of what they were.
     """
-    if pe.load is None:
-        return pe
-    load, each = pe.load, -(-TURNS // pe.load.trace.values.size)
-    shares = availability(load.trace.values, load.rule, cores=pe.cores)
-    shares = np.repeat(np.clip(shares, 1 - MOST_SHARE, MOST_SHARE), each)
-    ours, theirs = randomness.stream(seed, "turns", pe.name).exponential(size=(2, shares.size))
-    ends = np.cumsum(np.column_stack([ours * shares, theirs * (1 - shares)]).ravel() * turn_s)
-    values = np.tile([1.0, 0.0], shares.size)
-    kept = np.diff(ends, prepend=0.0) > 0
-    ends, values = ends[kept], values[kept]
-    trace = LoadTrace(np.concatenate([[0.0], ends[:-1]]), values, float(ends[-1]))
-    return replace(pe, load=replace(load, trace=trace, rule="given", recording=None))
-
-
-def _waiting(asked: Scenario, tried: Sequence[Tried]) -> tuple[Waiting, list[float]]:
-    """What explains the makespans best, and by how much each is predicted too long then, as a logarithm.
-
-    The least sum of squares, each error over its doubt; message times that were measured and an even share are as
-    likely as `MESSAGES_SD` and `TURN_SD_S` say. What is corrected has to make the errors half of what they were.
-    """
-    from scipy.optimize import minimize
+    from scipy.optimize import minimize_scalar
 
     measured = np.log([one.makespan_s for one in tried])
     doubts = np.array([one.doubt for one in tried])
-    shared = any(asked.platform.pes[place].load for one in tried for place in one.configuration.placement)
 
-    def errors(waiting: Waiting) -> Floats:
-        found: Floats = np.log(np.median(run(waiting.of(asked)).makespan_s, axis=1)) - measured
+    def errors(place: float) -> Floats:
+        found: Floats = np.log(np.median(run(_slower(asked, exp(place))).makespan_s, axis=1)) - measured
         return found
 
-    def meant(place: Floats) -> Waiting:
-        messages, turn = [*np.clip(place, *BOUNDS[:, : place.size]).tolist(), 0.0][:2]
-        small = abs(messages) < LEAST_CORRECTION, turn * TURN_SD_S < LEAST_TURN_S
-        return Waiting(1.0 if small[0] else exp(messages), 0.0 if small[1] else turn * TURN_SD_S)
+    def cost(place: float) -> float:
+        return float(np.sum((errors(place) / doubts) ** 2) + (place / MESSAGES_SD) ** 2)
 
-    def cost(place: Floats) -> float:
-        within = np.clip(place, *BOUNDS[:, : place.size])
-        prior = np.sum((within / (MESSAGES_SD, 1.0)[: place.size]) ** 2) + np.sum(np.abs(place - within))
-        return float(np.sum((errors(meant(within)) / doubts) ** 2) + prior)
-
-    before = errors(Waiting())
+    before = errors(0.0)
     if np.all(np.abs(before) <= doubts):
-        return Waiting(), before.tolist()
-    places = [(messages, turn) for messages in GRID for turn in (GRID_TURNS if shared else (0.0,))]
-    best = min((np.array(place[: 1 + shared]) for place in places), key=cost)
-    found = minimize(cost, best, method="Nelder-Mead", options={"maxfev": EVALUATIONS, "xatol": 1e-3, "fatol": 1e-3})
-    waiting = meant(found.x)
-    after = errors(waiting)
+        return 1.0, before.tolist()
+    place = float(minimize_scalar(cost, bounds=(-MOST_LOG, MOST_LOG), method="bounded", options={"xatol": 0.01}).x)
+    after = errors(place)
     if np.any(np.abs(after) > np.maximum(doubts, np.abs(before) / 2)):
-        return Waiting(), before.tolist()  # it is not messages or turns that this comes from
-    return waiting, after.tolist()
+        return 1.0, before.tolist()  # it is not messages that this comes from
+    return exp(place), after.tolist()

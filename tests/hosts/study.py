@@ -42,6 +42,8 @@ def one_run(seed: int, order: int, budget: str, kernel: str) -> dict[str, object
         subprocess.run([sys.executable, "-m", "advisor.cli", "cluster", *words], check=True, capture_output=True)
         found = json.loads((out / "cluster.json").read_text())
         wall_s = time.monotonic() - begun
+        ran = out / "pieces.json"
+        pieces = json.loads(ran.read_text()) if ran.exists() else None
     by_name = {one["name"]: one for one in found["verified"]["configurations"]}
     advised, now = by_name[found["recommended"]["name"]], by_name[found["now"]["name"]]
     kept = ("predicted_s", "measured_median_s", "predicted_interval_s", "error_percent", "interval_holds", "partition")
@@ -56,6 +58,7 @@ def one_run(seed: int, order: int, budget: str, kernel: str) -> dict[str, object
         "advised": {name: advised[name] for name in kept},
         "now": {name: now[name] for name in kept},
         "warnings": found["warnings"],
+        "pieces": pieces,
     }
 
 

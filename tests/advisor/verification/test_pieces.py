@@ -5,15 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.verification.pieces import Tried, Waiting, correct
+from advisor.verification.pieces import Tried, correct
 from advisor.verification.residuals import without_loads
 from simulator import (
     PE,
     Application,
     Configuration,
     LinkModel,
-    Load,
-    LoadTrace,
     Platform,
     Scenario,
     SpeedBand,
@@ -44,7 +42,7 @@ def test_what_runs_of_a_truth_show_is_what_the_scenario_says_then():
     truth, believed = scenario([1.6e9, 3e9], 3e-4), scenario([2e9, 3e9], 1e-4)
     found = correct(believed, believed, [Tried(EQUAL, real(truth))])
     assert [one.ratio for one in found.pieces] == pytest.approx([0.8, 1.0], rel=1e-6)
-    assert found.waiting.messages == pytest.approx(3, rel=0.05)
+    assert found.messages == pytest.approx(3, rel=0.05)
     after, true = (float(run(one).makespan_s[0, 0]) for one in (found.scenario, truth))
     assert after == pytest.approx(true, rel=0.005)
     (line,) = found.lines
@@ -70,17 +68,9 @@ def test_what_no_message_explains_is_left():
     believed = scenario([2e9, 3e9], 1e-4)
     slower = [replace(one, makespan_s=100 * one.makespan_s) for one in real(believed)]
     found = correct(believed, believed, [Tried(EQUAL, tuple(slower))])
-    assert found.waiting == Waiting()
+    assert found.messages == 1.0
     (line,) = found.lines
     assert "under equal took 100" in line
-
-
-def shared(shares):
-    """Two PEs of which others take a part, evenly for all that is known."""
-    made = scenario([1e9, 3e9], 1e-5)
-    loads = [Load(LoadTrace(np.arange(4.0), np.full(4, share), 4.0), "given", recorded=True) for share in shares]
-    pes = [replace(pe, load=load) for pe, load in zip(made.platform.pes, loads, strict=True)]
-    return replace(made, platform=replace(made.platform, pes=tuple(pes)))
 
 
 def tried(truth, units, count=20):
@@ -92,25 +82,13 @@ def tried(truth, units, count=20):
     return Tried(one, tuple(RealRun(float(makespan_s), usages) for makespan_s in found.makespan_s[0]))
 
 
-def test_turns_on_shared_pes_are_found_where_processes_wait_for_each_other():
-    believed = shared([0.6, 0.4])
-    truth = replace(Waiting(turn_s=2e-3).of(believed), seed=7)
-    runs = [tried(truth, units) for units in ((200, 200), (130, 270))]
-    before = [np.median(run(believed.with_configurations((one.configuration,))).makespan_s) for one in runs]
-    assert all(said < 0.9 * one.makespan_s for said, one in zip(before, runs, strict=True))
-    found = correct(believed, believed, runs)
-    assert found.waiting.turn_s == pytest.approx(2e-3, rel=0.5)
-    assert "others take them for a part of every" in found.lines[0]
-    other = tried(truth, (100, 300))
-    said = run(replace(found.scenario.with_configurations((other.configuration,)), replications=40))
-    assert np.median(said.makespan_s) == pytest.approx(other.makespan_s, rel=0.08)
-
-
-def test_turns_leave_as_much_of_a_pe_as_before():
-    believed = shared([0.6, 0.4])
-    for before, after in zip(believed.platform.pes, Waiting(turn_s=1e-3).of(believed).platform.pes, strict=True):
-        assert after.load.trace.mean() == pytest.approx(before.load.trace.mean(), rel=0.05)
-        assert set(np.unique(after.load.trace.values)) == {0.0, 1.0}
+def test_one_factor_of_message_times_is_the_likeliest_for_all_pieces():
+    believed = scenario([1e9, 3e9], 1e-4)
+    platform = replace(believed.platform, network=believed.platform.network.scaled(latency=3, bandwidth=1 / 3))
+    truth, units = replace(believed, platform=platform), ((200, 200), (130, 270))
+    found = correct(believed, believed, [tried(truth, one) for one in units])
+    assert found.messages == pytest.approx(3, rel=0.05)
+    assert found.unexplained == ()
 
 
 def test_a_speed_is_corrected_at_the_sizes_that_ran():
