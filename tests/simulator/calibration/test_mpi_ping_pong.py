@@ -1,7 +1,6 @@
 """Ping-pong between MPI ranks, started by mpiexec; collected only where mpi4py is installed."""
 
 import os
-import sys
 
 import psutil
 import pytest
@@ -27,7 +26,7 @@ def test_ranks_exchange_messages_and_end():
 
 def test_a_rank_that_dies_is_told():
     with local_pairs("mpi", [(CPUS[0], CPUS[-1])]) as pairs:
-        ranks = [p for p in psutil.Process().children(recursive=True) if p.cmdline()[:1] == [sys.executable]]
+        ranks = [p for p in psutil.Process().children(recursive=True) if group.WORKER in p.cmdline()]
         ranks[0].kill()
         with pytest.raises(CalibrationError, match="MPI rank"):
             pairs.sample_s("one_way", 2**20, rounds=1, batches=1)
