@@ -18,6 +18,8 @@ LEAST_CORRECTION = 0.03
 """A machine differs by less from one second to the next."""
 ALIKE = 1.05
 """Sizes within this factor have one speed."""
+MOST_PACE = log(1.3)
+"""All times are corrected by this at most, as a logarithm."""
 FAR_OFF = 0.1
 """A prediction that is off by more than this from real pieces is said to be."""
 REPLICATIONS = 40
@@ -112,6 +114,8 @@ class Corrected:
     pieces: tuple[Piece, ...]
     messages: float = 1.0
     """What message times between nodes were multiplied by."""
+    pace: float = 1.0
+    """What all times were multiplied by then."""
     unexplained: tuple[tuple[str, float], ...] = ()
     """Configurations whose real runs are off from the prediction nevertheless, and what they took over that."""
 
@@ -121,6 +125,7 @@ class Corrected:
             "runs": [one.to_dict() for one in tried],
             "speeds": [one.to_dict() for one in self.pieces],
             "message_times_by": self.messages,
+            "all_times_by": self.pace,
             "unexplained": dict(self.unexplained),
         }
 
@@ -134,6 +139,8 @@ class Corrected:
         found = [f"speed of {pe} by {change:+.0%}" for pe, change in means.items()]
         if self.messages != 1.0:
             found.append(f"message times between hosts by a factor of {self.messages:.2g}")
+        if self.pace != 1.0:
+            found.append(f"times of all that by a factor of {self.pace:.2f}, whose cause is not known")
         lines = [f"short real pieces of the application corrected the {'; the '.join(found)}"] if found else []
         for name, ratio in self.unexplained:
             lines.append(
@@ -159,12 +166,13 @@ def correct(scenario: Scenario, piece: Scenario, tried: Sequence[Tried]) -> Corr
     pes = tuple(_scaled(pe, asked.application.kernel, pieces) for pe in scenario.platform.pes)
     asked, scenario = (replace(one, platform=replace(one.platform, pes=pes)) for one in (asked, scenario))
     messages, errors = _message_factor(asked, tried)
+    pace = _pace(errors, [one.doubt for one in tried])
     unexplained = tuple(
-        (one.configuration.name, exp(-error))
+        (one.configuration.name, exp(-error) / pace)
         for one, error in zip(tried, errors, strict=True)
-        if abs(error) > max(FAR_OFF, one.doubt)
+        if abs(error + log(pace)) > max(FAR_OFF, one.doubt)
     )
-    return Corrected(_slower(scenario, messages), pieces, messages, unexplained)
+    return Corrected(_paced(_slower(scenario, messages), pace), pieces, messages, pace, unexplained)
 
 
 def _pieces(asked: Scenario, tried: Sequence[Tried]) -> tuple[Piece, ...]:
@@ -211,6 +219,24 @@ def _slower(scenario: Scenario, factor: float) -> Scenario:
     return replace(scenario, platform=replace(scenario.platform, network=network))
 
 
+def _pace(errors: Sequence[float], doubts: Sequence[float]) -> float:
+    """What all times have to be multiplied by where all makespans are off to one side: their mean, if it is not much.
+
+    It leaves the advice as it is, and is what remains where a PE that waits gets more of its share afterwards.
+    """
+    common, doubt = float(np.mean(errors)), sqrt(float(np.mean(np.square(doubts))) / len(doubts))
+    one_side = min(errors) * max(errors) > 0
+    return exp(-common) if one_side and max(LEAST_CORRECTION, doubt) < abs(common) <= MOST_PACE else 1.0
+
+
+def _paced(scenario: Scenario, pace: float) -> Scenario:
+    if pace == 1.0:
+        return scenario
+    kernel, platform = scenario.application.kernel, scenario.platform
+    pes = tuple(replace(pe, speeds={**pe.speeds, kernel: pe.speeds[kernel].scaled(1 / pace)}) for pe in platform.pes)
+    return _slower(replace(scenario, platform=replace(platform, pes=pes)), pace)
+
+
 def _message_factor(asked: Scenario, tried: Sequence[Tried]) -> tuple[float, list[float]]:
     """By what message times have to be multiplied, and by how much each is predicted too long then, as a logarithm.
 
@@ -226,7 +252,9 @@ def _message_factor(asked: Scenario, tried: Sequence[Tried]) -> tuple[float, lis
         return found
 
     def cost(place: float) -> float:
-        return float(np.sum((errors(place) / doubts) ** 2) + (place / MESSAGES_SD) ** 2)
+        return float(
+            np.sum((2 * errors(place) / doubts) ** 2) + (place / MESSAGES_SD) ** 2
+        )  # doubts are two deviations
 
     before = errors(0.0)
     if np.all(np.abs(before) <= doubts):

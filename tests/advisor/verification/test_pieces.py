@@ -92,7 +92,7 @@ def test_one_factor_of_message_times_is_the_likeliest_for_all_pieces():
 
 
 def test_a_speed_is_corrected_at_the_sizes_that_ran():
-    believed = scenario([2e9, 3e9], 1e-4)
+    believed = scenario([2e9, 3e9], 1e-8)
     first, second = believed.platform.pes
     sizes = [float(np.mean(STENCIL.work.compute(2)(rows).size)) for rows in (100, 200, 300)]
     same = SpeedBand(np.array([1e3, 1e6]), *[np.full(2, 2e9)] * 3)
@@ -104,3 +104,28 @@ def test_a_speed_is_corrected_at_the_sizes_that_ran():
     found = correct(believed, believed, [tried(truth, units) for units in ((100, 300), (300, 100))])
     band = found.scenario.platform.pes[0].speeds["k"]
     assert band.speed(np.array(sizes)) == pytest.approx(slower.speed(np.array(sizes)), rel=0.03)
+
+
+def test_what_all_runs_are_off_by_scales_all_times():
+    believed = scenario([2e9, 3e9], 1e-8)  # no message explains it
+    runs = [tried(believed, units) for units in ((200, 200), (130, 270))]
+    quicker = [
+        replace(one, runs=tuple(replace(real, makespan_s=real.makespan_s * 0.85) for real in one.runs)) for one in runs
+    ]
+    found = correct(believed, believed, quicker)
+    said = run(found.scenario.with_configurations(tuple(one.configuration for one in runs))).makespan_s
+    assert np.median(said, axis=1) == pytest.approx([one.makespan_s for one in quicker], rel=0.02)
+    assert found.pace == pytest.approx(0.85, rel=0.01)
+    assert found.unexplained == ()
+
+
+def test_runs_that_are_off_to_both_sides_scale_nothing():
+    believed = scenario([2e9, 3e9], 1e-8)
+    first, second = (tried(believed, units) for units in ((200, 200), (130, 270)))
+    off = [
+        replace(one, runs=tuple(replace(real, makespan_s=real.makespan_s * by) for real in one.runs))
+        for one, by in ((first, 0.8), (second, 1.12))
+    ]
+    found = correct(believed, believed, off)
+    assert found.pace == 1.0
+    assert {name for name, _ in found.unexplained} == {one.configuration.name for one in off}
