@@ -121,12 +121,7 @@ Checked = Callable[[Scenario, Scenario, Sequence[Configuration], float], tuple[S
 """Corrects a scenario by short real runs of its application, and says what it corrected: `RealPieces.correct`."""
 
 
-def unchecked(
-    scenario: Scenario,
-    believed: Scenario,  # noqa: ARG001
-    configurations: Sequence[Configuration],  # noqa: ARG001
-    share: float,  # noqa: ARG001
-) -> tuple[Scenario, Sequence[str]]:
+def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
     """Correct nothing."""
     return scenario, ()
 

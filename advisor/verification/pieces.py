@@ -150,7 +150,7 @@ class Corrected:
 
 
 def correct(scenario: Scenario, piece: Scenario, tried: Sequence[Tried]) -> Corrected:
-    """Correct speeds by the CPU seconds of real runs, then message times by what is left of their makespans.
+    """Correct speeds by the CPU seconds of real runs, message times by what is left of their makespans, then all times.
 
     Parameters
     ----------
@@ -205,11 +205,9 @@ def _scaled(pe: PE, kernel: str, pieces: Sequence[Piece]) -> PE:
             alike[-1].append(one)
         else:
             alike.append([one])
-    ratios, sizes = ([float(np.mean([getattr(one, name) for one in some])) for some in alike] for name in _AXES)
+    ratios = [float(np.mean([one.ratio for one in some])) for some in alike]
+    sizes = [float(np.mean([one.size for one in some])) for some in alike]
     return replace(pe, speeds={**pe.speeds, kernel: pe.speeds[kernel].scaled(ratios, sizes)})
-
-
-_AXES = ("ratio", "size")
 
 
 def _slower(scenario: Scenario, factor: float) -> Scenario:
@@ -252,9 +250,8 @@ def _message_factor(asked: Scenario, tried: Sequence[Tried]) -> tuple[float, lis
         return found
 
     def cost(place: float) -> float:
-        return float(
-            np.sum((2 * errors(place) / doubts) ** 2) + (place / MESSAGES_SD) ** 2
-        )  # doubts are two deviations
+        misfit = errors(place) / (doubts / 2)  # they are two deviations
+        return float(np.sum(misfit**2) + (place / MESSAGES_SD) ** 2)
 
     before = errors(0.0)
     if np.all(np.abs(before) <= doubts):

@@ -129,3 +129,12 @@ def test_runs_that_are_off_to_both_sides_scale_nothing():
     found = correct(believed, believed, off)
     assert found.pace == 1.0
     assert {name for name, _ in found.unexplained} == {one.configuration.name for one in off}
+
+
+def test_sizes_that_are_nearly_the_same_have_one_speed():
+    believed, slower = scenario([2e9, 3e9], 1e-4), scenario([1.6e9, 3e9], 1e-4)
+    slowest = scenario([1.4e9, 3e9], 1e-4)
+    found = correct(believed, believed, [tried(slower, (200, 200)), tried(slowest, (201, 199))])
+    assert [one.ratio for one in found.pieces if one.pe == "p0"] == pytest.approx([0.8, 0.7])
+    band = found.scenario.platform.pes[0].speeds["k"]
+    assert band.mid == pytest.approx(0.75 * 2e9 / found.pace)
