@@ -90,11 +90,16 @@ def _either(modes: list[str]) -> str:
     return " or ".join([modes[0], *(" ".join(mode[alike:]) for mode in words[1:])])
 
 
+def is_given(value: object) -> bool:
+    """Whether an option has a value; 0 and an empty text are some."""
+    return value is not None and value is not False
+
+
 def _flag(option: str, names: str, *, why: str = "", without: str = "") -> Axis:
     """Options that have effect only together with another one, and perhaps some only without it."""
     yes, no = f"with --{option}", f"without --{option}"
     return Axis(
-        lambda given: yes if given[option] not in {None, False} else no,
+        lambda given: yes if is_given(given[option]) else no,
         {yes: names, no: without},
         {no: why} if why else {},
     )
@@ -110,7 +115,7 @@ def _first(*flags: str, otherwise: str | None = None) -> Callable[[Given], str |
     """The first of some options that is given."""
 
     def chosen(given: Given) -> str | None:
-        return next((f"with --{flag}" for flag in flags if given[flag] not in {None, False}), otherwise)
+        return next((f"with --{flag}" for flag in flags if is_given(given[flag])), otherwise)
 
     return chosen
 
@@ -126,7 +131,7 @@ def _design(given: Given) -> str:
 
 def _table_form(given: Given) -> str | None:
     """Whether tables are written that `--format` is of; one that is of printed tables has effect anywhere."""
-    if given["output"] not in {None, False}:
+    if is_given(given["output"]):
         return "with --output"
     return None if given["format"] in {"latex", "markdown"} and not given.get("resume") else "without --output"
 

@@ -18,8 +18,8 @@ def rerun(
     ],
     output: Annotated[Path | None, folder("the new results; it has to be new")] = None,
     consent: Annotated[
-        str | None,
-        typer.Option("--yes", metavar="COMMAND", help="Agree to run the command that the manifest names: its words."),
+        list[str] | None,
+        typer.Option("--yes", metavar="WORDS", help="Agree to run what the manifest names, word by word. Repeatable."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -36,7 +36,7 @@ def rerun(
 
     root: Any = ctx.find_root().command
     run = partial(root, prog_name="apportion", standalone_mode=False)
-    found = made_again(manifest, run=lambda words: int(run(words) or 0), root=root, output=output, consent=consent)
+    found = made_again(manifest, run=lambda words: int(run(words) or 0), root=root, output=output, consent=consent or ())
     show(documents.to_dict(found), tuple(rerun_text(found)), as_json=as_json, width=WIDTH)
     if not found.equal:
         raise typer.Exit(1)

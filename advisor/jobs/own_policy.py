@@ -2,11 +2,13 @@
 
 import importlib.util
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import NoReturn
 
 from simulator import Policy, ScenarioError
 
-__all__ = ["own_policy"]
+__all__ = ["named_file", "own_policy"]
 
 FUNCTION = "decide"
 FAULTS = (
@@ -14,6 +16,20 @@ FAULTS = (
     *(RuntimeError, SyntaxError, SystemExit, TypeError, ValueError),
 )
 """What a file of the user's own may end with when it is read."""
+
+
+class _SourceAlone(SourceFileLoader):
+    """Runs what the file says, not compiled code in a `__pycache__` next to it, and writes none there."""
+
+    def path_stats(self, path: object) -> NoReturn:
+        """Say that nothing is known of the file, by which compiled code is found."""
+        raise OSError
+
+
+def named_file(named: str) -> tuple[Path, str]:
+    """The file of `FILE.py` or `FILE.py:FUNCTION`, and the function, if one is named."""
+    file, _, function = named.rpartition(":")
+    return (Path(file), function) if file and function.isidentifier() else (Path(named), "")
 
 
 def own_policy(named: str, *, processors: str = "counted", same_second: str = "instant") -> Policy:
@@ -29,12 +45,13 @@ def own_policy(named: str, *, processors: str = "counted", same_second: str = "i
     ScenarioError
         For a file that is not there or cannot be run, and a name that is no function in it.
     """
-    file, _, function = named.partition(":")
-    path, wanted = Path(file), function or FUNCTION
+    path, function = named_file(named)
+    wanted = function or FUNCTION
     if not path.is_file():
         raise ScenarioError(f"--policy: there is no file {path}; give FILE.py or FILE.py:FUNCTION")
-    spec = importlib.util.spec_from_file_location(f"own policy {path.stem}", path)
-    if spec is None or spec.loader is None:
+    name = f"own policy {path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path, loader=_SourceAlone(name, str(path)))
+    if path.suffix != ".py" or spec is None or spec.loader is None:
         raise ScenarioError(f"--policy: {path} is no Python file; give FILE.py or FILE.py:FUNCTION")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses of the file look for their names

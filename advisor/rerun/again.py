@@ -2,15 +2,17 @@
 
 import contextlib
 import io
+import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import simulator
+from advisor.jobs.own_policy import named_file
 from advisor.rerun.compared import Difference, Figure, differing_files, measured_figures
-from advisor.rerun.kept import Record, read_record
+from advisor.rerun.kept import CODE, Record, read_record
 from simulator import ScenarioError, blocks, files, provenance, shipped
 
 Run = Callable[[list[str]], int]
@@ -43,7 +45,22 @@ class Rerun:
     """Where the new results are, if they are kept."""
 
 
-def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: str | None) -> Rerun:
+@dataclass(frozen=True)
+class Words:
+    """The command line that a manifest says, made once: what is shown, agreed to and run."""
+
+    command: tuple[str, ...]
+    options: tuple[str, ...]
+    arguments: tuple[str, ...]
+    asked: tuple[str, ...]
+    """What of it may run, import or reach anything, as `--yes` repeats it: an option each, or all arguments."""
+
+    def line(self, output: Path) -> list[str]:
+        """All words, with the folder that the results go to."""
+        return [*self.command, *self.options, f"--output={output}", *(["--", *self.arguments] if self.arguments else [])]
+
+
+def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequence[str]) -> Rerun:
     """Run the command of a manifest again, in a folder of its own, and compare.
 
     Parameters
@@ -53,7 +70,7 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: str 
     output
         Where the new results go; nowhere to stay by default.
     consent
-        What the user agrees to run, in the words of the manifest.
+        What the user agrees to run: `Words.asked`.
 
     Raises
     ------
@@ -61,66 +78,111 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: str 
         If the manifest is none, asks for what the user has not agreed to, or cannot be run again.
     """
     record = read_record(path)
-    _check_consent(record, consent)
+    words = words_of(record, root)
+    _check_consent(record, words, consent)
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise ScenarioError(f"--output: {output} is there already; name a new folder")
     with contextlib.ExitStack() as stack:
         spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="apportion-rerun-")))
         target = (spare / "results" if output is None else output).absolute()
-        words = _words(record, target, flags_of(root, record.command))
-        code = _run_confined(record, words, target, spare, run)
+        stack.enter_context(_confined(record, target, spare))
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = run(words.line(target))
         if code not in {0, FELL_SHORT}:
             raise ScenarioError(f"{path}: its command ended with exit code {code}; nothing is compared")
         return _compared(record, target, None if output is None else str(output))
 
 
-def flags_of(root: Any, name: str) -> dict[str, str | None]:
-    """The parameters of a command of the command line, with the option that gives each; None for an argument."""
+def words_of(record: Record, root: Any) -> Words:
+    """The command line of a record.
+
+    Raises
+    ------
+    ScenarioError
+        For options that this version does not know or that no manifest may say, and values of another type.
+    """
     command = root
-    for word in name.split():
+    for word in record.command.split():
         command = command.commands[word]
-    return {str(one.name): next((flag for flag in one.opts if flag.startswith("--")), None) for one in command.params}
-
-
-def _check_consent(record: Record, consent: str | None) -> None:
-    wanted = record.consent
-    if wanted and consent != wanted:
-        what = f"would run or reach {wanted!r}, as its manifest says, and a manifest may come from anybody"
-        raise ScenarioError(f"{record.folder}: {record.command} {what}; if you agree, add --yes {wanted!r}")
-    if consent is not None and not wanted:
-        raise ScenarioError("--yes has no effect: this manifest runs nothing but apportion's own code; leave it out")
-
-
-def _words(record: Record, output: Path, flags: Mapping[str, str | None]) -> list[str]:
-    """The command line; options that this version does not know are refused."""
-    unknown = [name for name in record.given if name not in flags]
-    if unknown:
-        raise ScenarioError(f"{record.folder}: rerun: {record.command} has no option {unknown[0]!r} in this version")
-    refused = [name for name in record.given if record.rule.refused(name)]
-    if refused:
-        raise ScenarioError(f"{record.folder}: rerun: {refused[0]} is no manifest's to say; run the command yourself")
+    parameters = {str(one.name): one for one in command.params}
     options: list[str] = []
     arguments: list[str] = []
+    asked: list[str] = []
     for name, value in record.given.items():
-        texts = value if isinstance(value, list) else [value]
-        if not all(isinstance(text, str | int | float) for text in texts):
-            raise ScenarioError(f"{record.folder}: rerun: {name} is neither text nor number")
-        said = [_text(record, name, text) for text in texts]
-        flag = flags[name]
+        where = f"{record.manifest}: rerun: given.{name}"
+        if name not in parameters:
+            raise ScenarioError(f"{where}: {record.command} has no option {name!r} in this version")
+        kind = parameters[name].type_descriptor.annotation
+        if record.rule.refused(name, kind):
+            raise ScenarioError(f"{where}: {name} is no manifest's to say; run the command yourself")
+        texts = _texts(record, name, kind, value, where)
+        flag = next((one for one in parameters[name].opts if one.startswith("--")), None)
         if flag is None:
-            arguments += said
-        elif value is True:
-            options.append(flag)
-        elif value is not False:
-            options += [f"{flag}={text}" for text in said]
-    return [*record.command.split(), *options, f"--output={output}", *(["--", *arguments] if arguments else [])]
+            arguments += texts
+        else:
+            texts = [flag if kind is bool else f"{flag}={text}" for text in texts]
+            options += texts
+        if name in record.rule.asks.split():
+            asked += [shlex.join(texts)] if flag is None else texts
+    return Words(tuple(record.command.split()), tuple(options), tuple(arguments), tuple(asked))
 
 
-def _text(record: Record, name: str, value: object) -> str:
-    """A value as on a command line; that of an input is its copy."""
-    text = str(value)
+def _texts(record: Record, name: str, kind: object, value: Any, where: str) -> list[str]:
+    """A value as texts of a command line; that of an input is where its copy is.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not of the type that the option takes, or a file that is not kept.
+    """
+    fits, wanted = _TYPES.get(kind, (_is_text, "a text"))
+    if not fits(value):
+        raise ScenarioError(f"{where} is {value!r:.80}; only {wanted} can stand there")
     place = record.inputs.get(name)
-    return text if place is None else str(record.folder.absolute() / place) + text.removeprefix(place)
+    if place is None and (kind is Path or name == CODE):
+        raise ScenarioError(f"{where} is {value!r:.80}, a file that the folder does not keep; run the command yourself")
+    if place is not None:
+        _, function = named_file(value) if name == CODE else (place, "")
+        return [f"{record.folder.absolute() / place}{f':{function}' if function else ''}"]
+    return [str(text) for text in value] if isinstance(value, list) else [str(value)]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_TYPES: Mapping[object, tuple[Callable[[Any], bool], str]] = {
+    bool: (lambda value: value is True, "true"),
+    int: (_is_number, "a number"),
+    float: (_is_number, "a number"),
+    list[str]: (lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value), "texts"),
+}
+"""What a parameter takes -> which values of a manifest are that, and what they are called; all else is a text."""
+
+
+def _check_consent(record: Record, words: Words, consent: Sequence[str]) -> None:
+    """Whether the user agrees to run exactly what the manifest says.
+
+    Raises
+    ------
+    ScenarioError
+        With all that it would run, as `--yes` repeats it.
+    """
+    if sorted(consent) == sorted(words.asked):
+        return
+    if not words.asked:
+        raise ScenarioError("--yes has no effect: this manifest runs nothing but apportion's own code; leave it out")
+    what = "would run or reach what its manifest says, and a manifest may come from anybody; if you agree, add"
+    line = f"{record.folder}: {record.command} {what} {' '.join(f'--yes {shlex.quote(word)}' for word in words.asked)}"
+    error = ScenarioError(line)
+    if error.lines != (line,):
+        cannot = "would run what is too long, or has letters that cannot be shown; run the command yourself"
+        raise ScenarioError(f"{record.manifest}: {record.command} {cannot}")
+    raise error
 
 
 @contextlib.contextmanager
@@ -133,15 +195,15 @@ def _own_temporary(folder: Path) -> Iterator[None]:
         tempfile.tempdir = before
 
 
-def _run_confined(record: Record, words: list[str], target: Path, spare: Path, run: Run) -> int:
-    """Run it; it reads the results folder, its own output, and what belongs to this installation."""
+@contextlib.contextmanager
+def _confined(record: Record, target: Path, spare: Path) -> Iterator[None]:
+    """Read the results folder, the new results, and what belongs to this installation only."""
     own = [Path(str(package.__path__[0])) for package in (simulator,)]
     data = [shipped.path_of(f"{kind}/") for kind in shipped.KINDS]
     known = [folder for folder in (files.user_cache(), files.user_state()) if folder is not None]
     places = (record.folder, target, spare, *own, own[0].parent / "advisor", *data, *known)
-    said = io.StringIO()
-    with files.confined(*places), _own_temporary(spare), contextlib.redirect_stdout(said):
-        return run(words)
+    with files.confined(*places), _own_temporary(spare):
+        yield
 
 
 def _compared(record: Record, target: Path, kept: str | None) -> Rerun:

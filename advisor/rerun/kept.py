@@ -3,14 +3,14 @@
 import contextlib
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 import simulator
-from simulator import ScenarioError, documents, files, provenance
+from advisor.jobs.own_policy import named_file
+from simulator import ScenarioError, calibration, documents, files, provenance
 
 FORMAT = 1
 MANIFEST, INPUTS = "manifest.json", "inputs"
@@ -21,35 +21,44 @@ LIMIT_BYTES = 2**30
 
 @dataclass(frozen=True)
 class Command:
-    """How one command is run again."""
+    """How one command is run again.
 
-    left_out: tuple[str, ...] = ()
+    Numbers, switches, choices of a few words and kept files say nothing that could run, so a manifest may say them; of
+    free texts it may say those that are named here, and what asks.
+    """
+
+    texts: str = ""
+    """Options and arguments of free text that run, import, write and reach nothing, whatever they say."""
+    asks: str = ""
+    """Those, switches among them, that run, import or reach something: only with the consent that repeats them."""
+    left_out: str = ""
     """Options that do not change what is found, or that write elsewhere."""
     measured: bool = False
-    asks: tuple[str, ...] = ()
-    """Options whose value may run anything: only with the consent that names it."""
-    never: tuple[str, ...] = ()
-    """Options that run what a model in the folder says."""
 
-    def refused(self, name: str) -> bool:
-        """Whether an option is none that a manifest may say: it writes, reaches other hosts, or runs anything."""
-        return name in {*WRITTEN, *self.left_out, *self.never}
+    def refused(self, name: str, kind: object) -> bool:
+        """Whether no manifest may say an option or argument of this kind."""
+        allowed = {*self.texts.split(), *self.asks.split()}
+        return name in {*WRITTEN, *self.left_out.split()} or (kind in {str, list[str]} and name not in allowed)
 
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "as_json")
 """Options that a rerun sets itself."""
+CODE, HOSTS_FILE = "own", "hosts_file"
+"""The option that names FILE.py or FILE.py:FUNCTION; and the one of which the hosts in the file are kept."""
 COMMANDS: Mapping[str, Command] = {
-    "simulate": Command(),
-    "whatif": Command(("workers", "dask", "slurm", "job_script", "resume", "only")),
-    "advise": Command(never=("measure_next",)),
-    "verify": Command(measured=True, asks=("command",)),
-    "quickstart": Command(measured=True),
-    "cluster": Command(("update",), measured=True, asks=("ssh", "hosts", "hosts_file", "slurm", "python", "command")),
-    "jobs run": Command(asks=("own",)),
-    "jobs compare": Command(),
-    "jobs advise": Command(),
+    "simulate": Command("changes resource_model", left_out="replication configuration"),
+    "whatif": Command("vary scaling nodes", left_out="workers dask slurm job_script resume only"),
+    "advise": Command("vary objective budget resource_model"),
+    "verify": Command("budget", asks="command", measured=True),
+    "quickstart": Command("budget", measured=True),
+    "cluster": Command(
+        "kernel parameter budget", asks="command hosts slurm ssh python", left_out="update", measured=True
+    ),
+    "jobs run": Command(asks=CODE),
+    "jobs compare": Command("policies estimates procs change sizes metric"),
+    "jobs advise": Command("policy estimates change add price"),
 }
-"""Commands that write a folder which can be made again."""
+"""Commands that write a folder which can be made again; an option of free text that is not named is refused."""
 
 
 def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) -> None:
@@ -71,20 +80,22 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
     stated = {
         name: value
         for name, value in given.items()
-        if value != defaults.get(name) and value is not None and name not in {*WRITTEN, *rule.left_out}
+        if value != defaults.get(name) and value is not None and name not in {*WRITTEN, *rule.left_out.split()}
     }
     said: dict[str, Any] = {}
     inputs: dict[str, str] = {}
     missing: list[str] = []
     for name, value in stated.items():
-        if isinstance(value, Path):
+        if name == HOSTS_FILE:
+            said["hosts"] = ",".join(calibration.hosts_of_file(value))
+        elif isinstance(value, Path):
             place, lost = _kept(value, name, folder, stated)
             inputs[name], said[name] = place, place
             missing += lost
-        elif command == "jobs run" and name == "own":
-            file, colon, function = str(value).partition(":")
-            place, lost = _kept(Path(file), name, folder, {})
-            inputs[name], said[name] = place, f"{place}{colon}{function}"
+        elif name == CODE:
+            path, function = named_file(value)
+            place, lost = _kept(path, name, folder, {})
+            inputs[name], said[name] = place, f"{place}:{function}" if function else place
             missing += lost
         else:
             said[name] = list(value) if isinstance(value, tuple | list) else value
@@ -189,6 +200,7 @@ class Record:
     """What a manifest says of how its results were made."""
 
     folder: Path
+    manifest: Path
     command: str
     given: Mapping[str, Any]
     output: str
@@ -200,14 +212,6 @@ class Record:
     def rule(self) -> Command:
         """How its command is run again."""
         return COMMANDS[self.command]
-
-    @property
-    def consent(self) -> str:
-        """What it would run that a manifest from anybody might say; empty if nothing."""
-        words = [self.given[name] for name in self.rule.asks if self.given.get(name) not in {None, False, ""}]
-        if self.command == "cluster" and not words:
-            words = ["cluster"]
-        return " ".join(shlex.join(word) if isinstance(word, list) else str(word) for word in words)
 
 
 def read_record(path: Path) -> Record:
@@ -232,15 +236,15 @@ def read_record(path: Path) -> Record:
         _check_form(record, manifest)
         _check_inputs(record, folder, manifest)
     parts = {name: record[name] for name in ("command", "given", "output", "inputs", "versions", "machine")}
-    return Record(folder, **parts)
+    return Record(folder, manifest, **parts)
 
 
 def _check_form(record: Mapping[str, Any], manifest: Path) -> None:
     forms = {"given": dict, "inputs": dict, "hashes": dict, "missing": list, "versions": dict, "machine": dict}
     wrong = [name for name, form in forms.items() if not isinstance(record.get(name), form)]
-    if wrong or not isinstance(record.get("output"), str):
+    if wrong or not isinstance(record.get("output"), str) or not record["output"]:
         raise ScenarioError(f"{manifest}: rerun: {(wrong or ['output'])[0]} is missing or of another form")
-    if record.get("command") not in COMMANDS:
+    if record.get("command") not in list(COMMANDS):
         known = ", ".join(COMMANDS)
         raise ScenarioError(f"{manifest}: rerun: {record.get('command')!r} is no command that can be rerun ({known})")
     if record["missing"]:
@@ -248,15 +252,22 @@ def _check_form(record: Mapping[str, Any], manifest: Path) -> None:
 
 
 def _check_inputs(record: Mapping[str, Any], folder: Path, manifest: Path) -> None:
-    """Whether inputs are as they were kept, inside the folder."""
+    """Whether inputs are as they were kept, all of them, inside the folder, and what is given names them."""
+    given, inputs, hashes = record["given"], record["inputs"], record["hashes"]
     faults = []
-    for place in [*record["inputs"].values(), *record["hashes"]]:
+    for place in [*inputs.values(), *hashes]:
         parts = PurePath(str(place)).parts
         if not parts or parts[0] != INPUTS or ".." in parts:
             faults.append(f"{manifest}: rerun: {place!r} lies outside {INPUTS}; a rerun reads kept inputs only")
+    for name, place in inputs.items():
+        said = given.get(name)
+        path, _ = named_file(said) if name == CODE and isinstance(said, str) else (said, "")
+        if str(path) != place:
+            faults.append(f"{manifest}: rerun: given.{name} is {said!r:.80}, and inputs.{name} is {place!r:.80}")
+    faults += [f"{folder / place}: {manifest} has no hash of it" for place in _files_in(folder) if place not in hashes]
     if faults:
         raise ScenarioError(faults)
-    for place, wanted in record["hashes"].items():
+    for place, wanted in hashes.items():
         if files.digest_of(folder / place) != wanted:
             faults.append(f"{folder / place}: it is not as it was when these results were made; restore it")
     if faults:

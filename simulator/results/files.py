@@ -92,7 +92,7 @@ def unsealed(text: str, name: str | None = None) -> dict[str, Any] | None:
     if seal != f'{files.digest(head.encode())}"}}\n':
         return None
     document: dict[str, Any] = json.loads(text)
-    return document if name in {None, document.get("hash")} else None
+    return document if name in (None, document.get("hash")) else None
 
 
 def read_point(path: Path, name: str) -> dict[str, Any]:
