@@ -23,7 +23,7 @@ class _SourceAlone(SourceFileLoader):
 
     def path_stats(self, path: object) -> NoReturn:
         """Say that nothing is known of the file, by which compiled code is found."""
-        raise OSError
+        raise FileNotFoundError(path)
 
 
 def named_file(named: str) -> tuple[Path, str]:

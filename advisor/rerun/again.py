@@ -57,7 +57,8 @@ class Words:
 
     def line(self, output: Path) -> list[str]:
         """All words, with the folder that the results go to."""
-        return [*self.command, *self.options, f"--output={output}", *(["--", *self.arguments] if self.arguments else [])]
+        arguments = ["--", *self.arguments] if self.arguments else []
+        return [*self.command, *self.options, f"--output={output}", *arguments]
 
 
 def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequence[str]) -> Rerun:
