@@ -72,6 +72,7 @@ def measure_again(
     *,
     budget_s: float,
     folder: Path | None = None,
+    command: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Remeasured, ...]:
     """Measure the sources whose measuring saves most for its time, within a budget, as they were measured before.
@@ -85,8 +86,10 @@ def measure_again(
         The scenario's file, or the name of a shipped one.
     folder
         Where new models go; None: to the folder of the old ones.
+    command
+        The command line that the user agrees to run: a model that names another one is not measured again.
     tell
-        Called with what is about to be measured, a line each.
+        Called with what is about to be measured, or is not without consent, a line each.
 
     Raises
     ------
@@ -106,14 +109,21 @@ def measure_again(
     if not here:
         first, fault = plans[0]
         raise ScenarioError(f"--measure-next: {fault}; measure it there: {first.command}")
-    chosen = _within([one for one, _ in here], budget_s)
-    planned = {one.source: plan for one, plan in here}
+    agreed = {one.source: plan for one, plan in here if plan.command in (None, command)}
+    unagreed = [_unagreed(one.source, plan.command) for one, plan in here if plan.command not in (None, command)]
+    if command is not None and command not in [plan.command for _, plan in here]:
+        raise ScenarioError(unagreed or "--command has no effect: no model to be measured again names a command")
+    if not agreed:
+        raise ScenarioError(unagreed)
+    for line in unagreed:
+        tell(line)
+    chosen = _within([one for one, _ in here if one.source in agreed], budget_s)
     whole_s = sum(one.seconds for one in chosen)
     done = []
     for one in chosen:
         share_s = budget_s * one.seconds / whole_s
         tell(f"measuring {one.source} again for {units.show_duration(share_s)}")
-        done.append(_measured(one, planned[one.source], budget_s=share_s, home=home, folder=folder))
+        done.append(_measured(one, agreed[one.source], budget_s=share_s, home=home, folder=folder))
     return tuple(done)
 
 
@@ -130,12 +140,19 @@ def check_budget(budget_s: float) -> None:
         raise ScenarioError(f"--measure-next: {short}; give at least {units.show_duration(LEAST_S)}")
 
 
+def _unagreed(source: str, command: str | None) -> str:
+    says = f"{source} says to run {command}, and a model may come from anybody"
+    return f"--measure-next: {says}; if you agree, add --command {shlex.quote(command or '')}"
+
+
 @dataclass(frozen=True)
 class _Plan:
     """How a model was measured, and where the scenario names it."""
 
     model: Path
     document: Mapping[str, Any]
+    command: str | None
+    """The command line that it was measured with, as it runs again; None: a kernel of ours."""
     places: tuple[str, ...]
 
 
@@ -154,15 +171,21 @@ def _plan(one: Candidate, data: Any, home: Path) -> "_Plan | str":
         return f"the {one.source} was written by hand"
     model = home / one.source
     document = files.read_json(model)
-    subject = document.get("subject") or {}
-    if not ({"kernel", "cpu"} <= set(subject) or {"command", "size", "volume", "cpu"} <= set(subject)):
+    subject = document.get("subject")
+    words = subject.get("command") if isinstance(subject, dict) else None
+    texts = ["kernel"] if words is None else ["size", "volume"]
+    if not (
+        isinstance(subject, dict)
+        and all(isinstance(subject.get(name), str) for name in texts)
+        and (words is None or (isinstance(words, list) and words and all(isinstance(word, str) for word in words)))
+    ):
         return f"{one.source} does not say what was run to measure it"
     machine, this = (document.get("provenance") or {}).get("machine") or {}, this_machine().to_dict()
     if any(machine.get(name) != this[name] for name in IDENTITY):
         return f"{one.source} was measured on another machine ({machine.get('host') or 'not named'})"
-    if subject["cpu"] not in [core["cpu"] for core in this["cores"]]:
-        return f"{one.source} was measured on processor {subject['cpu']}, which this process may not use"
-    return _Plan(model, document, places)
+    if subject.get("cpu") not in [core["cpu"] for core in this["cores"]]:
+        return f"{one.source} was measured on processor {subject.get('cpu')}, which this process may not use"
+    return _Plan(model, document, None if words is None else shlex.join(words), places)
 
 
 def _named(data: Any, model: str, path: str = "") -> Iterator[str]:
@@ -196,7 +219,7 @@ def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folde
     store = model.with_name(f"{model.name}.partial")
     method = plan.document.get("method")
     with kept(store):
-        source = _source(plan.document, store, budget_s)
+        source = _source(plan, store, budget_s)
         drift, method = drift_of(source).sd, method if method in METHODS else "adaptive"
         built = fit_speed(source, method=method, budget_s=budget_s, drift=drift)
     keep_speeds(built)
@@ -207,21 +230,20 @@ def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folde
     return Remeasured(one.source, model, built.experimental_s + built.ends_s, name, changes)
 
 
-def _source(document: Mapping[str, Any], store: Path, budget_s: float) -> Any:
+def _source(plan: _Plan, store: Path, budget_s: float) -> Any:
     """The same runs as before, up to the same size."""
     from simulator.calibration import RealSource
 
-    subject = document["subject"]
-    measured = [float(point["size_elements"]) for point in document.get("points", ())]
+    subject = plan.document["subject"]
+    measured = [float(point["size_elements"]) for point in plan.document.get("points", ())]
     options: dict[str, Any] = {
         "cpu": subject["cpu"],
         "time_cap_s": min(TIME_CAP_S, CAP_SHARE * budget_s),
         "max_size": max(measured, default=None),
         "store": store,
     }
-    if subject.get("command"):
-        words = shlex.join(subject["command"])
-        return RealSource.of_command(words, size=subject["size"], volume=subject["volume"], **options)
+    if plan.command is not None:
+        return RealSource.of_command(plan.command, size=subject["size"], volume=subject["volume"], **options)
     together = bool(subject.get("beside"))
     return RealSource.of_kernel(subject["kernel"], columns=subject.get("columns"), together=together, **options)
 
@@ -252,6 +274,7 @@ def measured_first(
     *,
     budget_s: float,
     folder: Path | None = None,
+    command: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Scenario, dict[str, Any]]:
     """Advise on a scenario as it is, measure what is doubted most again, and give the scenario with what was measured.
@@ -274,7 +297,7 @@ def measured_first(
         raise ScenarioError(f"--measure-next: {NOTHING}")
     made = recommend(scenario, **asked)
     found = next_measurement(scenario, made)
-    measured = measure_again(path, found, budget_s=budget_s, folder=folder, tell=tell)
+    measured = measure_again(path, found, budget_s=budget_s, folder=folder, command=command, tell=tell)
     document = {"measured": [one.to_dict() for one in measured], "before": standing(made, found)}
     changed = load([change for one in measured for change in one.changes])
     return just_measured(changed, [one.named for one in measured]), document

@@ -81,6 +81,10 @@ MeasureNext = Annotated[
     ),
 ]
 
+Command = Annotated[
+    str | None, typer.Option(help="Agree to run this command line, which a model to be measured again names.")
+]
+
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
@@ -97,6 +101,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
     measure_next: MeasureNext = None,
+    command: Command = None,
     resource_model: ResourceModel = None,
     level: Level = LEVEL,
     table_form: PrintedForm = "text",
@@ -124,7 +129,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     again: dict[str, Any] = {}
     if measure_next is not None:
         load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
-        loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
+        loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output, command=command)
     with _kept(output, loaded, asked | {"budget_s": budget}):
         made = recommend(loaded, **asked, level=level, tell=search_sign)
         explanation = explain(loaded, made) if explained else None
@@ -169,16 +174,27 @@ def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Pa
 
 
 def _measured_first(
-    path: Path, load: "partial[simulator.Scenario]", asked: dict[str, Any], budget: str, output: Path | None
+    path: Path,
+    load: "partial[simulator.Scenario]",
+    asked: dict[str, Any],
+    budget: str,
+    output: Path | None,
+    *,
+    command: str | None,
 ) -> tuple["simulator.Scenario", dict[str, Any]]:
     """The scenario with what is doubted most measured again, and what is said of that."""
     from advisor.advise.measured_again import measured_first
 
     budget_s = units.parse_duration(budget, field="--measure-next")
     folder = None if output is None or output.suffix == ".json" else output
-    tell = partial(print, file=sys.stderr)
     return measured_first(
-        path, lambda changes: load(changes=changes), asked, budget_s=budget_s, folder=folder, tell=tell
+        path,
+        lambda changes: load(changes=changes),
+        asked,
+        budget_s=budget_s,
+        folder=folder,
+        command=command,
+        tell=partial(print, file=sys.stderr),
     )
 
 

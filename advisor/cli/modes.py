@@ -458,6 +458,7 @@ TABLE: Mapping[str, Rules] = {
             _by_value(
                 "vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe", "scheduling": ""}
             ),
+            _flag("measure-next", "command", why="where nothing is run"),
         ),
     ),
     "whatif": Rules(

@@ -36,7 +36,9 @@ def rerun(
 
     root: Any = ctx.find_root().command
     run = partial(root, prog_name="apportion", standalone_mode=False)
-    found = made_again(manifest, run=lambda words: int(run(words) or 0), root=root, output=output, consent=consent or ())
+    found = made_again(
+        manifest, run=lambda words: int(run(words) or 0), root=root, output=output, consent=consent or ()
+    )
     show(documents.to_dict(found), tuple(rerun_text(found)), as_json=as_json, width=WIDTH)
     if not found.equal:
         raise typer.Exit(1)

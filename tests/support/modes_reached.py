@@ -138,6 +138,8 @@ REACH = {
         "with --vary allocation": "{w}/small.yaml --vary allocation --runs 20",
         "with --vary both": "{w}/small.yaml --vary both --runs 20",
         "with --vary scheduling": "{w}/strips.yaml --vary scheduling --runs 20",
+        "with --measure-next": "{w}/small.yaml --measure-next 1s",
+        "without --measure-next": "{w}/small.yaml",
     },
     "whatif": {
         "with --job-script": "{w}/small.yaml --slurm jobs=1 --job-script",

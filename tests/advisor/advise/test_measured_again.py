@@ -1,6 +1,7 @@
 """What is doubted most is measured again: which model, for how long, what is kept, and what cannot be measured here."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,8 +58,8 @@ def measured(monkeypatch):
     """In place of real runs, the recorded table; returns what was asked for."""
     asked = []
 
-    def source(document, _store, budget_s):
-        asked.append((document["subject"], budget_s))
+    def source(plan, _store, budget_s):
+        asked.append((plan.document["subject"] | {"line": plan.command}, budget_s))
         return "gbbp_dgemm.csv"
 
     monkeypatch.setattr(measured_again, "_source", source)
@@ -131,6 +132,52 @@ def test_what_lies_elsewhere_is_named_with_its_command(home, measured, fields, s
     changed_model(home, **fields)
     with pytest.raises(ScenarioError, match=f"--measure-next: .*{said}"):
         measure_again(home / "s.yaml", found(candidate(source)), budget_s=10)
+    assert not measured
+
+
+def commanded(home, words, **more):
+    """A model that says that a command was run to measure it."""
+    path = home / "models/a.json"
+    cpu = json.loads(path.read_text())["subject"]["cpu"]
+    changed_model(home, subject={"command": words, "size": "n", "volume": "n", "cpu": cpu, **more})
+
+
+def test_a_command_that_a_model_names_is_run_only_if_it_is_repeated(home):
+    """Really run, so that a mark would be left."""
+    mark = home / "mark"
+    commanded(home, ["touch", str(mark), "a b", "{n}"])
+    one, other = found(candidate("models/a.json")), found(candidate("models/a.json"), candidate("models/b.json"))
+    line = f"touch {mark} 'a b' '{{n}}'"
+    for command in (None, "", "touch", f"{line} "):
+        with pytest.raises(ScenarioError) as error:
+            measure_again(home / "s.yaml", one, budget_s=10, command=command)
+        (said,) = error.value.lines
+        assert f"models/a.json says to run {line}, and a model may come from anybody; if you agree, add --comm" in said
+        assert said.endswith(f"--command {shlex.quote(line)}")
+        with pytest.raises(ScenarioError, match="models/a.json says to run"):
+            measure_again(home / "s.yaml", other, budget_s=10, command=command or "x")
+    assert not mark.exists()
+
+
+def test_what_is_agreed_to_is_measured_and_what_is_not_is_said(home, measured):
+    commanded(home, ["x", "{n}"])
+    both, said = found(candidate("models/a.json", seconds=5), candidate("models/b.json", seconds=5)), []
+    assert [one.source for one in measure_again(home / "s.yaml", both, budget_s=20, tell=said.append)] == [
+        "models/b.json"
+    ]
+    assert said[0].startswith("--measure-next: models/a.json says to run x '{n}', and ")
+    assert len(measure_again(home / "s.yaml", both, budget_s=20, command="x '{n}'")) == 2
+    assert [subject["line"] for subject, _ in measured] == [None, "x '{n}'", None]
+    with pytest.raises(ScenarioError, match="--command has no effect: no model to be measured again names a command"):
+        measure_again(home / "s.yaml", found(candidate("models/b.json")), budget_s=20, command="x")
+
+
+@pytest.mark.parametrize("words", ["", 0, False, [], {}, [0], [["x"]], "x {n}", {"a": 1}, ["x", None]])
+@pytest.mark.parametrize("kernel", [{}, {"kernel": "dgemm"}, {"kernel": ["dgemm"]}])
+def test_a_command_of_another_type_is_none(home, measured, words, kernel):
+    commanded(home, words, **kernel)
+    with pytest.raises(ScenarioError, match="models/a.json does not say what was run to measure it"):
+        measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=10, command="x '{n}'")
     assert not measured
 
 

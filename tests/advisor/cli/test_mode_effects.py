@@ -522,6 +522,7 @@ REASONED = {
     ),
     "allocate run": ("folder local output json", "tests/advisor/cli/test_allocate.py runs it"),
     "rerun": ("yes", "tests/advisor/rerun runs it"),
+    "advise": ("command", "tests/advisor/advise/test_measured_again.py runs it"),
     "reproduce": (
         "json recorded output budget cpu seed seeds command before read",
         "tests/advisor/reproduce runs each paper by its functions; the command hands these on by name",

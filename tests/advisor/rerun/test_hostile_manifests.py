@@ -37,7 +37,7 @@ READS = {
 """Command -> the argument that it cannot do without, and the file for it."""
 RUNS = {
     "whatif": ("dask", "slurm", "job_script"),
-    "advise": ("measure_next", "hostfile"),
+    "advise": ("measure_next", "command", "hostfile"),
     "verify": ("command",),
     "cluster": ("command", "hosts", "hosts_file", "slurm", "ssh", "python"),
     "jobs run": ("own", "timeline"),
@@ -174,7 +174,9 @@ def test_an_honest_cluster_with_a_command_runs_with_the_consent_that_is_shown(tm
     assert output.startswith("--output=")
 
 
-@pytest.mark.parametrize("consent", [[], ["--command=x {units}", "--command=x {units}"], ["x {units}"], ["--command=y"]])
+@pytest.mark.parametrize(
+    "consent", [[], ["--command=x {units}", "--command=x {units}"], ["x {units}"], ["--command=y"]]
+)
 def test_only_the_consent_that_is_shown_will_do(tmp_path, consent):
     (tmp_path / "inputs").mkdir()
     write(tmp_path, "verify", {"command": "x {units}"}, {})
@@ -195,7 +197,9 @@ def test_what_cannot_be_shown_whole_is_not_run(tmp_path, line):
 def test_a_policy_runs_with_consent_and_what_lies_in_a_cache_beside_it_does_not(tmp_path):
     (tmp_path / "jobs.swf").write_text(JOBS)
     policy = tmp_path / "own.py"
-    policy.write_text("def decide(seen):\n    return [job for job in seen.waiting if job.processors <= seen.free][:1]\n")
+    policy.write_text(
+        "def decide(seen):\n    return [job for job in seen.waiting if job.processors <= seen.free][:1]\n"
+    )
     out = tmp_path / "out"
     done = apportion_here("jobs", "run", tmp_path / "jobs.swf", "--policy", f"{policy}:decide", "-o", out)
     assert done.returncode == 0, done.stderr
