@@ -35,10 +35,12 @@ def rerun(
     from simulator import documents
 
     root: Any = ctx.find_root().command
-    run = partial(root, prog_name="apportion", standalone_mode=False)
-    found = made_again(
-        manifest, run=lambda words: int(run(words) or 0), root=root, output=output, consent=consent or ()
-    )
+    call = partial(root, prog_name="apportion", standalone_mode=False)
+
+    def run(words: list[str]) -> int:
+        return int(call(words) or 0)
+
+    found = made_again(manifest, run=run, root=root, output=output, consent=consent or ())
     show(documents.to_dict(found), tuple(rerun_text(found)), as_json=as_json, width=WIDTH)
     if not found.equal:
         raise typer.Exit(1)

@@ -154,7 +154,7 @@ def test_a_command_that_a_model_names_is_run_only_if_it_is_repeated(home):
         (said,) = error.value.lines
         assert f"models/a.json says to run {line}, and a model may come from anybody; if you agree, add --comm" in said
         assert said.endswith(f"--command {shlex.quote(line)}")
-        with pytest.raises(ScenarioError, match="models/a.json says to run"):
+        with pytest.raises(ScenarioError, match=r"models/a\.json says to run"):
             measure_again(home / "s.yaml", other, budget_s=10, command=command or "x")
     assert not mark.exists()
 
@@ -162,9 +162,8 @@ def test_a_command_that_a_model_names_is_run_only_if_it_is_repeated(home):
 def test_what_is_agreed_to_is_measured_and_what_is_not_is_said(home, measured):
     commanded(home, ["x", "{n}"])
     both, said = found(candidate("models/a.json", seconds=5), candidate("models/b.json", seconds=5)), []
-    assert [one.source for one in measure_again(home / "s.yaml", both, budget_s=20, tell=said.append)] == [
-        "models/b.json"
-    ]
+    (again,) = measure_again(home / "s.yaml", both, budget_s=20, tell=said.append)
+    assert again.source == "models/b.json"
     assert said[0].startswith("--measure-next: models/a.json says to run x '{n}', and ")
     assert len(measure_again(home / "s.yaml", both, budget_s=20, command="x '{n}'")) == 2
     assert [subject["line"] for subject, _ in measured] == [None, "x '{n}'", None]
@@ -176,7 +175,7 @@ def test_what_is_agreed_to_is_measured_and_what_is_not_is_said(home, measured):
 @pytest.mark.parametrize("kernel", [{}, {"kernel": "dgemm"}, {"kernel": ["dgemm"]}])
 def test_a_command_of_another_type_is_none(home, measured, words, kernel):
     commanded(home, words, **kernel)
-    with pytest.raises(ScenarioError, match="models/a.json does not say what was run to measure it"):
+    with pytest.raises(ScenarioError, match=r"models/a\.json does not say what was run to measure it"):
         measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=10, command="x '{n}'")
     assert not measured
 
