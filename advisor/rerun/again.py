@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,13 +14,15 @@ import simulator
 from advisor.jobs.own_policy import named_file
 from advisor.rerun.compared import Difference, Figure, differing_files, measured_figures
 from advisor.rerun.kept import CODE, Record, read_record
-from simulator import ScenarioError, blocks, files, provenance, shipped
+from simulator import ScenarioError, blocks, calibration, files, provenance, shipped
 
 Run = Callable[[list[str]], int]
 """Runs a command by its words; its exit code."""
 MOST_SHOWN = 12
 """Differences that a terminal shows; the document has all."""
 FELL_SHORT = 1
+STATE = "APPORTION_STATE"
+"""The variable that names the folder for what was learnt of this machine."""
 
 
 @dataclass(frozen=True)
@@ -187,13 +190,22 @@ def _check_consent(record: Record, words: Words, consent: Sequence[str]) -> None
 
 
 @contextlib.contextmanager
-def _own_temporary(folder: Path) -> Iterator[None]:
-    """Temporary files in a folder of ours, so that reading can be confined to it."""
-    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+def _own_places(spare: Path) -> Iterator[None]:
+    """Temporary files, and a copy of what was learnt of this machine, in a folder of ours: nothing outside is written.
+
+    A scenario from anybody predicts what it likes, and what is learnt from that must not count for other scenarios.
+    """
+    learnt, before = calibration.state_file(), (tempfile.tempdir, os.environ.get(STATE))
+    if learnt is not None and learnt.is_file():
+        files.write_bytes(spare / "state" / learnt.name, files.read_bytes(learnt))
+    tempfile.tempdir, os.environ[STATE] = str(spare), str(spare / "state")
     try:
         yield
     finally:
-        tempfile.tempdir = before
+        tempfile.tempdir = before[0]
+        os.environ.pop(STATE)
+        if before[1] is not None:
+            os.environ[STATE] = before[1]
 
 
 @contextlib.contextmanager
@@ -201,9 +213,9 @@ def _confined(record: Record, target: Path, spare: Path) -> Iterator[None]:
     """Read the results folder, the new results, and what belongs to this installation only."""
     own = [Path(str(package.__path__[0])) for package in (simulator,)]
     data = [shipped.path_of(f"{kind}/") for kind in shipped.KINDS]
-    known = [folder for folder in (files.user_cache(), files.user_state()) if folder is not None]
-    places = (record.folder, target, spare, *own, own[0].parent / "advisor", *data, *known)
-    with files.confined(*places), _own_temporary(spare):
+    cache = files.user_cache()
+    places = (record.folder, target, spare, *own, own[0].parent / "advisor", *data, *([] if cache is None else [cache]))
+    with _own_places(spare), files.confined(*places):
         yield
 
 
@@ -227,18 +239,28 @@ def rerun_text(found: Rerun) -> "Iterator[blocks.Block]":
     """What a terminal shows."""
     yield blocks.Text(_verdict(found))
     if found.differences:
-        rows = [(one.place, one.before, one.after, _ratio(one.ratio)) for one in found.differences[:MOST_SHOWN]]
+        rows = [
+            (*map(blocks.plain, (one.place, one.before, one.after)), _ratio(one.ratio))
+            for one in found.differences[:MOST_SHOWN]
+        ]
         more = len(found.differences) - MOST_SHOWN
         note = f"and {more} more, all with --json" if more > 0 else ""
         yield blocks.table("what differs", ("place", "before", "now", "ratio"), rows, note=note)
     if found.measured:
         figures = [
-            (one.name, f"{one.before:.4g}", f"{one.after:.4g}", _ratio(one.ratio), _range(one), _yes(within=one.within))
+            (
+                blocks.plain(one.name),
+                f"{one.before:.4g}",
+                f"{one.after:.4g}",
+                _ratio(one.ratio),
+                _range(one),
+                _yes(within=one.within),
+            )
             for one in found.measured
         ]
         yield blocks.table("measured", ("figure", "before", "now", "ratio", "stated or seen", "within"), figures)
     lines = [*(f"version: {line}" for line in found.versions), *(f"machine: {line}" for line in found.machine)]
-    yield blocks.Listing("\n".join(lines or ["versions and machine: the same"]))
+    yield blocks.Listing("\n".join(map(blocks.plain, lines) if lines else ["versions and machine: the same"]))
 
 
 def _verdict(found: Rerun) -> str:

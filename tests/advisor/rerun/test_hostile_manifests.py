@@ -14,7 +14,7 @@ from advisor.cli.commands import _built
 from advisor.rerun import COMMANDS, keep, rerun
 from advisor.rerun.again import words_of
 from advisor.rerun.kept import read_record
-from simulator import ScenarioError, files
+from simulator import ScenarioError, calibration, files
 from tests.support.command_line import apportion_here
 
 JOBS = "; MaxProcs: 8\n" + "".join(
@@ -236,3 +236,24 @@ def test_a_result_that_is_a_link_out_of_the_folder_is_not_read(tmp_path):
     write(folder, "simulate", {}, {})
     (folder / "runs.csv").symlink_to(tmp_path / "secret.csv")
     assert "runs.csv: this lies outside the results folder" in refused(folder)
+
+
+def test_what_is_learnt_in_a_rerun_does_not_count_elsewhere(tmp_path, monkeypatch):
+    state = tmp_path / "state"
+    monkeypatch.setenv("APPORTION_STATE", str(state))
+    calibration.keep_calibration({"kernel": "before"}, [1.0], [1.0])
+    before = calibration.state_file().read_bytes()
+    (tmp_path / "inputs").mkdir()
+    write(tmp_path, "quickstart", {}, {})
+    seen = []
+
+    def run(_words):
+        seen.append(calibration.state_file().read_bytes())
+        calibration.keep_calibration({"kernel": "during"}, [1.0], [1.0])
+        seen.append(calibration.state_file().read_bytes())
+        return 2
+
+    with pytest.raises(ScenarioError, match="exit code 2"):
+        rerun(tmp_path, run=run, root=_built(), output=None, consent=())
+    assert seen[0] == before != seen[1]
+    assert calibration.state_file().read_bytes() == before
