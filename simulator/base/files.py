@@ -561,7 +561,14 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def open_append(path: Path) -> Iterator[IO[str]]:
-    """Append lines to a text file; each line is handed to the system as it is written."""
+    """Append lines to a text file; each line is handed to the system as it is written.
+
+    Raises
+    ------
+    ApportionError
+        If it cannot be written, or is a link, which in a folder from anybody may lead to a file that is not a result.
+    """
+    _check_no_link(path)
     try:
         stream = path.open("a", encoding="utf-8", buffering=1)
     except OSError as error:
@@ -570,14 +577,23 @@ def open_append(path: Path) -> Iterator[IO[str]]:
         yield stream
 
 
+def _check_no_link(path: Path) -> None:
+    """Refuse a link, which what grows line by line would be written through; a whole file takes its place."""
+    if path.is_symlink():
+        raise ScenarioError(
+            f"{path}: this is a link, and nothing is appended through one; name the file that it leads to"
+        )
+
+
 def end_with_line(path: Path) -> None:
     """Cut a torn last line off a text file, so that whole lines can be appended.
 
     Raises
     ------
     ApportionError
-        If the file cannot be read or written.
+        If the file cannot be read or written, or is a link.
     """
+    _check_no_link(path)
     try:
         with path.open("r+b") as stream:
             end = stream.seek(0, os.SEEK_END)

@@ -189,3 +189,15 @@ def test_a_model_with_something_else_among_its_numbers_is_named_by_its_field():
     ):
         with pytest.raises(ValueError, match=r"^parts\.1.* is not a number$"):
             files.known(Model("a", (1.0, wrong)))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_nothing_is_appended_or_cut_through_a_link(tmp_path, there):
+    other, link = tmp_path / "other", tmp_path / "runs.jsonl"
+    link.symlink_to(other)
+    if there:
+        other.write_text("whole\ntorn")
+    for use in (files.end_with_line, lambda path: files.open_append(path).__enter__()):
+        with pytest.raises(ScenarioError, match="this is a link, and nothing is appended through one"):
+            use(link)
+    assert (other.read_text() if other.exists() else None) == ("whole\ntorn" if there else None)
