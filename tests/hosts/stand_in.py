@@ -61,7 +61,7 @@ def say(answer: object) -> None:
 def lied(do: str, answer: dict[str, object]) -> str:
     """An answer as a line, with a lie in it where one is to be."""
     job, field, token = LIE
-    token = DEEP if token == "DEEP" else token
+    token = {"DEEP": DEEP}.get(token, token)
     if do != job:
         return json.dumps(answer)
     if not field:

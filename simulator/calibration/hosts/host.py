@@ -150,9 +150,7 @@ def _checked(told: dict[str, Any]) -> dict[str, Any]:
     """
     for field, value in _leaves(told):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if (number and not abs(value) <= MOST_NUMBER) or (
-            field.endswith(_QUANTITIES) and (not number or value < 0)
-        ):
+        if (number and not abs(value) <= MOST_NUMBER) or (field.endswith(_QUANTITIES) and (not number or value < 0)):
             raise ValueError(f"{printable(field)} is {printable(str(value))[:40]}")
     return told
 
