@@ -110,6 +110,8 @@ def _described(told: dict[str, Any]) -> About:
     for field, value in _leaves(told):
         if isinstance(value, str) and not value.isprintable():
             raise ValueError(f"{field} holds characters that do not print")
+        if isinstance(value, str) and len(value) > _SAID_CHARACTERS:
+            raise ValueError(f"{field} is too long")
         if isinstance(value, int | float) and not 0 <= value <= MOST_NUMBER:
             raise ValueError(f"{field} is {printable(str(value))[:40]}")
     try:
@@ -118,8 +120,10 @@ def _described(told: dict[str, Any]) -> About:
         raise ValueError(f"{'.'.join(map(str, error.errors()[0]['loc']))} is missing or of another kind") from None
     machine, topology = about.machine, about.topology
     cpus = [core.cpu for core in machine.cores]
-    if about.protocol != PROTOCOL or not cpus or not machine.host:
+    if about.protocol != PROTOCOL:
         raise ValueError("use the same version of apportion there")
+    if not cpus or not machine.host:
+        raise ValueError(f"{'machine.host' if cpus else 'machine.cores'} is empty")
     if len(set(cpus)) < len(cpus) or max(cpus) >= MOST_CPU:
         raise ValueError("machine.cores has a processor twice, or one that is none")
     if cpus != [core.cpu for core in topology.cores] or machine.quota_cores != topology.quota_cores:
@@ -134,7 +138,7 @@ def _leaves(told: object) -> Iterator[tuple[str, object]]:
         where, value = waiting.pop()
         if isinstance(value, dict):
             waiting += [(f"{where}.{name}".strip("."), held) for name, held in value.items()]
-        elif isinstance(value, list):
+        elif isinstance(value, list) and value:
             waiting += [(where, held) for held in value]
         else:
             yield where, value
@@ -151,7 +155,7 @@ def _checked(told: dict[str, Any]) -> dict[str, Any]:
     for field, value in _leaves(told):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if (number and not abs(value) <= MOST_NUMBER) or (field.endswith(_QUANTITIES) and (not number or value < 0)):
-            raise ValueError(f"{printable(field)} is {printable(str(value))[:40]}")
+            raise ValueError(f"{printable(field)} is {printable(str(value))[:40] or 'nothing'}")
     return told
 
 
