@@ -67,10 +67,10 @@ def lied(do: str, answer: dict[str, object]) -> str:
     if not field:
         return token
     answer = json.loads(json.dumps(answer))
-    *path, last = field.split(".")
+    part, (*path, last) = answer, field.split(".")
     for name in path:
-        answer = answer[name]  # type: ignore[assignment]
-    answer[last] = LIES
+        part = part[name]  # type: ignore[assignment]
+    part[last] = LIES
     return json.dumps(answer).replace(json.dumps(LIES), token)
 
 
