@@ -12,13 +12,14 @@ from typing import Any
 from advisor.advise.advice import advice_document
 from advisor.advise.explanation.next_measurement import next_measurement
 from advisor.advise.export import layout_of, save_exports
+from advisor.advise.export.layout import check_hosts
 from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
 from advisor.cluster.real_runs import RealPieces, configuration_now, verify_cluster
 from advisor.report.cluster import ClusterResult, HostShare, Predicted
 from advisor.results import Provenance, application_of
 from advisor.verification.applications import filled
 from advisor.verification.check import Verified
-from simulator import ApportionError, Configuration, Scenario, files, this_machine
+from simulator import ApportionError, Configuration, Scenario, ScenarioError, files, this_machine
 from simulator.calibration import MESSAGES, Host, MeasuredCluster, measure_cluster, reach_hosts
 
 MOST_WORDS = 64
@@ -38,6 +39,15 @@ class Asked:
     verify_s: float | None = None
     """Seconds for real runs; None: none are made."""
     update: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse names that no file for launchers can hold, before any host is reached."""
+        bare = {name: name.rpartition("@")[2] for name in self.names}
+        check_hosts(bare.values(), "--hosts", advice="; name an address in ssh's configuration")
+        nodes: dict[str, str] = {}
+        for name in self.names:
+            if (other := nodes.setdefault(node_name(name), name)) != name:
+                raise ScenarioError(f"--hosts: {other} and {name} are one machine to launchers; name it once")
 
 
 def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], None]) -> ClusterResult:

@@ -151,17 +151,22 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
     busy, first, compute = Counter(placement), placement[0], work.compute(len(placement))
     usual = -(-work.units // len(placement))
-    kept = kept_where(scenario, placement, usual)
+    kept, as_far = kept_where(scenario, placement, usual), _as_far(scenario, placement)
+    like = _alike(scenario, placement, kept)
 
     @cache  # only those asked for: of PEs that are alike, callers ask for one
     def speed_of(pe: int) -> tuple[SpeedBand, Callable[[float], float]]:
         return platform.pes[pe].speed_of(kernel), _taken(platform.pes[pe], busy[pe])
 
-    @cache  # a bisection asks for the same units again and again
-    def messages_s(pe: int, units: int) -> float:
+    @cache  # a bisection asks for the same units again and again, and of ways that are alike one is asked for
+    def way_s(other: int, pe: int, units: int) -> float:
         sizes_bytes = work.messages_bytes(units)
-        other = first if work.has_master or pe != first else placement[-1]  # the first PE's own go to another one
         return float(platform.message_s(other, pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
+
+    def messages_s(pe: int, units: int) -> float:
+        if pe == first and not work.has_master:  # the first PE's own go to another one
+            return way_s(placement[-1], pe, units)
+        return way_s(first, as_far[pe], units)
 
     @cache
     def alone_s(pe: int, units: int) -> float:
@@ -172,9 +177,32 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
 
     def process_s(process: int, units: int) -> float:
         pe = placement[process]
-        return alone_s(pe, units) + (setup_s if led and process == 0 else messages_s(pe, units))
+        return alone_s(like[pe], units) + (setup_s if led and process == 0 else messages_s(pe, units))
 
     return process_s
+
+
+def _as_far(scenario: Scenario, placement: Sequence[int]) -> dict[int, int]:
+    """The first PE to which messages from the first one of a placement take the times that they take to each."""
+    platform, pes = scenario.platform, np.unique(np.array(placement, dtype=np.int64))
+    home, nodes = int(platform.node_of[placement[0]]), platform.node_of[pes]
+    others = np.unique(nodes[nodes != home])
+    ways: dict[int, object] = {
+        home: None,
+        **dict(zip(others.tolist(), platform.network.alike(home, others), strict=True)),
+    }
+    first = dict[object, int]()
+    return {pe: first.setdefault(ways[node], pe) for pe, node in zip(pes.tolist(), nodes.tolist(), strict=True)}
+
+
+def _alike(scenario: Scenario, placement: Sequence[int], kept: Mapping[int, float]) -> dict[int, int]:
+    """The first PE that computes as each PE of a placement does: with its speeds, load, cores, processes and share."""
+    found, first = dict[int, int](), dict[tuple[object, ...], int]()
+    for place, count in Counter(placement).items():
+        pe = scenario.platform.pes[place]
+        key = (id(pe.speed_of(scenario.application.kernel)), id(pe.load), pe.cores, count, kept.get(place, 1.0))
+        found[place] = first.setdefault(key, place)
+    return found
 
 
 def kept_where(scenario: Scenario, placement: Sequence[int], units: int) -> dict[int, float]:

@@ -1,28 +1,34 @@
 """Called like ssh, it plays the host too: it speaks the agent's real protocol, and makes its measurements up.
 
-    stand_in.py [OPTIONS] -- HOST COMMAND
+    stand_in.py [lie JOB FIELD TOKEN] [OPTIONS] -- HOST COMMAND
 
 The name of a host says how it behaves: `garbage...`, `flood...`, `escape...`, `huge...`, `hang...`, `dies...`,
 `other...` (it says it is host `a`), `texts...` (text in the place of numbers), `negative...`, `instant...`; any other
-is honest, and as fast as the number at its end says.
+is honest, and as fast as the number at its end says. A host `liar...` puts a token, as it stands, in the place of a
+field (`machine.cores`; empty: all) of its answer to a job (`describe`, `start`, `sample`); `DEEP` is 200,000 brackets.
+A host `cores...` has as many cores as its number says, `twice...` answers all of its workers' questions twice, and
+`mute...` no sample.
 """
 
 import json
 import os
 import re
 import sys
+import threading
 import time
 
 HOST = sys.argv[sys.argv.index("--") + 1] if "--" in sys.argv else "n1"
 KIND = (re.match(r"[a-z]+", HOST) or [""])[0]
 NUMBER = int((re.search(r"\d+$", HOST) or ["1"])[0])
 SPEED = 1e9 * (1 + NUMBER % 5)
-CORE = {"cpu": 0, "siblings": [], "kind": ""}
+CORES = [{"cpu": cpu, "siblings": [], "kind": ""} for cpu in range(NUMBER if KIND == "cores" else 1)]
+LIE = sys.argv[2:5] if KIND == "liar" else ["", "", ""]
+LIES, DEEP = "field of a lie", "[" * 200_000
 MACHINE = {
     "host": "a" if KIND == "other" else HOST,
     "system": "Linux 6",
     "cpu_model": f"Stand-in {NUMBER % 5}",
-    "cores": [CORE],
+    "cores": CORES,
     "quota_cores": None,
     "caches": [{"level": 1, "kind": "data", "size_bytes": 32768, "shared_by": 1}],
     "memory_bytes": 2**33,
@@ -36,7 +42,7 @@ TOPOLOGY = {
     "source": "this machine",
     "host": MACHINE["host"],
     "cpu_model": MACHINE["cpu_model"],
-    "cores": [CORE],
+    "cores": CORES,
     "caches": [],
     "packages": [[0]],
     "numa": [],
@@ -50,6 +56,22 @@ FLOOD_BYTES = 10 * 2**30
 def say(answer: object) -> None:
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
+
+
+def lied(do: str, answer: dict[str, object]) -> str:
+    """An answer as a line, with a lie in it where one is to be."""
+    job, field, token = LIE
+    token = {"DEEP": DEEP}.get(token, token)
+    if do != job:
+        return json.dumps(answer)
+    if not field:
+        return token
+    answer = json.loads(json.dumps(answer))
+    part, (*path, last) = answer, field.split(".")
+    for name in path:
+        part = part[name]  # type: ignore[assignment]
+    part[last] = LIES
+    return json.dumps(answer).replace(json.dumps(LIES), token)
 
 
 def used(seconds: float) -> dict[str, object]:
@@ -120,7 +142,14 @@ def misbehave() -> None:
     sys.stdout.flush()
 
 
+def beat() -> None:
+    while True:
+        time.sleep(2.0)
+        say({})
+
+
 def main() -> None:
+    threading.Thread(target=beat, daemon=True).start()
     head = json.loads(sys.stdin.buffer.readline())
     sys.stdin.buffer.read(head["bytes"])
     play = Play()
@@ -129,15 +158,18 @@ def main() -> None:
         if told["do"] == "describe":
             misbehave()
         if told["do"] == "tell":
-            answer = play.worker(json.loads(told["line"]))
-            if answer is not None:
-                say({"worker": told["worker"], "line": json.dumps(answer)})
+            asked = json.loads(told["line"])
+            answer = play.worker(asked)
+            if answer is not None and not (KIND == "mute" and asked["do"] == "sample"):
+                for _ in range(1 + (KIND == "twice")):
+                    say({"worker": told["worker"], "line": lied(asked["do"], answer)})
             continue
         if told["do"] == "close":
             say({"worker": told["worker"], "ended": 0, "said": ""})
         answer = play.agent(told)
         if answer is not None and "id" in told:
-            say({"id": told["id"], **answer})
+            sys.stdout.write(lied(told["do"], {"id": told["id"], **answer}) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

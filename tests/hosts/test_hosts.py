@@ -1,5 +1,6 @@
 """Hosts behind a stand-in for ssh that speaks the real protocol: honest, hostile and broken ones; lists of hosts."""
 
+import contextlib
 import io
 import itertools
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import ScenarioError
+from simulator import CalibrationError, ScenarioError
 from simulator.calibration import Host, HostError, fit_cluster_network, hosts_of_file, listed_hosts, over_ssh
 from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.bench.worker import SUBJECTS
@@ -198,6 +199,99 @@ def test_what_a_hostile_host_sends_is_bounded_and_named(name, said, monkeypatch)
     monkeypatch.setattr(hosts_module, "MOST_BYTES", 2**22)
     with stand_in(name) as host, pytest.raises(HostError, match=said):
         host.reach()
+
+
+LIES = [
+    ("machine.host", '"\\ud800x"', "what it sent is no answer"),
+    ("machine.host", '"a\\u001b[2J"', "machine.host holds characters that do not print"),
+    ("machine.cpu_model", '"\\u202eCPU"', "machine.cpu_model holds characters that do not print"),
+    ("machine.host", '"%s"' % ("h" * 2000), "machine.host is too long"),
+    ("machine.host", '""', "machine.host is empty"),
+    ("machine.host", "7", "machine.host is missing or of another kind"),
+    ("machine.memory_bytes", "NaN", "what it sent is no answer"),
+    ("machine.memory_bytes", "1e999", "what it sent is no answer"),
+    ("machine.memory_bytes", "1" + "0" * 5000, "what it sent is no answer"),
+    ("machine.memory_bytes", "1" + "0" * 400, "machine.memory_bytes is 1000"),
+    ("machine.memory_bytes", "-1", "machine.memory_bytes is -1"),
+    ("machine.memory_bytes", '"much"', "machine.memory_bytes is missing or of another kind"),
+    ("machine.memory_bytes", "true", "machine.memory_bytes is missing or of another kind"),
+    ("machine.memory_bytes", "null", "machine.memory_bytes is missing or of another kind"),
+    ("machine.quota_cores", "1e308", "machine.quota_cores is 1e+308"),
+    ("machine.load_average", "[0.0]", "machine.load_average"),
+    ("machine.cores", "[]", "machine.cores is empty"),
+    ("machine.cores", '[{"cpu": 0, "siblings": []}, {"cpu": 0, "siblings": []}]', "has a processor twice"),
+    ("topology.cores", "[]", "machine and topology differ in their cores"),
+    ("topology.quota_cores", "3.0", "machine and topology differ in their cores"),
+    ("machine", "DEEP", "what it sent is no answer"),
+    ("", "DEEP", "what it sent is no answer"),
+    ("addresses", '["$(reboot)"]', "addresses.0 is missing or of another kind"),
+    ("protocol", "2", "use the same version of apportion there"),
+]
+"""A field of what a host says of itself, what stands in its place, what is said of it."""
+
+
+def liar(*lie, name="liar3"):
+    return Host(name, over_ssh([*STAND_IN, "lie", *lie]))
+
+
+@pytest.mark.parametrize(("field", "token", "said"), LIES)
+def test_a_host_that_says_what_cannot_be_is_refused_in_one_sentence(field, token, said):
+    with liar("describe", field, token) as host, pytest.raises(HostError) as caught:
+        host.reach()
+    assert said in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+    assert host.fault
+
+
+ANSWERS = [
+    ("", "DEEP", "what a worker of it said is no answer: [[["),
+    ("wall_s", "DEEP", "what a worker of it said is no answer"),
+    ("", "[1, 2]", "what a worker of it said is no answer: [1, 2]"),
+    ("", '{"cpu_s": 1, "cpu_s": 2}', "what a worker of it said is no answer"),
+    ("wall_s", "NaN", "what a worker of it said is no answer"),
+    ("wall_s", "-1", "wall_s is -1"),
+    ("wall_s", "1e308", "wall_s is 1e+308"),
+    ("wall_s", "true", "wall_s is True"),
+    ("wall_s", "null", "wall_s is None"),
+    ("wall_s", '"\\u001b[2J"', "wall_s is [2J"),
+    ("cpu_s", "[]", "cpu_s is []"),
+    ("voluntary_switches", "1" + "0" * 400, "voluntary_switches is 1000"),
+]
+
+
+@pytest.mark.parametrize(("field", "token", "said"), ANSWERS)
+def test_an_answer_of_a_worker_that_is_no_measurement_loses_its_host(field, token, said):
+    with liar("sample", field, token) as host:
+        host.reach()
+        with Group("kernel", [("any", "dgemm")], places=[host]) as group:
+            group.ask_all({"do": "prepare", "n": 4})
+            with pytest.raises(EndedError):
+                group.ask_all({"do": "sample", "inner": 3})
+        assert said in host.fault
+        assert host.fault.isprintable()
+
+
+def test_a_worker_that_answers_a_question_twice_loses_its_host():
+    with stand_in("twice") as host:
+        host.reach()
+        with Group("kernel", [("any", "dgemm")], places=[host]) as group:
+            with contextlib.suppress(EndedError):  # the first answer may come before the second
+                group.ask_all({"do": "prepare", "n": 4})
+            with pytest.raises(CalibrationError):
+                group.ask_all({"do": "sample", "inner": 3})
+        assert "answered what nobody asked" in host.fault
+
+
+def test_a_host_whose_workers_are_silent_is_lost_at_the_end_of_its_stage():
+    with stand_in("mute") as host:
+        host.reach()
+        with (
+            Group("kernel", [("any", "dgemm")], places=[host]) as group,
+            host.done_within(0.2),
+            pytest.raises(EndedError, match="did not answer in time"),
+        ):
+            group.ask_all({"do": "sample", "inner": 3})
 
 
 def test_a_host_that_is_silent_is_given_up(monkeypatch):

@@ -24,7 +24,7 @@ from simulator.calibration.bench.campaign import no_progress
 from simulator.calibration.bench.group import Group, measuring_at
 from simulator.calibration.bench.journal import IDENTITY, Journal, plain
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.hosts.host import About, Host, HostError
+from simulator.calibration.hosts.host import About, Host, HostError, printable
 from simulator.calibration.kernels.table import panel_kernel
 from simulator.calibration.neighbours.campaign import (
     fit_neighbour_visits,
@@ -64,7 +64,16 @@ SIZES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21, 2**23, 2**25)
 SURE, PROBED_ROUNDS, SAMPLED = 2**19, 3, 12.0
 """Messages up to this size are always measured, and tell what larger ones cost; messages that a size takes at least."""
 
-FAULTS = (ApportionError, *MALFORMED, OSError)
+MOST_CORES = 64
+"""PEs of a host that are measured: of more so many, spread evenly, each of which stands for those next to it."""
+SLACK_S = 30.0
+"""What a host may take for a stage beyond the whole budget, until it is left out."""
+MOST_APART = 2
+"""Hosts that a host may fail to exchange messages with until no more are tried, if it does so with none."""
+LEAST_PAIR_S = 10.0
+"""How long an exchange of messages may take at least until it is given up."""
+
+FAULTS = (ApportionError, *MALFORMED, OSError, RecursionError, MemoryError)
 """What a host's answers may come to: no time, no number, no end."""
 MESSAGES = "messages between hosts"
 """In the place of a host, where its times are to be measured again."""
@@ -109,6 +118,12 @@ class ClusterPlan:
     def name(self) -> str:
         """What the speeds are of."""
         return self.kernel or "command"
+
+    def missing(self, about: About) -> str:
+        """What a host lacks for this, as a sentence; empty if it lacks nothing."""
+        if self.kernel != "stencil" or about.numba:
+            return ""
+        return "Numba is not there, and the stencil is compiled with it; install it there, or take another --kernel"
 
 
 @dataclass(frozen=True)
@@ -282,6 +297,37 @@ def reach_hosts(hosts: Sequence[Host], lost: dict[str, str], on_progress: Progre
     return {host.name: found[host.name] for host in hosts if host.name in found}
 
 
+def sampled(about: About) -> About:
+    """The host with the PEs of it that are measured."""
+    machine, topology = about.machine, about.topology
+    if machine.pe_count <= MOST_CORES:
+        return about
+    order = sorted(range(machine.pe_count), key=lambda place: (topology.cores[place].kind, place))
+    taken = {order[number * len(order) // MOST_CORES] for number in range(MOST_CORES)}
+    cores, theirs = (tuple(part.cores[place] for place in sorted(taken)) for part in (machine, topology))
+    return replace(about, machine=replace(machine, cores=cores), topology=replace(topology, cores=theirs))
+
+
+def _whole(host: MeasuredHost, about: About) -> MeasuredHost:
+    """A host with all its PEs: those that were not measured are as the nearest one of their kind that was."""
+    if about.machine.pe_count == len(host.available):
+        return replace(host, about=about)
+    kinds = {core.cpu: core.kind for core in about.topology.cores}
+    place = {core.cpu: number for number, core in enumerate(about.machine.cores)}
+    alike: dict[str, list[Available]] = {}
+    for one in host.available:
+        alike.setdefault(kinds[one.cpu], []).append(one)
+    available = tuple(
+        replace(min(alike.get(kinds[cpu], host.available), key=lambda one: abs(place[one.cpu] - place[cpu])), cpu=cpu)
+        for cpu in _cpus(about)
+    )
+    note = (
+        f"{host.name}: {len(host.available)} of its {len(available)} PEs were measured, spread evenly; each of the "
+        "others is taken to be as the nearest one, and what all of them lose to each other at once is not known"
+    )
+    return replace(host, about=about, available=available, notes=(*host.notes, note))
+
+
 def measure_cluster(
     hosts: Sequence[Host],
     about: Mapping[str, About],
@@ -318,30 +364,46 @@ def measure_cluster(
         if again is not None:
             kept.forget(again)
             files.remove(_points_file(folder, again))
-        kept.check(about, folder)
-        alive = [host for host in hosts if host.name in about]
+        about = _fit_for(plan, hosts, about, lost, on_progress)
+        parts = {name: sampled(one) for name, one in about.items()}
+        kept.check(parts, folder)
+        alive = [host for host in hosts if host.name in parts]
         measured: dict[str, MeasuredHost] = {}
-        turns = turns_of({host.name: about[host.name] for host in alive})
+        turns = turns_of(about)
 
         def guarded(what: Callable[[Host], None], stage: str) -> Callable[[Host], None]:
             return lambda host: _guarded(host, what, stage, lost, on_progress)
 
         _all_at_once(
-            alive, guarded(lambda host: _speeds(host, about[host.name], plan, turns, folder, kept, measured), "speeds")
+            alive, guarded(lambda host: _speeds(host, parts[host.name], plan, turns, folder, kept, measured), "speeds")
         )
         alive = [host for host in alive if host.name in measured]
-        together = _Together(plan, sum(len(_cpus(about[host.name])) for host in alive), Barrier(max(1, len(alive))))
+        together = _Together(
+            plan, sum(about[host.name].machine.pe_count for host in alive), Barrier(max(1, len(alive)))
+        )
         kept.whole("together", alive)
         _all_at_once(alive, guarded(lambda host: _together(host, together, kept, measured), "all PEs at once"))
         alive = [host for host in alive if not host.fault]
-        _links(alive, about, plan, kept, lost, on_progress)
+        _links(alive, parts, plan, kept, lost, on_progress)
         alive = [host for host in alive if not host.fault]
     if not alive:
         raise CalibrationError([f"{name}: {reason}" for name, reason in lost.items()])
     names = {host.name for host in alive}
     pairs = tuple(MeasuredPair(pair, row) for pair, row in sorted(kept.pairs.items()) if names.issuperset(pair))
-    held = tuple(measured[host.name] for host in alive)
+    held = tuple(_whole(measured[host.name], about[host.name]) for host in alive)
     return MeasuredCluster(held, pairs, lost, kept.reused, time.monotonic() - begin_s)
+
+
+def _fit_for(
+    plan: ClusterPlan, hosts: Sequence[Host], about: Mapping[str, About], lost: dict[str, str], on_progress: Progress
+) -> dict[str, About]:
+    """The hosts that have what is needed; the others are lost before anything is measured."""
+    for host in hosts:
+        if host.name in about and (fault := plan.missing(about[host.name])):
+            lost[host.name] = fault
+            on_progress(host.name, f"left out: {fault}", 0.0)
+            host.close()
+    return {name: one for name, one in about.items() if name not in lost}
 
 
 def _all_at_once(items: Sequence[Any], do: Callable[[Any], None]) -> None:
@@ -360,11 +422,15 @@ def _guarded(host: Host, what: Callable[[Host], None], stage: str, lost: dict[st
     try:
         what(host)
     except FAULTS as error:
-        lines = getattr(error, "lines", None)
-        said = host.fault or (lines[0] if lines else f"what it answered is no answer ({type(error).__name__})")
-        lost[host.name] = said.removeprefix(f"{host.name}: ")
+        lost[host.name] = host.fault or said_by(error).removeprefix(f"{host.name}: ")
         on_progress(host.name, f"left out: {lost[host.name]}", 0.0)
         host.close()
+
+
+def said_by(error: BaseException) -> str:
+    """One line of what a host's answers came to."""
+    lines = getattr(error, "lines", None)
+    return printable(lines[0]) if lines else "what it answered does not fit what it was asked"
 
 
 @contextlib.contextmanager
@@ -434,7 +500,8 @@ def _speeds(
     notes: list[str] = []
     if several and not apart:
         notes.append(f"{host.name}: Numba is not there, so that {_WITHOUT[plan.kernel is None]}")
-    with turns[host.name].free, measuring_at(host), measuring_elsewhere(about.machine, about.topology):
+    elsewhere = measuring_at(host), measuring_elsewhere(about.machine, about.topology)
+    with turns[host.name].free, host.done_within(plan.budget_s + SLACK_S), elsewhere[0], elsewhere[1]:
         store = _points_file(folder, host.name)
         budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several)
         speed = kept.stage(host, about, "speed", lambda: _speed(plan, cpus[0], budget_s, store, together=not apart))
@@ -531,7 +598,8 @@ def _together(host: Host, asked: _Together, kept: _Kept, measured: dict[str, Mea
         return {"available": available, "at_work_s": at_work_s}
 
     try:
-        made = kept.stage(host, known.about, "together", measure)
+        with host.done_within(plan.budget_s + SLACK_S):
+            made = kept.stage(host, known.about, "together", measure)
     except BaseException:
         asked.start.abort()  # the others wait for nobody who is gone
         raise
@@ -603,14 +671,15 @@ def _links(
 
         def measure(pair: tuple[str, str], share: float = share) -> None:
             one, other = (at[name] for name in pair)
-            if one.fault or other.fault or _in_order(pair) in kept.pairs:
+            joined = {name for both in list(kept.pairs) for name in both}
+            given_up = [name for name in pair if len(apart.get(name, ())) >= MOST_APART and name not in joined]
+            if one.fault or other.fault or given_up or _in_order(pair) in kept.pairs:
                 return
             try:
                 kept.keep_pair(_in_order(pair), _pair(one, other, about, share, plan.seed))
             except FAULTS as error:
-                lines = getattr(error, "lines", (type(error).__name__,))
                 for mine, its in (pair, pair[::-1]):
-                    apart.setdefault(mine, []).append((its, lines[0]))
+                    apart.setdefault(mine, []).append((its, said_by(error)))
 
         on_progress("", f"messages, round {number + 1} of {len(rounds)}", number / len(rounds))
         _all_at_once(pairs, measure)
@@ -618,7 +687,7 @@ def _links(
     for host in hosts:
         if host.fault and host.name not in lost:
             lost[host.name] = host.fault
-        elif len(hosts) > 1 and host.name not in joined:
+        elif host.name not in joined and any(other is not host and not other.fault for other in hosts):
             other, why = apart.get(host.name, [("any other host", "no pair")])[0]
             lost[host.name] = f"it has no way to talk to {other} ({why}); let them reach each other by TCP"
             host.close()
@@ -644,7 +713,7 @@ def _ping_pong(
     """Seconds one way by bytes, over a channel that has these numbers at its ends."""
     rows = [(cpus[end], json.dumps({1 - end: (numbers[end], numbers[end])})) for end in (0, 1)]
     with Group("ping-pong", rows, inherited=[[number] for number in numbers], places=hosts) as group:
-        pairs = Pairs(group, [[(0, 1, True), (1, 0, False)]])
+        pairs = Pairs(group, [[(0, 1, True), (1, 0, False)]], limit_s=max(LEAST_PAIR_S, budget_s))
         each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
         sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]
         campaign = Plan(sizes, ("one_way",), budget_s, seed, None, firm=False)
@@ -657,9 +726,9 @@ def _ping_pong(
 def channel_within(host: Host) -> Iterator[tuple[int, int]]:
     """A channel between two workers of a host; see `connection`."""
     answer = host.call("pair").get("numbers")
-    numbers = [_number({"number": number}, "number") for number in answer] if isinstance(answer, list) else []
+    numbers = [_number(host, {"number": number}, "number") for number in answer] if isinstance(answer, list) else []
     if len(numbers) != 2:
-        raise CalibrationError(f"{host.name}: no channel between two of its workers")
+        host.refuse("it answered with no channel between two of its workers")
     try:
         yield numbers[0], numbers[1]
     finally:
@@ -671,15 +740,15 @@ def channel_within(host: Host) -> Iterator[tuple[int, int]]:
 def connection(one: Host, other: Host, about: About) -> Iterator[tuple[int, int]]:
     """A TCP connection between two hosts, as the number that it has on each; workers may inherit it."""
     token, addresses = new_token(), [*about.addresses, one.name.rpartition("@")[2]]
-    port = _number(one.call("listen"), "port")
+    port = _number(one, one.call("listen"), "port")
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(one.call, "accept", token=token)
         try:
-            there = _number(other.call("connect", addresses=addresses, port=port, token=token), "number")
+            there = _number(other, other.call("connect", addresses=addresses, port=port, token=token), "number")
         except CalibrationError:
             waiting.exception()  # it gives up soon
             raise
-        numbers = _number(waiting.result(), "number"), there
+        numbers = _number(one, waiting.result(), "number"), there
     try:
         yield numbers
     finally:
@@ -692,10 +761,10 @@ def _in_order(pair: tuple[str, str]) -> tuple[str, str]:
     return min(pair), max(pair)
 
 
-def _number(answer: Mapping[str, Any], name: str) -> int:
+def _number(host: Host, answer: Mapping[str, Any], name: str) -> int:
     value = answer.get(name)
-    if not isinstance(value, int) or not 0 <= value < 2**20:
-        raise CalibrationError(f"{name}: a host answered what is no number")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**20:
+        host.refuse(f"it answered what is no number where a {name} was asked for")
     return value
 
 

@@ -7,6 +7,7 @@ command or code here.
 import contextlib
 import itertools
 import json
+import math
 import os
 import selectors
 import signal
@@ -15,10 +16,10 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -28,6 +29,7 @@ from simulator.base.errors import CalibrationError
 from simulator.base.machine import Machine, Topology
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts.agent import MAX_LINE_BYTES, PROTOCOL
+from simulator.calibration.pingpong.ends import PeerError, parse_line
 
 SILENCE_S = 20.0
 """A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""
@@ -40,6 +42,13 @@ MOST_BYTES = 2**28
 PREAMBLE_BYTES = 2**16
 """What a login shell may say before the agent does."""
 CLOCK_TRIES = 12
+MOST_NUMBER = 2**62
+"""A larger number of seconds, bytes or runs is no measurement."""
+MOST_CPU = 2**16
+"""Logical processors have lower numbers."""
+NO_ANSWER = "what it sent is no answer"
+_QUANTITIES = ("_s", "_bytes", "_switches", "runs")
+"""Ends of the names of fields that hold numbers of at least 0."""
 _SAID_CHARACTERS = 200
 _CHUNK_BYTES = 2**16
 _ERRORS_BYTES = 4096
@@ -90,8 +99,73 @@ def printable(text: str) -> str:
     return said if len(said) <= _SAID_CHARACTERS else f"{said[: _SAID_CHARACTERS - 3]}..."
 
 
+def _described(told: dict[str, Any]) -> About:
+    """What a host says of itself, if all of it can be so.
+
+    Raises
+    ------
+    ValueError
+        With the field that cannot, in words.
+    """
+    for field, value in _leaves(told):
+        if isinstance(value, str) and not value.isprintable():
+            raise ValueError(f"{field} holds characters that do not print")
+        if isinstance(value, str) and len(value) > _SAID_CHARACTERS:
+            raise ValueError(f"{field} is too long")
+        if isinstance(value, int | float) and not 0 <= value <= MOST_NUMBER:
+            raise ValueError(f"{field} is {printable(str(value))[:40]}")
+    try:
+        about: About = _ABOUT.validate_json(json.dumps(told), strict=True)
+    except ValidationError as error:
+        raise ValueError(f"{'.'.join(map(str, error.errors()[0]['loc']))} is missing or of another kind") from None
+    machine, topology = about.machine, about.topology
+    cpus = [core.cpu for core in machine.cores]
+    if about.protocol != PROTOCOL:
+        raise ValueError("use the same version of apportion there")
+    if not cpus or not machine.host:
+        raise ValueError(f"{'machine.host' if cpus else 'machine.cores'} is empty")
+    if len(set(cpus)) < len(cpus) or max(cpus) >= MOST_CPU:
+        raise ValueError("machine.cores has a processor twice, or one that is none")
+    if cpus != [core.cpu for core in topology.cores] or machine.quota_cores != topology.quota_cores:
+        raise ValueError("machine and topology differ in their cores")
+    return about
+
+
+def _leaves(told: object) -> Iterator[tuple[str, object]]:
+    """Every value within a document that is no list or object, with where it is."""
+    waiting: list[tuple[str, object]] = [("", told)]
+    while waiting:
+        where, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(f"{where}.{name}".strip("."), held) for name, held in value.items()]
+        elif isinstance(value, list) and value:
+            waiting += [(where, held) for held in value]
+        else:
+            yield where, value
+
+
+def _checked(told: dict[str, Any]) -> dict[str, Any]:
+    """An answer all of whose quantities are numbers that a measurement can have.
+
+    Raises
+    ------
+    ValueError
+        With the field that is not, in words.
+    """
+    for field, value in _leaves(told):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if (number and not abs(value) <= MOST_NUMBER) or (field.endswith(_QUANTITIES) and (not number or value < 0)):
+            raise ValueError(f"{printable(field)} is {printable(str(value))[:40] or 'nothing'}")
+    return told
+
+
 def _line(command: dict[str, Any]) -> memoryview:
     return memoryview(json.dumps(command).encode() + b"\n")
+
+
+def _begin(line: bytes) -> str:
+    """The begin of a line that is none of ours."""
+    return printable(line[:80].decode(errors="replace"))
 
 
 class FarWorker:
@@ -101,6 +175,8 @@ class FarWorker:
         self._host, self.number = host, number
         self._over = threading.Event()
         self._said = ""
+        self.asked = 0
+        """Commands that it was handed and did not answer yet."""
         self.pid = 0
         self.returncode: int | None = None
 
@@ -128,7 +204,7 @@ class FarWorker:
 
     def ended(self, status: object, said: object) -> None:
         """Take its end in."""
-        self.returncode = status if isinstance(status, int) else 1
+        self.returncode = status if isinstance(status, int) and abs(status) < 2**16 else 1
         self._said = printable(str(said))
         self._over.set()
 
@@ -163,6 +239,8 @@ class Host:
         self._wake, self._woken = socket.socketpair()
         self._offset_s: float | None = None
         self._closing = False
+        self._refused = ""
+        self._deadline_s = math.inf
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +251,28 @@ class Host:
     @property
     def fault(self) -> str:
         """Why it is lost; empty as long as it is not."""
-        return self._fault
+        return self._fault or self._refused
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Give the host up for what it answered.
+
+        Raises
+        ------
+        HostError
+            With the reason.
+        """
+        self._refused = self._refused or reason
+        self._poke()
+        raise HostError(self.name, reason)
+
+    @contextlib.contextmanager
+    def done_within(self, seconds: float) -> Iterator[None]:
+        """Give the host up if the block takes longer, though its agent says that it is there."""
+        self._deadline_s, self._limit_s = time.monotonic() + seconds, seconds
+        try:
+            yield
+        finally:
+            self._deadline_s = math.inf
 
     def reach(self) -> About:
         """Start the agent there, and say what the host is.
@@ -195,13 +294,9 @@ class Host:
         self._thread.start()
         told = self.call("describe", limit_s=START_S)
         try:
-            about: About = _ABOUT.validate_python(told)
-        except ValidationError as error:
-            field = ".".join(str(part) for part in error.errors()[0]["loc"])
-            raise HostError(self.name, f"what it says of itself is no answer: {printable(field)}") from None
-        if about.protocol != PROTOCOL or not about.machine.cores or not about.machine.host:
-            raise HostError(self.name, "what it says of itself is no answer; use the same version of apportion there")
-        return about
+            return _described(told)
+        except ValueError as error:
+            self.refuse(f"what it says of itself is no answer: {printable(str(error))}")
 
     def close(self) -> None:
         """End what runs there, and the line."""
@@ -242,8 +337,8 @@ class Host:
         HostError
             If the host is lost.
         """
-        if self._fault:
-            raise HostError(self.name, self._fault)
+        if self.fault:
+            raise HostError(self.name, self.fault)
         self._outgoing.append(_line(command))
         self._poke()
 
@@ -294,7 +389,7 @@ class Host:
         except HostError as error:
             self._lose(error.reason)
         except Exception as error:  # noqa: BLE001 - whatever it sent, only this host is lost
-            self._lose(f"what it sent is no answer ({type(error).__name__})")
+            self._lose(f"{NO_ANSWER} ({type(error).__name__})")
         finally:
             self._lose("it is closed")
             self._selector.close()
@@ -302,6 +397,10 @@ class Host:
             self._woken.close()
 
     def _check_alive(self) -> None:
+        if self._refused:
+            raise HostError(self.name, self._refused)
+        if time.monotonic() > self._deadline_s:
+            raise HostError(self.name, f"its workers did not answer in time; it had {self._limit_s:.0f} s")
         if time.monotonic() - self._heard_s > SILENCE_S:
             raise HostError(self.name, f"nothing was heard of it for {SILENCE_S:g} s")
 
@@ -342,12 +441,13 @@ class Host:
 
     def _pass_on(self, number: int) -> None:
         """Lines of a group to its worker."""
-        _, control = self._workers[number]
+        worker, control = self._workers[number]
         try:
             came = control.recv(_CHUNK_BYTES)
         except OSError:
             came = b""
         for line in self._lines(number, came):
+            worker.asked += 1
             self._outgoing.append(_line({"do": "tell", "worker": number, "line": line.decode()}))
         if not came:
             self._selector.unregister(control)
@@ -363,35 +463,50 @@ class Host:
             raise HostError(self.name, f"it sent more than {MOST_BYTES // 2**20} MiB")
         for line in self._lines("out", came):
             try:
-                told = json.loads(line)
-            except ValueError:
-                told = None
-            if isinstance(told, dict):
-                self._speaks, self._heard_s = True, time.monotonic()
-                self._answered(told)
-            elif self._speaks or self._heard_bytes > PREAMBLE_BYTES:
-                said = printable(line[:80].decode(errors="replace"))
-                raise HostError(self.name, f"what it sent is no answer: {said}")
+                told = parse_line(line)
+            except PeerError:
+                if self._speaks or self._heard_bytes > PREAMBLE_BYTES or line.startswith(b"{"):
+                    raise HostError(self.name, f"{NO_ANSWER}: {_begin(line)}") from None
+                continue
+            self._speaks, self._heard_s = True, time.monotonic()
+            self._answered(told)
 
     def _answered(self, told: dict[str, Any]) -> None:
         """Hand an answer to who waits for it."""
         if "worker" in told:
-            worker, control = self._workers[told["worker"]]
+            if not isinstance(number := told["worker"], int) or number not in self._workers:
+                raise HostError(self.name, f"{NO_ANSWER}: it has no worker {printable(str(number))}")
             if "ended" in told:
+                worker, control = self._workers[number]
                 worker.ended(told["ended"], told.get("said", ""))
                 with contextlib.suppress(OSError):
                     control.shutdown(socket.SHUT_WR)
             else:
-                with contextlib.suppress(OSError):  # the group may have ended
-                    control.settimeout(CALL_S)
-                    control.sendall(str(told["line"]).replace("\n", " ").encode() + b"\n")
-        elif "id" in told:
+                self._worker_answered(*self._workers[number], str(told.get("line")).encode())
+        elif isinstance(number := told.get("id"), int):
             with self._lock:
-                waiting = self._calls.pop(told["id"], None)
+                waiting = self._calls.pop(number, None)
             if waiting is not None:
                 waiting.set_result(told)
         elif "fault" in told:
             raise HostError(self.name, printable(str(told["fault"])))
+
+    def _worker_answered(self, worker: FarWorker, control: socket.socket, line: bytes) -> None:
+        """Hand a worker's line to its group: one answer to each command, or a fault."""
+        try:
+            answer = _checked(parse_line(line))
+        except PeerError:
+            raise HostError(self.name, f"what a worker of it said is no answer: {_begin(line)}") from None
+        except ValueError as error:
+            raise HostError(self.name, f"what a worker of it said is no answer: {error}") from None
+        if "fault" in answer:
+            answer = {"fault": printable(str(answer["fault"]))}
+        elif worker.asked < 1:
+            raise HostError(self.name, f"a worker of it answered what nobody asked: {_begin(line)}")
+        worker.asked -= 1
+        with contextlib.suppress(OSError):  # the group may have ended
+            control.settimeout(CALL_S)
+            control.sendall(json.dumps(answer).encode() + b"\n")
 
     def _lines(self, stream: object, came: bytes) -> list[bytes]:
         *whole, rest = (self._begun.pop(stream, b"") + came).split(b"\n")

@@ -43,6 +43,8 @@ class Pairs:
         Whether a process says to its peer what comes, since nobody here drives that one.
     library
         The name of the MPI library, if it is one.
+    limit_s
+        How long a sample may take.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Pairs:
         *,
         steer: bool = False,
         library: str = "",
+        limit_s: float = SAMPLE_LIMIT_S,
     ) -> None:
         self.library = library
+        self._limit_s = limit_s
         self._group = group
         self._sides = sides
         self._steer = steer
@@ -95,7 +99,7 @@ class Pairs:
         commands = {
             number: command | {"peer": peer, "first": first} for sides in active for number, peer, first in sides
         }
-        return self._group.ask(commands, limit_s=SAMPLE_LIMIT_S)
+        return self._group.ask(commands, limit_s=self._limit_s)
 
 
 @contextmanager

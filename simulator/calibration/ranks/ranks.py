@@ -1,18 +1,19 @@
 """Drives real ranks, pinned to PEs: kernels side by side, message times, parallel programs, and command lines."""
 
 import json
+import math
 import shlex
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from simulator.base.errors import CalibrationError, reason
+from simulator.base.errors import MALFORMED, CalibrationError, reason
 from simulator.calibration.bench.group import LIMIT_S, Group, Place
 from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.measurement import DISTURBED
@@ -171,16 +172,46 @@ class Ranks:
             run = command | {"do": "run program"}
             commands = {rank: run | {"start": start + offset_s} for rank, offset_s in enumerate(offsets_s)}
             answers = list(self._group.ask(commands, limit_s=limit_s).values())
-        reports = [answer["report"] for answer in answers]
-        if wrong := PROGRAMS[program.name].agree(program, reports):
-            raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
-        pulls = sum(one.get("pulls", 0) for one in reports)
-        return RealRun(
-            max(answer["end"] - offset_s for answer, offset_s in zip(answers, offsets_s, strict=True))
-            - min(answer["start"] - offset_s for answer, offset_s in zip(answers, offsets_s, strict=True)),
-            tuple(Usage(**answer["compute"]) for answer in answers),
-            sum(one["pull_s"] for one in reports) / pulls if pulls else None,
-        )
+        with whole_answers(program.name):
+            return _run_of(program, answers, offsets_s)
+
+
+def _run_of(program: RealProgram, answers: Sequence[Mapping[str, Any]], offsets_s: Sequence[float]) -> RealRun:
+    """What the ranks answered after a run, on one clock."""
+    reports = [answer["report"] for answer in answers]
+    if wrong := PROGRAMS[program.name].agree(program, reports):
+        raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
+    pulls = sum(one.get("pulls", 0) for one in reports)
+    shifted = [
+        (answer["start"] - offset_s, answer["end"] - offset_s)
+        for answer, offset_s in zip(answers, offsets_s, strict=True)
+    ]
+    return RealRun(
+        _positive(max(end for _, end in shifted) - min(start for start, _ in shifted)),
+        tuple(Usage(**answer["compute"]) for answer in answers),
+        sum(one["pull_s"] for one in reports) / pulls if pulls else None,
+    )
+
+
+def _positive(seconds: float) -> float:
+    if not 0 < seconds < math.inf:
+        raise ValueError(seconds)
+    return seconds
+
+
+@contextmanager
+def whole_answers(what: str) -> Iterator[None]:
+    """Refuse what ranks on other hosts answered, where it does not have the form that is read.
+
+    Raises
+    ------
+    CalibrationError
+        In one sentence.
+    """
+    try:
+        yield
+    except MALFORMED as error:
+        raise CalibrationError(f"{what}: a rank answered what does not fit a run") from error
 
 
 def _key(program: RealProgram) -> str:
@@ -240,11 +271,12 @@ class CommandRanks:
             for rank, own in enumerate(words)
         }
         answers = self._group.ask(commands, limit_s=_START_S + limit_s)
-        for rank, answer in answers.items():
-            if said := failure(answer, limit_s=limit_s):
-                raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
-        usages = [Usage(**answers[rank]["usage"]) for rank in range(len(words))]
-        return RealRun(max(usage.wall_s for usage in usages), tuple(usages))
+        with whole_answers(shlex.join(words[0])):
+            for rank, answer in answers.items():
+                if said := failure(answer, limit_s=limit_s):
+                    raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
+            usages = tuple(Usage(**answers[rank]["usage"]) for rank in range(len(words)))
+            return RealRun(_positive(max(usage.wall_s for usage in usages)), usages)
 
 
 def measure_link(

@@ -214,6 +214,16 @@ class Network:
         latency, bandwidth = self._latencies_s[passed >> 1], self._bandwidths[passed >> 1]
         return Routes(first, passed, np.add.reduceat(latency, first[:-1]), np.minimum.reduceat(bandwidth, first[:-1]))
 
+    def alike(self, source: int, destinations: Ints) -> list[bytes]:
+        """A name for each route from one node: messages take the same times on routes of the same name."""
+        if self.topology is None:
+            return [b""] * destinations.size
+        routes = self.routes(np.full(destinations.size, source, dtype=np.int64), destinations)
+        links = routes.links >> 1
+        kinds = np.column_stack([self._latencies_s[links], self._bandwidths[links], self._models[1][links]])
+        kind = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
+        return [part.tobytes() for part in np.split(kind, routes.first[1:-1])]
+
     @cached_property
     def _shared(self) -> NDArray[np.bool_]:
         return np.array([link.shared for link in self.links], dtype=np.bool_)
