@@ -45,7 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         if len(LONG & marks) > 1:
-            raise pytest.UsageError(f"{item.nodeid} is marked {' and '.join(sorted(LONG & marks))}: one of them says when")
+            both = " and ".join(sorted(LONG & marks))
+            raise pytest.UsageError(f"{item.nodeid} is marked {both}: keep the one that says when it runs")
         if LONG & marks and "timeout" not in marks:
             item.add_marker(pytest.mark.timeout(LONG_LIMIT_S))
 
@@ -61,7 +62,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.match("test_simgrid*.py") and simgrid_cpp.why_not() else None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if why_not := simgrid_cpp.why_not():
         terminalreporter.write_line(f"test_simgrid*.py left out. {why_not}")
     for pattern, (package, name, extra) in EXTRAS.items():

@@ -81,7 +81,7 @@ def test_the_targets_of_make_are_there(target):
     assert {"demo": "apportion quickstart", "test": "pytest"}[target] in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_make_demo_from_a_fresh_clone(tmp_path):
     """A stranger's first two minutes: clone, one command, the table and the path of the report."""
     clone = tmp_path / "clone"

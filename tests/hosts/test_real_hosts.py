@@ -23,7 +23,7 @@ SPECS = (
 )
 STAND_IN = f"{sys.executable} -S -E {Path(__file__).with_name('stand_in.py')}"
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("hosts")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("hosts")]
 real = pytest.mark.skipif(bool(missing()), reason=f"hosts cannot be had here: {missing()}")
 
 

@@ -8,7 +8,7 @@ from simulator import run
 from tests.support.advice_oracle import FRESH, PARAMETERS, difference, scenario
 
 NAMES = tuple(PARAMETERS)
-CASES = 300
+CASES = 60
 TIE = 0.01
 
 
@@ -40,7 +40,6 @@ def test_advice_is_as_good_as_the_best_there_is(seed, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 def test_advice_is_as_good_as_the_best_there_is_in_many_cases(tmp_path):
     signed, beaten = np.array([judged(seed, tmp_path) for seed in range(CASES)]).T
     print(f"within 1 %: {np.mean(signed <= 0.01):.3f}; {signed.min():+.4f} to {signed.max():+.4f}")

@@ -52,9 +52,8 @@ def starts(tmp_path):
     return Counter(int(n) for n in (tmp_path / "log").read_text().split())
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.parametrize("ending", [(), ("-o", "m.json")])
-@pytest.mark.slow
 def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     arguments = (*counted(tmp_path), "--method", "grid", "--json", *ending)
     first = start(*arguments, cwd=tmp_path)
@@ -74,7 +73,7 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     assert not list(tmp_path.glob("*.partial"))  # done: the next call measures again
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
     arguments = (
         "--kernel",
@@ -112,8 +111,10 @@ def alike(document):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["gbbp", "adaptive"])
-@pytest.mark.parametrize("ending", [b"", b'{"key": 3', b"\0" * 300, b"\xff garbage\n{}\n"])
+@pytest.mark.parametrize(
+    ("method", "ending"),
+    [("gbbp", b""), ("adaptive", b'{"key": 3'), ("gbbp", b"\0" * 300), ("adaptive", b"\xff garbage\n{}\n")],
+)
 def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_path, method, ending):
     jagged(tmp_path / "sizes.csv")
     arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))
@@ -132,7 +133,7 @@ def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_
     assert not (tmp_path / "m.json.partial").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
@@ -142,7 +143,7 @@ def test_ctrl_c_says_where_the_points_are(tmp_path):
     assert "of them were finished before and not measured again (m.json.partial)" in out
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_points_of_other_work_are_not_taken(tmp_path):
     jagged(tmp_path / "sizes.csv")
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
@@ -154,7 +155,7 @@ def test_points_of_other_work_are_not_taken(tmp_path):
     assert kept(tmp_path / "m.json.partial")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_store_is_kept_for_good_and_named_when_it_is_used_again(tmp_path):
     arguments = (
         "--kernel",

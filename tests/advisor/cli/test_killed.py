@@ -124,7 +124,7 @@ def slow(some: list[tuple[int, signal.Signals]]) -> list:
 
 
 MOMENTS = pytest.mark.parametrize(
-    ("seed", "by"), [*moments(1, skip=2), *slow([*moments(1, skip=1), *moments(18, skip=3)])]
+    ("seed", "by"), [*moments(1, skip=2), *slow([*moments(1, skip=1), *moments(1, skip=3)])]
 )
 
 
@@ -142,7 +142,7 @@ def whole_sweep(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1, 21, 5))
+@pytest.mark.parametrize("first", [1, 6])
 def test_whatif(tmp_path, whole_sweep, first):
     """Ended five times in a row, since each start of a cluster takes seconds."""
     long, before = sweep_of(tmp_path, "out"), {}
