@@ -26,7 +26,7 @@ test: $(VENV)/.ok  ## set up, then lint, types and all tests but those of `slow`
 	@$(MAKE) --no-print-directory -j2 lint kernels
 	@$(PYTEST) $(SHARED)
 
-slow: $(VENV)/.ok  ## the tests that take long and measure nothing
+slow: $(VENV)/.ok  ## the tests that take long and give the same everywhere, in 30 minutes on two cores
 	@$(PYTEST) $(SHARED) -m slow --durations=25
 
 kernels: $(VENV)/.ok
@@ -45,7 +45,7 @@ lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary simulator advisor
 
-verify: $(VENV)/.ok  ## the tests that measure real time, one after another on a quiet machine, in 15 minutes; what is missing here skips by name
+verify: $(VENV)/.ok  ## the tests that measure real time, one after another, best on a quiet machine, in 15 minutes
 	@$(PYTEST) -m real --durations=10
 
 bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks

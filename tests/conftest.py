@@ -26,6 +26,8 @@ EXTRAS = {
 LONG_LIMIT_S = 900
 """Longest that a test of these marks may take; the others have the limit in pyproject.toml."""
 LONG = {"slow", "real", "benchmark"}
+"""`slow`: takes long and gives the same everywhere, `make slow`. `real`: measures real time or needs real hosts, ranks
+or Slurm, `make verify`. `benchmark`: compares speeds of the same run, `make bench`. A test has one of them at most."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

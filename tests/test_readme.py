@@ -74,7 +74,7 @@ def texts():
 
 @pytest.mark.parametrize("target", ["demo", "test"])
 def test_the_targets_of_make_are_there(target):
-    """`make test` is what runs this; `make demo` runs for real in the slow tests."""
+    """`make test` is what runs this; `make demo` runs for real in `make verify`."""
     assert f"make {target}" in TEXT
     done = subprocess.run(["make", "-n", target], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
