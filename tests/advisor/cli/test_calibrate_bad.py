@@ -60,7 +60,7 @@ def test_a_command_that_does_not_work(tmp_path, code, found):
 
 @pytest.mark.real
 def test_a_command_that_prints_nothing_is_measured_all_the_same(tmp_path):
-    done = calibrate(*command(tmp_path, SPIN), *QUICK, "--method", "gbbp", "--json", cwd=tmp_path)
+    done = calibrate(*command(tmp_path, SPIN), "--time-cap", "1s", "--method", "gbbp", "--json", cwd=tmp_path)
     assert done.returncode == 0
     assert len(json.loads(done.stdout)["points"]) >= 2
 
@@ -105,15 +105,9 @@ def test_a_largest_size_that_is_not_above_the_smallest(tmp_path, most):
     refused(calibrate("--kernel", "dgemm", "--max-size", most, *QUICK, cwd=tmp_path), 2, found)
 
 
-@pytest.mark.real
 def test_a_budget_too_small_for_two_points(tmp_path):
-    done = calibrate("--kernel", "triad", "--budget", "1ms", "-o", "m.json", cwd=tmp_path)
-    refused(done, 1, "budget: 0.001 s is too short for two points (")
-    assert "s spent on finding a and b; 0 measured); give more" in done.stderr
     table = "size_elements,volume,cpu_s\n" + "".join(f"{x},{x},{x}\n" for x in (1, 10, 100))
     (tmp_path / "sizes.csv").write_text(table)
-    done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
-    refused(done, 2, "m.json.partial holds points of kernel triad")  # the other work is not lost by a mistake
     done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "r.json", cwd=tmp_path)
     refused(done, 1, "(100 s expected for 100 elements; 1 measured); give more, or a smaller largest size")
     assert "; 1 points are kept in r.json.partial" in done.stderr
