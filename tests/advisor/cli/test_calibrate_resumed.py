@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.stored_points import counted, kept
+from tests.support.stored_points import counted, kept, leads
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
@@ -48,6 +48,12 @@ def end_half_way(process, path, count, by=signal.SIGKILL):
     return kept(path), told
 
 
+def cpu_s_of(document, size):
+    """The samples of a point, which may hold more than were kept: those that a busy machine disturbed are repeated."""
+    (found,) = [point["cpu_s"] for point in document["points"] if point["size_elements"] == size]
+    return found
+
+
 def starts(tmp_path):
     return Counter(int(n) for n in (tmp_path / "log").read_text().split())
 
@@ -68,8 +74,7 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     assert 3 <= len(finished) < len(sizes) == 20
     assert set(starts(tmp_path)) == set(sizes) - finished
     assert done["provenance"]["points_reused"] == len(finished)
-    samples = {point["n"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
-    assert samples == {n: p["cpu_s"] for p in done["points"] if (n := p["size_elements"]) in finished}
+    assert all(leads(point["samples"], cpu_s_of(done, point["n"])) for point in before)
     assert not list(tmp_path.glob("*.partial"))  # done: the next call measures again
 
 
@@ -91,8 +96,7 @@ def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
     store = tmp_path / "m.json.partial"
     before, _ = end_half_way(start(*arguments, cwd=tmp_path), store, 2)
     done = json.loads(end(start(*arguments, cwd=tmp_path)))
-    known = {point["size"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
-    assert known == {p["size_elements"]: p["cpu_s"] for p in done["points"] if p["size_elements"] in known}
+    assert all(leads(point["samples"], cpu_s_of(done, point["size"])) for point in before)
     again = json.loads(end(start(*arguments, cwd=tmp_path)))
     assert again["provenance"]["points_reused"] == 0
     assert again["points"][0]["cpu_s"] != done["points"][0]["cpu_s"]
