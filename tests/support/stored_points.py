@@ -50,3 +50,8 @@ def leads(samples, points):
     every = [sample["cpu_s"] for sample in samples]
     clean = [sample["cpu_s"] for sample in samples if not is_disturbed(Usage(**sample))]
     return points[: len(every)] == every or points[: len(clean)] == clean
+
+
+def disturbed(points):
+    """Sizes of points with samples that other programs disturbed: on a busy machine they are measured again."""
+    return {point["n"] for point in points if any(is_disturbed(Usage(**sample)) for sample in point["samples"])}

@@ -228,7 +228,7 @@ def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp
     for arguments in ([], ["--app", "matmul", "--command", "true {N} {P}"]):
         code, out, err = apportion(*record, *arguments)
         assert (code, out) == (2, "")
-        assert "--app and --command: one of them allowed" in err
+        assert "--app and --command exclude each other" in err
     code, _, err = apportion(*record, "--app", "hpl")
     assert (code, err) == (2, "error: app: 'hpl' found, one of matmul allowed\n")
 
