@@ -30,7 +30,7 @@ from tests.agreement.scenarios import TICK, platforms
 from tests.support.stepwise import check_one
 from tests.support.stepwise_oracle import TooLongError
 
-MANY, AT_ONCE = 300, 100
+MANY, AT_ONCE = 200, 100
 
 TEXT = """
 format: 1
