@@ -48,10 +48,10 @@ def test_total_and_parts_of_every_run_are_kept_and_add_up():
 @pytest.mark.real
 def test_the_budget_ends_a_run_that_outlasts_it():
     begin = time.perf_counter()
-    kept, left_out = recorded("N=64:6000,P=1", budget="2s")
-    assert left_out == ["budget of 2 s used up after 1 of 2 runs"]
+    kept, left_out = recorded("N=64:8000,P=1", budget="4s")
+    assert left_out == ["budget of 4 s used up after 1 of 2 runs"]
     assert [record.parameters["N"] for record in kept] == [64]
-    assert time.perf_counter() - begin < 8
+    assert time.perf_counter() - begin < 4 * 4.0, "many times its budget"
 
 
 @pytest.mark.parametrize(
