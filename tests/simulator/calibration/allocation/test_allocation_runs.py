@@ -235,10 +235,11 @@ def test_local_ranks_run_where_they_should_beside_as_many_busy_loops(planned, tm
     call = planned("--local")
     script = tmp_path / "look.py"
     script.write_text(
-        "import os, sys, glob\nloops = 0\n"
-        "for path in glob.glob('/proc/[0-9]*/cmdline'):\n"
-        "    try: loops += b'\\0load\\0' in open(path, 'rb').read()\n"
-        "    except OSError: pass\n"
+        "import os, sys, glob\nloops, ours = 0, os.environ['APPORTION_STATE'].encode()\n"
+        "for path in glob.glob('/proc/[0-9]*'):\n"
+        "    try: found = [open(f'{path}/{name}', 'rb').read() for name in ('cmdline', 'environ')]\n"
+        "    except OSError: continue\n"
+        "    loops += b'\\0load\\0' in found[0] and ours in found[1]\n"
         f"open({str(tmp_path / 'seen')!r}, 'a').write("
         "f'{sys.argv[1]} {sorted(os.sched_getaffinity(0))} {loops} {os.getsid(0) == os.getpid()}\\n')\n"
     )
