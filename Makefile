@@ -14,7 +14,7 @@ SHARED := -n logical --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test cores coverage lint kernels verify bench versions clean lock
+.PHONY: help demo test slow cores coverage lint kernels verify bench versions clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -22,9 +22,12 @@ help:  ## list the targets
 demo: $(VENV)/.ok  ## set up, then the whole loop on this machine, in about two minutes
 	@$(BIN)/apportion quickstart
 
-test: $(VENV)/.ok  ## set up, then lint, types and all tests but the slow ones
+test: $(VENV)/.ok  ## set up, then lint, types and all tests but those of `slow`, `verify` and `bench`
 	@$(MAKE) --no-print-directory -j2 lint kernels
 	@$(PYTEST) $(SHARED)
+
+slow: $(VENV)/.ok  ## the tests that take long and give the same everywhere, in 30 minutes on two cores
+	@$(PYTEST) $(SHARED) -m slow --durations=25
 
 kernels: $(VENV)/.ok
 	@$(BIN)/python -m tests.support.kernels
@@ -42,8 +45,8 @@ lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary simulator advisor
 
-verify: lint  ## every test, the slow ones too, and which take longest; a skipped test is a failure
-	@$(PYTEST) -m "" --no-skips --durations=25
+verify: $(VENV)/.ok  ## the tests that measure real time, one after another, best on a quiet machine, in 15 minutes
+	@$(PYTEST) -m real --durations=10
 
 bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks
 	@$(BIN)/python -m tests.benchmarks.bench

@@ -23,12 +23,14 @@ EXTRAS = {
 """Test files about extras: the package without which they are left out, its name for users, and the extra."""
 
 
-SLOW_LIMIT_S = 900
-"""Longest that a slow test may take; the others have the limit in pyproject.toml."""
+LONG_LIMIT_S = 900
+"""Longest that a test of these marks may take; the others have the limit in pyproject.toml."""
+LONG = {"slow", "real", "benchmark"}
+"""`slow`: takes long and gives the same everywhere, `make slow`. `real`: measures real time or needs real hosts, ranks
+or Slurm, `make verify`. `benchmark`: compares speeds of the same run, `make bench`. A test has one of them at most."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-skips", action="store_true", help="a skipped test makes the whole run fail (make verify)")
     parser.addoption(
         "--accept", action="store_true", help="write what is said or shown where cases expect something else"
     )
@@ -43,17 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("timeout") is None and {"slow", "benchmark"} & {
-            mark.name for mark in item.iter_markers()
-        }:
-            item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if exitstatus == pytest.ExitCode.OK and session.config.getoption("no_skips") and reporter.stats.get("skipped"):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        marks = {mark.name for mark in item.iter_markers()}
+        if len(LONG & marks) > 1:
+            both = " and ".join(sorted(LONG & marks))
+            raise pytest.UsageError(f"{item.nodeid} is marked {both}: keep the one that says when it runs")
+        if LONG & marks and "timeout" not in marks:
+            item.add_marker(pytest.mark.timeout(LONG_LIMIT_S))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -67,14 +64,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.match("test_simgrid*.py") and simgrid_cpp.why_not() else None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if why_not := simgrid_cpp.why_not():
         terminalreporter.write_line(f"test_simgrid*.py left out. {why_not}")
     for pattern, (package, name, extra) in EXTRAS.items():
         if find_spec(package) is None:
             terminalreporter.write_line(f"{pattern} left out: {name} is not installed (extra [{extra}])")
-    if config.getoption("no_skips") and (skipped := len(terminalreporter.stats.get("skipped", []))):
-        terminalreporter.write_line(f"--no-skips: {skipped} skipped, so this run fails", red=True)
 
 
 @pytest.fixture(autouse=True)

@@ -298,7 +298,7 @@ def test_a_speed_band_is_fitted_in_one_call(apportion, tmp_path, monkeypatch):
         calibration.fit_speed("gbbp_dgem")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measuring is for Linux")
 def test_a_kernel_is_measured_in_one_call():
     cpu = sim.this_machine().cores[-1].cpu

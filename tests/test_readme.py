@@ -74,14 +74,14 @@ def texts():
 
 @pytest.mark.parametrize("target", ["demo", "test"])
 def test_the_targets_of_make_are_there(target):
-    """`make test` is what runs this; `make demo` runs for real in the slow tests."""
+    """`make test` is what runs this; `make demo` runs for real in `make verify`."""
     assert f"make {target}" in TEXT
     done = subprocess.run(["make", "-n", target], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert {"demo": "apportion quickstart", "test": "pytest"}[target] in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_make_demo_from_a_fresh_clone(tmp_path):
     """A stranger's first two minutes: clone, one command, the table and the path of the report."""
     clone = tmp_path / "clone"

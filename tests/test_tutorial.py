@@ -34,7 +34,7 @@ def follow(name, folder):
 
 
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="the tutorial runs two processes on two PEs")
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_way_from_runs_to_an_advice(tmp_path):
     told = [output for output, _ in follow("history.md", tmp_path)]
     assert len(told) == 7

@@ -83,7 +83,7 @@ def test_what_ifs_print_what_the_text_shows(at_root, apportion, corpus):
     assert printed.endswith("the bits that were kept\n")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="two PEs really run")
 def test_the_advice_is_put_to_the_test(at_root, apportion):
     (arguments, _), *_ = commands("verify.md")

@@ -8,7 +8,7 @@ from tests.benchmarks.scenarios import CASES
 SMALLEST = {case.scenario: case for case in reversed(CASES)}
 QUICK = ["A", "B", "Bbar", "C", "D", "G"]
 
-pytestmark = pytest.mark.slow  # SimGrid's side has to be compiled first
+SLOW = pytest.mark.slow  # SimGrid's side has to be compiled first
 
 
 def check(case, tmp_path):
@@ -19,6 +19,7 @@ def check(case, tmp_path):
         assert sample.seconds > 0
 
 
+@SLOW
 @pytest.mark.parametrize("letter", QUICK)
 def test_small_scenarios(letter, tmp_path):
     check(SMALLEST[letter], tmp_path)
@@ -30,6 +31,7 @@ def test_longer_scenarios(letter, tmp_path):
     check(SMALLEST[letter], tmp_path)
 
 
+@SLOW
 def test_a_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "arrays").write_bytes(b"nothing of the kind")
     with pytest.raises(RuntimeError, match="status 2: error: FILE is not of this format"):

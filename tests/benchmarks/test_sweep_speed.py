@@ -6,8 +6,9 @@ from simulator import whatif
 from simulator.experiments.sweep import local, make_plan, simulated, sweep
 from tests.support.sweep_points import write
 
-MOST_S = 5e-3
-"""Beside the engine, per point: changing and checking the scenario, and the way to the worker and back (median)."""
+MOST = 2.0
+"""Beside the engine, per point and of its time: changing and checking the scenario, and the way to the worker and back
+(medians)."""
 
 
 @pytest.mark.benchmark
@@ -17,4 +18,4 @@ def test_overhead_per_point(tmp_path):
     spent = sweep(plan, lambda: local(2), folder=tmp_path / "out").spent
     print(spent)
     assert spent["run_now"] == 1001
-    assert spent["median_beside_s"] <= MOST_S
+    assert spent["median_beside_s"] <= MOST * spent["median_asked_s"]

@@ -10,7 +10,7 @@ from tests.hostile.written import written
 WRITTEN = written()
 GENERATED, QUICK, SEED = 240, 80, 18
 GROUP = 20
-"""Cases of a slow test: a process each, so that a group takes some seconds."""
+"""Cases of a slow test: a process each, so that a group takes some seconds. One group of four is run like this."""
 
 
 @pytest.fixture(scope="module")
@@ -58,21 +58,21 @@ def test_generated_cases_are_taken_or_refused_by_line(good):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, len(WRITTEN), GROUP))
+@pytest.mark.parametrize("first", range(0, len(WRITTEN), 4 * GROUP))
 def test_written_cases_end_so_in_processes_of_their_own(good, first):
     faults = faults_alone(WRITTEN[first : first + GROUP], good)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, GENERATED, GROUP))
+@pytest.mark.parametrize("first", range(0, GENERATED, 4 * GROUP))
 def test_generated_cases_end_so_in_processes_of_their_own(good, first):
     faults = faults_alone(list(cases(good, GENERATED, SEED))[first : first + GROUP], good)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("seed", [100])
 def test_cases_of_other_seeds_are_taken_or_refused_by_line(good, seed):
     faults, _ = faults_of(list(cases(good, 400, seed)), good)
     assert not faults, "\n".join(faults)

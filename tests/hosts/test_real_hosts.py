@@ -23,7 +23,7 @@ SPECS = (
 )
 STAND_IN = f"{sys.executable} -S -E {Path(__file__).with_name('stand_in.py')}"
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("hosts")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("hosts")]
 real = pytest.mark.skipif(bool(missing()), reason=f"hosts cannot be had here: {missing()}")
 
 
@@ -63,8 +63,7 @@ def test_one_command_measures_advises_and_verifies(hosts, tmp_path):
 
 
 @real
-@pytest.mark.parametrize("fault", ["kill", "cut", "freeze"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("fault", "seed"), [("kill", 1), ("cut", 2), ("freeze", 1)])
 def test_a_host_that_fails_is_named_and_the_rest_goes_on(hosts, tmp_path, fault, seed):
     victim, delay = SPECS[seed].name, random.Random(f"{fault} {seed}").uniform(1, 25)  # noqa: S311
     timer = threading.Timer(delay, getattr(hosts, fault), [victim])

@@ -27,7 +27,7 @@ FAR = "/tmp"  # noqa: S108 - of a host, which nobody else uses
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.real,
     pytest.mark.xdist_group("hosts"),
     pytest.mark.skipif(bool(missing()), reason=f"hosts cannot be had here: {missing()}"),
     pytest.mark.skipif(

@@ -52,7 +52,7 @@ def missing():
     return f"not installed: {', '.join(lacking)}" if lacking else "Slurm needs root" if os.geteuid() else ""
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=f"Slurm cannot run here: {missing()}")]
+pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(missing()), reason=f"Slurm cannot run here: {missing()}")]
 
 
 def free_ports(count):

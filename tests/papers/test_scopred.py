@@ -1,7 +1,6 @@
 """ScoPred's tables: `ols` meets every cell, `default` meets the bars, and neither is helped by hand."""
 
 import csv
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from advisor.reproduce import scopred
 from advisor.reproduce.comparison import NOT_REPRODUCED, REPRODUCED
 from simulator.calibration import read_shipped_table
 from simulator.models import fit, make_runs
+from tests.support.yardstick import times_as_long
 
 FIXTURES = Path(__file__).with_name("scopred_fixtures.csv")
 
@@ -137,16 +137,16 @@ def test_both_texts_print(result):
 
 
 @pytest.mark.benchmark
-@pytest.mark.benchmark
-def test_fit_and_one_prediction_take_five_milliseconds():
+def test_fit_and_one_prediction_take_less_than_a_plain_loop():
     own = [row for row in rows("scopred_observations") if row["application"] == "HPL"]
     values = {name: [float(row[name]) for row in own] for name in ("N", "P", "Q")}
-    times, formula, spent = [float(row["time_s"]) for row in own], scopred.FORMULAS["HPL"], []
-    for _ in range(41):
-        begin = time.perf_counter()
-        fit({"t": formula}, {"t": make_runs(values, times)}).predict({"N": 16000.0, "P": 8.0, "Q": 8.0})
-        spent.append(time.perf_counter() - begin)
-    assert np.median(spent) <= 5e-3
+    times, formula = [float(row["time_s"]) for row in own], scopred.FORMULAS["HPL"]
+    found = times_as_long(
+        lambda: fit({"t": formula}, {"t": make_runs(values, times)}).predict({"N": 16000.0, "P": 8.0, "Q": 8.0}),
+        samples=41,
+    )
+    print(f"a fit and a prediction: {found:.2f} plain loops")
+    assert found <= 1
 
 
 def test_every_table_has_a_verdict_that_its_cells_bear_out(result):

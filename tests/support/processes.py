@@ -19,5 +19,6 @@ def _lives(child):
 
 
 def without_progress(errors):
-    """The lines of standard error that do not say how far a search or a sweep is."""
-    return [line for line in errors.splitlines() if " runs in " not in line and " points, about " not in line]
+    """The lines of standard error that do not say how far a search, a sweep or a measurement is."""
+    said = (" runs in ", " points, about ", " % after ")
+    return [line for line in errors.splitlines() if not any(words in line for words in said)]

@@ -3,6 +3,9 @@
 import json
 import sys
 
+from simulator.calibration import Usage
+from simulator.calibration.bench.measurement import is_disturbed
+
 
 def stored(path):
     """Machine, finished points and open ones by ascending key; all empty where there is no file."""
@@ -36,4 +39,19 @@ def counted(tmp_path):
     script = tmp_path / "app.py"
     script.write_text(f"import sys\nopen({str(tmp_path / 'log')!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
     line = f"{sys.executable} -S {script} {{n}}"
-    return ("--command", line, "--size", "n", "--volume", "n", "--max-size", 20_000, "--time-cap", "0.1s")
+    return ("--command", line, "--size", "n", "--volume", "n", "--max-size", 20_000, "--time-cap", "1s")
+
+
+def leads(samples, points):
+    """Whether a point begins with what was kept of it, without the samples that other programs disturbed.
+
+    Samples of a later visit may be the only clean ones: then nothing of what was kept is left.
+    """
+    every = [sample["cpu_s"] for sample in samples]
+    clean = [sample["cpu_s"] for sample in samples if not is_disturbed(Usage(**sample))]
+    return points[: len(every)] == every or points[: len(clean)] == clean
+
+
+def disturbed(points):
+    """Sizes of points with samples that other programs disturbed: on a busy machine they are measured again."""
+    return {point["n"] for point in points if any(is_disturbed(Usage(**sample)) for sample in point["samples"])}

@@ -286,10 +286,11 @@ def _affordable(
     costs = np.cumsum([wishes.least_passes * _cost_s(items, cell, wishes.sample_s) for cell in ordered])
     left_s = budget.limit_s - budget.spent_s
     first = sum(cell.rank == 0 for cell in ordered)
-    if first == 0 or costs[first - 1] > left_s:
-        needed_s = budget.spent_s + (costs[first - 1] if first else 0.0)
+    if first == 0:
+        raise budget.refusal(2 * budget.limit_s, "a first run of each probe")
+    if costs[first - 1] > left_s:
         purpose = f"{wishes.least_passes} visits to each of the {first} cells of the probes"
-        raise budget.refusal(1.3 * needed_s, purpose)
+        raise budget.refusal(1.3 * (budget.spent_s + costs[first - 1]), purpose)
     count = int(np.searchsorted(costs, 0.95 * left_s, side="right"))
     count = max(count, first)
     if count < len(ordered):

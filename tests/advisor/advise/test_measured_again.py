@@ -203,7 +203,7 @@ def test_right_after_measuring_a_part_of_the_drift_is_gone():
     assert fresh.notes[-1].startswith("a-2.json was measured just now: its drift counts for 50% of its variance")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_real_runs_on_this_machine_and_asked_again(tmp_path):
     """Two models of a few seconds, one of them measured again for a few more."""
     (tmp_path / "models").mkdir()

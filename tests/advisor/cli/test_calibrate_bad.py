@@ -58,14 +58,14 @@ def test_a_command_that_does_not_work(tmp_path, code, found):
     assert not (tmp_path / "m.json").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_command_that_prints_nothing_is_measured_all_the_same(tmp_path):
-    done = calibrate(*command(tmp_path, SPIN), *QUICK, "--method", "gbbp", "--json", cwd=tmp_path)
+    done = calibrate(*command(tmp_path, SPIN), "--time-cap", "1s", "--method", "gbbp", "--json", cwd=tmp_path)
     assert done.returncode == 0
     assert len(json.loads(done.stdout)["points"]) >= 2
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_command_that_does_nothing_is_told(tmp_path):
     sizes = ("--size", "n", "--volume", "n", "--max-size", "1e6", "--method", "gbbp")
     done = calibrate("--command", "true {n}", *sizes, *QUICK, "--json", cwd=tmp_path)
@@ -73,7 +73,7 @@ def test_a_command_that_does_nothing_is_told(tmp_path):
     assert any("it hardly grows" in line for line in json.loads(done.stdout)["warnings"])
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
     said = "f = open('log', 'a'); f.write(sys.argv[1] + '\\n'); f.close()"
     crash = f"import os, sys\n{said}\nif len(set(open('log'))) > 4: os.abort()\n"  # at the fifth size, on any machine
@@ -105,21 +105,15 @@ def test_a_largest_size_that_is_not_above_the_smallest(tmp_path, most):
     refused(calibrate("--kernel", "dgemm", "--max-size", most, *QUICK, cwd=tmp_path), 2, found)
 
 
-@pytest.mark.slow
 def test_a_budget_too_small_for_two_points(tmp_path):
-    done = calibrate("--kernel", "triad", "--budget", "1ms", "-o", "m.json", cwd=tmp_path)
-    refused(done, 1, "budget: 0.001 s is too short for two points (")
-    assert "s spent on finding a and b; 0 measured); give more" in done.stderr
     table = "size_elements,volume,cpu_s\n" + "".join(f"{x},{x},{x}\n" for x in (1, 10, 100))
     (tmp_path / "sizes.csv").write_text(table)
-    done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
-    refused(done, 2, "m.json.partial holds points of kernel triad")  # the other work is not lost by a mistake
     done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "r.json", cwd=tmp_path)
     refused(done, 1, "(100 s expected for 100 elements; 1 measured); give more, or a smaller largest size")
     assert "; 1 points are kept in r.json.partial" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_budget_is_kept_to(tmp_path):
     done = calibrate("--kernel", "dgemm", "--method", "gbbp", "--budget", "4s", "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
@@ -127,7 +121,7 @@ def test_a_budget_is_kept_to(tmp_path):
     assert found["ends_s"] + found["experimental_s"] < 4 + 0.4 * 2  # its last point may take longer than predicted
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_what_the_source_doubts_is_a_warning_of_the_model(tmp_path):
     arguments = ("--kernel", "triad", "--method", "gbbp", "--max-size", 6000, "--time-cap", "15ms", "-o", "m.json")
     done = calibrate(*arguments, cwd=tmp_path)

@@ -107,7 +107,7 @@ def kept(store):
 
 
 @TWO
-@pytest.mark.slow
+@pytest.mark.real
 def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
     call = ("calibrate", "neighbours", "--budget", "40s", "--kernel", "dgemm", "-o", "m.json", "--table", "t.csv")
     first = subprocess.Popen(

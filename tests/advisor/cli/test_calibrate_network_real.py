@@ -205,7 +205,7 @@ def noise(address, ended):
         connection.close()
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.real)])
 def test_a_listener_among_strangers_serves_ours_within_5_s_and_ends_well(seconds):
     call = [*CALL, "--between", "tcp", "--listen", "0", "--json"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -233,7 +233,7 @@ def test_a_listener_among_strangers_serves_ours_within_5_s_and_ends_well(seconds
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_budget_too_small_says_how_much_is_needed(capsys):
     arguments = ["--between", "processes", "--medium", "pipe", "--max-bytes", "1KiB", "--budget", "10ms"]
     refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms is too short; give ")
@@ -253,7 +253,7 @@ def samples_in(path):
     return sum(len(s) for kind in ("points", "open") for p in document[kind] for s in p["samples_s"].values())
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_killed_half_way_it_goes_on_where_it_was(tmp_path):
     """`kill -9`: no process stays behind, every sample is on disk, and the same command takes none of them again."""
     call = [*CALL, "--between", "processes", "--max-bytes", "1KiB", "--budget", "20s", "-o", "link.json"]

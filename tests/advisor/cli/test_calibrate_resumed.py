@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.stored_points import counted, kept
+from tests.support.stored_points import counted, disturbed, kept, leads
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
@@ -48,13 +48,18 @@ def end_half_way(process, path, count, by=signal.SIGKILL):
     return kept(path), told
 
 
+def cpu_s_of(document, size):
+    """The samples of a point, which may hold more than were kept: those that a busy machine disturbed are repeated."""
+    (found,) = [point["cpu_s"] for point in document["points"] if point["size_elements"] == size]
+    return found
+
+
 def starts(tmp_path):
     return Counter(int(n) for n in (tmp_path / "log").read_text().split())
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.parametrize("ending", [(), ("-o", "m.json")])
-@pytest.mark.slow
 def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     arguments = (*counted(tmp_path), "--method", "grid", "--json", *ending)
     first = start(*arguments, cwd=tmp_path)
@@ -67,14 +72,13 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     finished = {point["n"] for point in before}
     sizes = [point["size_elements"] for point in done["points"]]
     assert 3 <= len(finished) < len(sizes) == 20
-    assert set(starts(tmp_path)) == set(sizes) - finished
+    assert set(starts(tmp_path)) - disturbed(before) == set(sizes) - finished
     assert done["provenance"]["points_reused"] == len(finished)
-    samples = {point["n"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
-    assert samples == {n: p["cpu_s"] for p in done["points"] if (n := p["size_elements"]) in finished}
+    assert all(leads(point["samples"], cpu_s_of(done, point["n"])) for point in before)
     assert not list(tmp_path.glob("*.partial"))  # done: the next call measures again
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
     arguments = (
         "--kernel",
@@ -92,8 +96,7 @@ def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
     store = tmp_path / "m.json.partial"
     before, _ = end_half_way(start(*arguments, cwd=tmp_path), store, 2)
     done = json.loads(end(start(*arguments, cwd=tmp_path)))
-    known = {point["size"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
-    assert known == {p["size_elements"]: p["cpu_s"] for p in done["points"] if p["size_elements"] in known}
+    assert all(leads(point["samples"], cpu_s_of(done, point["size"])) for point in before)
     again = json.loads(end(start(*arguments, cwd=tmp_path)))
     assert again["provenance"]["points_reused"] == 0
     assert again["points"][0]["cpu_s"] != done["points"][0]["cpu_s"]
@@ -112,8 +115,10 @@ def alike(document):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["gbbp", "adaptive"])
-@pytest.mark.parametrize("ending", [b"", b'{"key": 3', b"\0" * 300, b"\xff garbage\n{}\n"])
+@pytest.mark.parametrize(
+    ("method", "ending"),
+    [("gbbp", b""), ("adaptive", b'{"key": 3'), ("gbbp", b"\0" * 300), ("adaptive", b"\xff garbage\n{}\n")],
+)
 def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_path, method, ending):
     jagged(tmp_path / "sizes.csv")
     arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))
@@ -132,7 +137,7 @@ def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_
     assert not (tmp_path / "m.json.partial").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
@@ -142,7 +147,7 @@ def test_ctrl_c_says_where_the_points_are(tmp_path):
     assert "of them were finished before and not measured again (m.json.partial)" in out
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_points_of_other_work_are_not_taken(tmp_path):
     jagged(tmp_path / "sizes.csv")
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
@@ -154,7 +159,7 @@ def test_points_of_other_work_are_not_taken(tmp_path):
     assert kept(tmp_path / "m.json.partial")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_store_is_kept_for_good_and_named_when_it_is_used_again(tmp_path):
     arguments = (
         "--kernel",

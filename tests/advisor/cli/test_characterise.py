@@ -90,7 +90,7 @@ def test_what_cannot_be_compiled_or_does_not_end(tmp_path, function, told):
     assert [line for line in done.stderr.splitlines() if line.startswith("error: ") and told in line]
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_whole_way(tmp_path):
     """Calibrated within a short budget, gone on with by a second call, then a kernel and a user's function."""
     (tmp_path / "my.py").write_text(FUNCTIONS)

@@ -9,7 +9,7 @@ from advisor.cli.commands import COMMANDS, GROUPS, TASKS
 from tests.support.command_line import APPORTION, apportion
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_help_answers_about_as_fast_as_typer_is_imported():
     """At most 2.5 times `python -c 'import typer'`, medians of interleaved runs."""
 

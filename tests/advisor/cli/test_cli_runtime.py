@@ -137,7 +137,7 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
     assert out.startswith("PARAMETER N\n")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_real_run_here_is_recorded_fitted_and_predicted(apportion, tmp_path):
     history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
     command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
@@ -213,7 +213,7 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp_path):
     history = tmp_path / "h.sqlite"
     record = ["history", "record", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
@@ -228,7 +228,7 @@ def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp
     for arguments in ([], ["--app", "matmul", "--command", "true {N} {P}"]):
         code, out, err = apportion(*record, *arguments)
         assert (code, out) == (2, "")
-        assert "--app and --command: one of them allowed" in err
+        assert "--app and --command exclude each other" in err
     code, _, err = apportion(*record, "--app", "hpl")
     assert (code, err) == (2, "error: app: 'hpl' found, one of matmul allowed\n")
 

@@ -21,14 +21,12 @@ import psutil
 import pytest
 
 from advisor.cli import _run
-from simulator.calibration import Usage
-from simulator.calibration.bench.measurement import is_disturbed
 from simulator.results.files import unsealed
 from tests.support.allocation_program import CLUSTER, PROGRAM
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.processes import without_progress
 from tests.support.real_sweeps import contents, finished
-from tests.support.stored_points import counted, kept
+from tests.support.stored_points import counted, kept, leads
 from tests.support.sweep_points import write
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
@@ -105,7 +103,7 @@ def ended(long: Long, seed: int, by: signal.Signals) -> None:
             break
     assert long.amount() >= wanted
     assert long.left() == []
-    said = [line for line in without_progress(err) if not line.endswith("left") and " % after " not in line]
+    said = [line for line in without_progress(err) if not line.endswith("left")]
     if by == signal.SIGKILL:
         assert (process.returncode, said) == (-signal.SIGKILL, [])
     else:
@@ -124,7 +122,7 @@ def slow(some: list[tuple[int, signal.Signals]]) -> list:
 
 
 MOMENTS = pytest.mark.parametrize(
-    ("seed", "by"), [*moments(1, skip=2), *slow([*moments(1, skip=1), *moments(18, skip=3)])]
+    ("seed", "by"), [*moments(1, skip=2), *slow([*moments(1, skip=1), *moments(1, skip=3)])]
 )
 
 
@@ -142,7 +140,7 @@ def whole_sweep(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1, 21, 5))
+@pytest.mark.parametrize("first", [1, 6])
 def test_whatif(tmp_path, whole_sweep, first):
     """Ended five times in a row, since each start of a cluster takes seconds."""
     long, before = sweep_of(tmp_path, "out"), {}
@@ -156,23 +154,13 @@ def test_whatif(tmp_path, whole_sweep, first):
     assert contents(tmp_path / "out") == whole_sweep
 
 
-def leads(samples, points):
-    """Whether a point begins with what was kept of it, without the samples that other programs disturbed.
-
-    Samples of a later visit may be the only clean ones: then nothing of what was kept is left.
-    """
-    every = [sample.cpu_s for sample in samples]
-    clean = [sample.cpu_s for sample in samples if not is_disturbed(sample)]
-    return points[: len(every)] == every or points[: len(clean)] == clean
-
-
 @MOMENTS
 def test_calibrate_speed(tmp_path, seed, by):
     store = tmp_path / "m.json.partial"
     words = ["calibrate", "speed", *counted(tmp_path), "--method", "grid", "--json", "-o", tmp_path / "m.json"]
     long = Long(words, lambda: len(kept(store)), 10)
     ended(long, seed, by)
-    before = {point["n"]: [Usage(**sample) for sample in point["samples"]] for point in kept(store)}
+    before = {point["n"]: point["samples"] for point in kept(store)}
     (tmp_path / "log").write_text("")
     long.to_end()
     document = json.loads((tmp_path / "m.json").read_text())

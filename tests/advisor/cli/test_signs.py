@@ -1,5 +1,6 @@
 """Signs of life: within a second, then as long as it works, on a terminal and in a file."""
 
+import itertools
 import shlex
 
 import pytest
@@ -50,9 +51,16 @@ def words(tmp_path_factory):
     return lambda text: shlex.split(text.format(**known))
 
 
-@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in COMMANDS]
+    ("name", "terminal"),
+    [
+        *itertools.product(sorted(QUICK), (True, False)),
+        *(
+            pytest.param(name, place % 2 == 0, marks=pytest.mark.real)
+            for place, name in enumerate(COMMANDS)
+            if name not in QUICK
+        ),
+    ],
 )
 def test_no_command_is_silent(words, name, terminal):
     slack_s = SLACK_S + start_s()

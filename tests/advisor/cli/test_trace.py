@@ -76,7 +76,7 @@ def test_generate_is_repeatable_and_fits(folder):
     assert fit["drawn"]["mean"] == pytest.approx(0.45, rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_record_writes_rows_and_one_document(folder):
     done = apportion("record", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")

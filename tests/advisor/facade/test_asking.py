@@ -109,7 +109,7 @@ def test_units_of_ones_own_in_order_cost_what_the_array_says():
     assert runs.makespan_s[:, 0].tolist() == [4.0, 7.0]  # (1 + 2 + 4, 8) / 2 and (1, 2 + 4 + 8) / 2
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measuring is for Linux")
 def test_this_machine_is_measured_and_advised(tmp_path):
     scenario = ap.measure("dgemm", parameters={"n": 400}, budget="20s", folder=tmp_path)

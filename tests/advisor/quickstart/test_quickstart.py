@@ -87,7 +87,7 @@ def test_the_scenario_reproduces_the_predictions(result):
         assert entry["predicted_s"] == np.median(runs.of(entry["name"]))
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
     folder, _ = result
     done = apportion("quickstart", "--budget", "10s", "-o", str(folder))
@@ -97,7 +97,7 @@ def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
     assert (folder / "earlier-1" / "result.json").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_on_one_core_it_says_so_and_finishes(tmp_path):
     one = {min(os.sched_getaffinity(0))}
     done = apportion(
@@ -109,8 +109,8 @@ def test_on_one_core_it_says_so_and_finishes(tmp_path):
     assert document["largest_gain"] == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.real)])
 def test_an_interruption_keeps_what_was_measured_and_leaves_nobody(tmp_path, name):
     child = subprocess.Popen(
         [*APPORTION, "quickstart", "--budget", "60s", "-o", str(tmp_path)],
@@ -143,7 +143,7 @@ def test_a_budget_that_is_none(apportion, tmp_path, budget):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_an_output_that_is_a_file_or_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("precious")
     for output, message in (
@@ -158,7 +158,7 @@ def test_an_output_that_is_a_file_or_cannot_be_written(tmp_path):
     assert (tmp_path / "file").read_text() == "precious"
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_read_only_folder(tmp_path):
     """Root may write anywhere, so the folder is made read-only by its file system."""
     read_only = Path("/sys/kernel")

@@ -1,18 +1,15 @@
-"""Table 1 by real runs: its scores, its text, and (slow) the command itself."""
+"""Table 1 by real runs: its scores and its text."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from advisor.reproduce import gbbp, gbbp_live
-from advisor.reproduce.gbbp import reproduce, score, text
+from advisor.reproduce.gbbp import score
 from simulator import ScenarioError, plots
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from tests.support.command_line import apportion_here as apportion
-
-ROOT = Path(__file__).parents[3]
 
 
 def recorded():
@@ -83,23 +80,6 @@ def test_bad_options_are_refused_in_one_line(tmp_path, arguments, message):
     assert done.stdout == ""
 
 
-@pytest.mark.slow
-def test_the_table_by_real_runs(tmp_path):
-    done = apportion("reproduce", "gbbp", "--budget", "30s", "-o", tmp_path, "--json")
-    assert done.returncode == 0, done.stderr
-    assert "50 % after" in done.stderr
-    found = json.loads(done.stdout)
-    table = found["table_1"]
-    for kernel in ("naive_matmul", "dgemm", "cholesky"):
-        for row in table["kernels"][kernel].values():
-            assert row["experimental_s"] > 0
-            assert 0 <= row["mean_error_percent"] <= row["max_error_percent"]
-        assert table["kernels"][kernel]["grid"]["points"] == 20
-        assert len(table["measured"][kernel]["held_out"]) >= 30
-        assert (tmp_path / f"{kernel}.png").read_bytes().startswith(b"\x89PNG")
-    assert table["provenance"]["machine"]["cpu_model"]
-    document = json.loads((tmp_path / "gbbp.json").read_text())
-    assert document["bands"]["dgemm"]["gbbp"]["model"]["sizes"]
-    lines = text(reproduce(table)).splitlines()
-    assert sum(line.startswith(("naive_matmul", "dgemm", "cholesky")) for line in lines) == 9
-    assert sum("the paper's GBBP" in line for line in lines) == 3
+def test_only_the_allocation_paper_is_live():
+    done = apportion("reproduce", "gbbp", "--live")
+    assert (done.returncode, done.stderr) == (2, "error: --live goes with allocation, not with gbbp\n")

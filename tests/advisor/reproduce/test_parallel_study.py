@@ -1,4 +1,4 @@
-"""Parallel kernels: closed forms of the simulated part, bad input in one line, and (slow) really two processes."""
+"""Parallel kernels: closed forms of the simulated part, and bad input in one line."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from advisor.cli.characterise import characterise
 from advisor.reproduce import parallel_study
 from simulator import ScenarioError, randomness
-from simulator.characterisation import PARALLEL_KERNELS, predict_parallel, run_in_turns, shares
+from simulator.characterisation import PARALLEL_KERNELS, predict_parallel, shares
 from simulator.characterisation.parallel.bodies import BODIES
 from simulator.characterisation.parallel.table import keep_part, numbers
 from simulator.models import CostVector, HardwareModel
@@ -126,14 +126,3 @@ def test_what_does_not_fit_is_said_before_anything_runs(given, told):
         characterise("sort", **({"parallel": True} | given))
     assert len(caught.value.lines) == 1
     assert told in caught.value.lines[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PARALLEL_KERNELS)
-def test_two_real_processes_give_the_right_result(name):
-    """Each run is checked in every process: a wrong one raises."""
-    found = run_in_turns(
-        [(name, 300 if name == "matmul" else 100_001)], budget_s=0.1, generator=randomness.stream(1, "t")
-    )
-    assert found[0].processes == 1
-    assert all(len(one.samples_s) >= 5 and one.median_s > 0 for one in found)

@@ -162,7 +162,7 @@ def test_every_rank_runs_its_command_on_its_pe(tmp_path):
     assert done.compute == (Usage(), Usage())  # two on one core: what each had of it says nothing of others
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_command_that_fails_is_one_line(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
@@ -173,7 +173,7 @@ def test_a_command_that_fails_is_one_line(tmp_path):
     assert errors[0].endswith("ended with exit status 3: no such thing 64")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_budget_too_small_says_what_is_needed(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU).replace("1 Gunits/s", "1 kunits/s"))
@@ -182,7 +182,7 @@ def test_a_budget_too_small_says_what_is_needed(tmp_path):
     assert "error: --budget 5s is too short for 4 runs of" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_killed_verification_goes_on_where_it_was(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
@@ -218,7 +218,7 @@ def test_a_file_of_runs_that_holds_something_else_is_refused(tmp_path):
         verify(plan, kept=kept, on_progress=lambda *_: None)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_document_compares_medians():
     plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
     found = documents.to_dict(verify(plan, kept=None, on_progress=lambda *_: None))
@@ -229,7 +229,7 @@ def test_the_document_compares_medians():
     assert (found["regret"], found["within_2_percent"], found["pairs_in_order"]) == (0.0, True, None)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
@@ -294,7 +294,7 @@ REAL = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.parametrize("name", REAL)
 def test_an_advice_with_several_processes_on_a_core_is_really_run(tmp_path, name):
     """From the advice on: more processes than cores, unequal units, and processes that have nothing to do."""

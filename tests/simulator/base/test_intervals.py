@@ -61,8 +61,8 @@ def test_intervals_hold_as_often_as_they_say_whatever_truths_are_like(how, truth
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
-@pytest.mark.parametrize("truths", [10, 20, 50, 200, 1000, 5000])
+@pytest.mark.parametrize("noise", [0.0, 0.15])
+@pytest.mark.parametrize("truths", [10, 50, 5000])
 def test_intervals_hold_from_ten_to_thousands_of_truths(how, truths, noise):
     each = 1 if not noise else 10
     mean, width, run, runs_width = study(how, truths, each, noise, seeds=400 if truths < 1000 else 60)

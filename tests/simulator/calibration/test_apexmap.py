@@ -87,7 +87,7 @@ def test_a_visit_reads_enough_and_draws_little():
 
 
 @pytest.mark.skipif(HERE.pe_count < 2, reason="one PE")
-@pytest.mark.slow
+@pytest.mark.real
 def test_two_processes_read_what_the_other_owns():
     plan = sweep(processes=2)
     with Readers(plan, warm_bytes=2**16) as readers:
@@ -98,7 +98,7 @@ def test_two_processes_read_what_the_other_owns():
             assert switches >= 0
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
     earlier = [Visit(number, cell, (1.0,), 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
@@ -122,15 +122,15 @@ def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     assert np.allclose(times.time_s, first.columns["time_per_word_s"], rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_budget_too_small_says_how_much(tmp_path):
-    with pytest.raises(ScenarioError, match=r"10 ms is too short; give about .* or more for 3 visits to each of"):
+    with pytest.raises(ScenarioError, match=r"10 ms is too short; give .* or more for 3 visits to each of"):
         measure_sweep(sweep(), machine=HERE, budget_s=0.01, store=tmp_path / "visits", on_progress=silent)
     kept = (tmp_path / "visits").read_text().splitlines()
     assert len(kept) == 2  # the head and the visit that was made
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_budget_that_is_not_firm_suffices_for_the_least():
     found = measure_sweep(sweep(), machine=HERE, budget_s=1e-3, store=None, on_progress=silent, firm=False)
     assert found.visits == 3 * len(found.cells)

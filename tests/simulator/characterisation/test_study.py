@@ -102,7 +102,7 @@ def test_every_method_says_what_it_needs(method):
     assert set(tools()) == {"valgrind", "perf"}
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_function_is_derived_predicted_and_really_measured(file):
     """Costs are made up, so that errors may be large; signs, sums and shapes are not."""
     seen = [

@@ -292,7 +292,7 @@ def test_the_section_of_reproduce_apexmap(tmp_path):
     assert apexmap.speed_lines({}) == []
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_kernel_is_measured_at_sizes_of_equal_ratio(memory, tmp_path):
     path = tmp_path / "measured.json"
     with RealSource.of_kernel(

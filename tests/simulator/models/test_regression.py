@@ -1,7 +1,6 @@
 """Least squares against statsmodels, and what the default method promises on any data."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.randomness import stream
 from simulator.models import advise_next_run, diagnose, fit, make_runs, model_from_dict
 from simulator.models.regression.runs import cells_of, resolution_s
+from tests.support.yardstick import times_as_long
 
 FORMULA = "N**2/P + N*log(P)"
 
@@ -268,20 +268,23 @@ def test_many_runs_with_many_terms():
 
 
 @pytest.mark.benchmark
-def test_a_hundred_thousand_runs_with_six_terms_fit_in_a_second():
+@pytest.mark.parametrize(("method", "most"), [("default", 250), ("ols", 40)])
+def test_a_hundred_thousand_runs_with_six_terms_fit_soon(method, most):
+    """Beside one solution of the same equations by NumPy."""
     draws, count = stream(1, "many runs"), 100_000
     sizes, processes = draws.uniform(1000, 9000, count), draws.integers(1, 65, count) * 1.0
     formula = "N**3/P + N**2/P + N*log(P+1) + N*P + N + P"
     truth = 1e-9 * sizes**3 / processes + 1e-5 * sizes * processes
     times = truth * np.exp(0.05 * draws.standard_normal(count))
-    for method in ("default", "ols"):
-        spent = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            model = fit({"t": formula}, {"t": make_runs({"N": sizes, "P": processes}, times)}, method=method)
-            spent.append(time.perf_counter() - begin)
-        assert len(model.parts[0].formula.terms) == 6
-        assert np.median(spent) <= 1.0, (method, spent)
+    runs = {"t": make_runs({"N": sizes, "P": processes}, times)}
+    columns = [sizes**3 / processes, sizes**2 / processes, sizes * np.log(processes + 1), sizes * processes, sizes]
+    rows = np.stack([*columns, processes], axis=1) / times[:, np.newaxis]
+    assert len(fit({"t": formula}, runs, method=method).parts[0].formula.terms) == 6
+    found = times_as_long(
+        lambda: fit({"t": formula}, runs, method=method), lambda: np.linalg.lstsq(rows, np.ones(count)), 3
+    )
+    print(f"{method}: {count} runs, {found:.1f} times as long as one solution by NumPy")
+    assert found <= most
 
 
 def test_a_time_that_does_not_depend_on_the_formula_is_seen_to_be_fixed():

@@ -14,6 +14,7 @@ from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.neighbours import Occupancy
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, moved_s, predicted_speeds, unit_times_s
 from simulator.models.speed import SpeedBand
+from tests.support.yardstick import cpu_s, plain_loop
 
 SWEEPS = Sweeps(np.array([1e3, 1e5]), np.array([1e-10, 4e-10]), np.array([2e-10, 2e-10]))
 LEVELS = (MemoryLevel("L2", 8e4, 2e-9, 1e-9), MemoryLevel("RAM", np.inf, 6e-9, 3e-9))
@@ -130,12 +131,13 @@ def test_the_loops_read_and_write_what_they_say():
     assert np.array_equal(words[:500], first)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_vector_loops_really_run_on_this_machine():
     machine = this_machine()
     plan = make_sweep(machine, max_memory="64KiB")
     found = measure_vectors(plan, machine, budget_s=5.0)
     assert found.m_words.tolist() == [1024, 1536, 2048, 3072, 4096, 6144, 8192]
-    assert np.all(found.read_s < 5e-9)
+    assert found.read_s.min() > 0
+    assert found.read_s.max() < cpu_s(plain_loop) / 500_000  # vector loops beside multiplications of the interpreter
     if machine.pe_count > 1:
         assert measure_vectors(make_sweep(machine, max_memory="64KiB", processes=2), machine, budget_s=5.0) is None

@@ -99,9 +99,13 @@ def test_on_axes_of_the_callers_it_draws_there_and_in_real_colours(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "makespans")) for name in DRAWN]
+    ("name", "kind"),
+    [
+        ("makespans", "svg"),
+        ("makespans", "pdf"),
+        *(pytest.param(name, "svg", marks=pytest.mark.slow) for name in DRAWN if name != "makespans"),
+    ],
 )
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
 def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
     texts = []
     for number in range(2):

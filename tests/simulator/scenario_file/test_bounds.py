@@ -3,7 +3,6 @@
 import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -11,9 +10,10 @@ from simulator import load_scenario, run
 from simulator.base.errors import ScenarioError
 from simulator.scenario_file.reference import with_tables
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
+from tests.support.yardstick import at_most
 
-MOST_S, MOST_KB = 2.0, 150_000
-"""Of processor time, and by how much the most memory ever used may grow: each case takes a tenth of a second here."""
+MOST_LOOPS, MOST_KB = 50, 150_000
+"""Of processor time, and by how much the most memory ever used may grow: each case takes a few loops."""
 
 PES = "  - {name: a, pes: [{name: a, speeds: {k: 1 Gflop/s}}]}"
 CONFIGURATIONS = "  c: {partition: equal}"
@@ -121,10 +121,9 @@ TOML = {
 
 def refusal(path, **options):
     """The one line of what is refused, within processor time and memory."""
-    before_kb, began_s = most_memory_kb(), time.process_time()
-    with pytest.raises(ScenarioError) as caught:
+    before_kb = most_memory_kb()
+    with at_most(MOST_LOOPS), pytest.raises(ScenarioError) as caught:
         load_scenario(path, **options)
-    assert time.process_time() - began_s < MOST_S
     assert most_memory_kb() - before_kb < MOST_KB
     (line,) = caught.value.lines
     assert len(line) < 1700
@@ -148,10 +147,8 @@ def test_no_name_is_written_out_for_a_platform_that_is_too_large_whatever_else_i
     path = tmp_path / "s.yaml"
     entries = "\n".join(of_nodes(10**6).replace("name: a", f"name: n{k}") for k in range(9))
     path.write_text(text(entries, rest="seed: once"))
-    began_s = time.process_time()
-    with pytest.raises(ScenarioError) as caught:
+    with at_most(MOST_LOOPS), pytest.raises(ScenarioError) as caught:
         load_scenario(path)
-    assert time.process_time() - began_s < MOST_S
     assert ["seed" in caught.value.lines[0], MILLION in caught.value.lines[1]] == [True, True]
 
 
@@ -220,16 +217,15 @@ def test_a_hundred_thousand_pes_load_in_little_time_and_memory(tmp_path):
 
 
 def test_ten_thousand_processes_on_them_are_simulated_at_once(tmp_path):
-    """10 s are promised; 200 replications take three here, 40 take one; SimPy needs half a second for each."""
+    """SimPy needs a dozen plain loops for each replication."""
     path = tmp_path / "s.yaml"
     path.write_text(
         text(of_nodes(100_000), configurations=placed("pes: ['a[000001-010000]p1']"), parameters="{n: 20000}")
     )
     made = load_scenario(path, changes=["replications=40"])
     run(made, replications=2, engine="compiled")  # it is compiled once
-    began_s = time.process_time()
-    found = run(made)
-    assert time.process_time() - began_s < 10
+    with at_most(250):
+        found = run(made)
     assert (found.engine, found.makespan_ticks.shape) == ("compiled", (1, 40))
 
 
@@ -237,12 +233,10 @@ def test_a_simulation_beyond_memory_is_refused_with_the_figure(tmp_path):
     path = tmp_path / "s.yaml"
     rest = "replications: 1000000"
     path.write_text(text(of_nodes(100_000), parameters="{n: 200000}", rest=rest))
-    made, began_s = load_scenario(path), time.process_time()
-    with pytest.raises(
-        ScenarioError, match=r"^1000000 replications of 1 .* needs about 7.* TiB of memory, .* are free"
-    ):
+    made = load_scenario(path)
+    needed = r"^1000000 replications of 1 .* needs about 7.* TiB of memory, .* are free"
+    with at_most(MOST_LOOPS), pytest.raises(ScenarioError, match=needed):
         run(made)
-    assert time.process_time() - began_s < MOST_S
 
 
 def test_a_program_beyond_memory_is_refused_before_it_is_made(tmp_path):

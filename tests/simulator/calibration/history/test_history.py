@@ -313,7 +313,7 @@ def test_a_command_is_run_over_its_grid_and_its_parts_are_kept():
     assert kept[0].version == "v"
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_budget_stops_a_run_and_says_how_far_it_came():
     plan = make_plan("sleep {N}", parse_grid("N=0.01:30"), budget="1s", repetitions=1)
     kept = []

@@ -30,7 +30,7 @@ def recorded(grid, *, repetitions=1, budget="60s", **options):
     return kept, record_runs(plan, kept.append, version=plan.kernel)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_total_and_parts_of_every_run_are_kept_and_add_up():
     kept, left_out = recorded(f"N=64:101,{P}", repetitions=2, name="product", kernel="matmul")
     assert left_out == []
@@ -45,13 +45,13 @@ def test_total_and_parts_of_every_run_are_kept_and_add_up():
         assert (record.application, record.version, record.machine) == ("product", "matmul", this_machine().host)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_budget_ends_a_run_that_outlasts_it():
     begin = time.perf_counter()
-    kept, left_out = recorded("N=64:6000,P=1", budget="2s")
-    assert left_out == ["budget of 2 s used up after 1 of 2 runs"]
+    kept, left_out = recorded("N=64:8000,P=1", budget="4s")
+    assert left_out == ["budget of 4 s used up after 1 of 2 runs"]
     assert [record.parameters["N"] for record in kept] == [64]
-    assert time.perf_counter() - begin < 8
+    assert time.perf_counter() - begin < 4 * 4.0, "many times its budget"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_unknown_applications_are_refused():
         make_application_plan("hpl", {}, budget="1s")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_held_out_real_run_lies_in_the_interval_that_was_predicted(tmp_path):
     """Every repetition visits all sizes, so that what else runs here meets the held-out ones as it meets the others."""
     history, model = tmp_path / "h.sqlite", tmp_path / "m.json"

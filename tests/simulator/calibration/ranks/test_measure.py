@@ -28,7 +28,7 @@ def half_of(row, rank, count):
     return (row[count - 1 - rank] - row[rank]) / 2 / np.median(row)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_measuring_real_kernels_gives_bands_and_keeps_all_samples():
     seen = []
     points = [Point("dgemm", 64, 64), Point("matmul", 64, 64), Point("dgemm", 128, 128)]

@@ -36,7 +36,7 @@ def test_a_rank_that_dies_is_named_and_the_rest_ends():
     assert relatives() == []
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_kernel_that_cannot_allocate_says_so():
     with Ranks(PAIR[:1]) as ranks, pytest.raises(CalibrationError, match=r"ended early: .*(MemoryError|allocate)"):
         ranks.prepare("dgemm", 10_000_000, 1)
@@ -49,7 +49,7 @@ def test_usage_adds_up():
     assert 0 < usage.cpu_s <= usage.wall_s * 1.1
 
 
-@pytest.mark.slow
+@pytest.mark.real
 @pytest.mark.parametrize("load", [1, 2])
 def test_equal_competitors_leave_a_fair_share(load):
     """Rule `fair`: what we and `load` competitors get is shared equally, whoever else is busy here."""
@@ -74,7 +74,7 @@ json.dump([time.process_time() - own, theirs() - before], open(sys.argv[1], "w")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_command_has_its_fair_share_beside_competitors_of_their_own_sessions(tmp_path):
     """A command has a session; two busy loops in one session would leave it a half (autogroup), not a third."""
     with Competitor(PAIR[-1], trace([0, 1], [2, 2], 2), apart=True) as competitor:
@@ -89,7 +89,7 @@ def cpu_seconds(processes):
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_competitor_follows_its_trace_and_rests_afterwards():
     with Competitor(PAIR[-1], trace([0, 0.3], [1, 0], 0.6)) as competitor:
         child = psutil.Process(relatives()[0])
@@ -104,7 +104,7 @@ def test_a_competitor_follows_its_trace_and_rests_afterwards():
         assert sum(child.cpu_times()[:2]) - before < 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_each_loop_is_busy_from_its_own_level_on():
     """Load 2, then 1: while both loops are on they share, and the second rests for the other half."""
     with Competitor(PAIR[-1], trace([0, 0.3], [2, 1], 0.6)) as competitor:
@@ -135,7 +135,7 @@ with Ranks(pair) as ranks, Competitor(pair[-1], load) as competitor, competitor.
 """
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_children_die_with_a_killed_driver():
     command = [sys.executable, "-c", DRIVER, *(str(cpu) for cpu in PAIR)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as driver:

@@ -55,7 +55,7 @@ def test_a_kernel_is_measured_and_kept(tmp_path):
         assert relatives() == []  # nothing had to run
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_memory_is_found_by_allocation_alone():
     share = 2e7 / memory_available_bytes()
     with RealSource.of_kernel("triad", cpu=CPU, time_cap_s=5, memory_share=share) as source:
@@ -64,7 +64,7 @@ def test_memory_is_found_by_allocation_alone():
         assert 8 * source.largest == pytest.approx(2e7, rel=0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_the_time_cap_bounds_the_size():
     with RealSource.of_kernel("integration", cpu=CPU, time_cap_s=0.1) as source:
         assert source.largest_reason.startswith("time cap: ")
@@ -94,7 +94,7 @@ def test_a_volume_that_leaps_with_each_n_takes_few_probes():
     assert found.largest_reason.startswith("time cap")
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_cpu_time_of_children_counts(tmp_path):
     spin = "import os, sys, time\nif os.fork() == 0:\n  while time.process_time() < 0.06: pass\nelse: {}\n"
     for number, rest in enumerate(("os.wait()", "time.sleep(0.3)")):  # reaped by the command, and left to us
@@ -127,7 +127,7 @@ def test_a_command_that_fails_says_where(tmp_path, code, match):
     assert relatives() == []
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_what_was_measured_before_a_crash_is_kept(tmp_path):
     marker = tmp_path / "crash"
     crash = f"import os\nif os.path.exists({str(marker)!r}): os.abort()\n{SPIN}"
@@ -174,7 +174,7 @@ def test_options_out_of_range_are_refused():
             RealSource.of_kernel("triad", **{**QUICK, **options})
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_an_unlike_machine_or_subject_is_refused(tmp_path):
     store = tmp_path / "store.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK):
@@ -200,7 +200,7 @@ source.close()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     script, store, log = tmp_path / "app.py", tmp_path / "store.json", tmp_path / "log"
     script.write_text(f"import sys\nopen({str(log)!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
@@ -222,7 +222,7 @@ def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_fresh_runs_are_single_and_not_kept(tmp_path):
     store = tmp_path / "triad.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
@@ -234,7 +234,7 @@ def test_fresh_runs_are_single_and_not_kept(tmp_path):
         assert source.measure(5000) == known
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monkeypatch):
     store, asked = tmp_path / "store.json", []
     sizes = [3.0 * n * n for n in (60, 70, 80, 90)]  # above what any first-level cache holds
@@ -260,7 +260,7 @@ def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monke
     assert all(len(point.cpu_s) >= 6 for point in points)
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path):
     with RealSource.of_kernel("dgemm", max_size=100_000, store=tmp_path / "one.json", **QUICK) as source:
         source.measure(50_000)
@@ -272,7 +272,7 @@ def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path
         assert {*source.kept} == {129}
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
     store = tmp_path / "triad.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
@@ -285,7 +285,7 @@ def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
         assert source.reused == 0
 
 
-@pytest.mark.slow
+@pytest.mark.real
 def test_panels_on_all_cores_at_once_make_a_model_that_says_so(tmp_path):
     with RealSource.of_kernel("dgemm", cpu=CPU, time_cap_s=0.5, columns=256, together=True) as source:
         built = fit_speed(source, budget_s=10.0)

@@ -247,10 +247,10 @@ def test_tutorials(path, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("contention", ["none", "fifo", "fair"])
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_applications(name, contention, tmp_path):
-    same_from_both_engines(of_application(name, contention), tmp_path)
+def test_applications(name, tmp_path):
+    for contention in ("none", "fifo", "fair"):
+        same_from_both_engines(of_application(name, contention), tmp_path)
 
 
 def test_operations_of_every_kind(shown):
