@@ -177,7 +177,7 @@ AFTERWARDS = [
     "fit hpl-runs --formula N**3/(P*Q) --response time_s -o model.json",
     "predict model.json --at N=12000,P=8,Q=8",
     "calibrate speed --replay gbbp_dgemm --method gbbp -o speed.json",
-    "predict speed.json --at 1e6",
+    "predict speed.json --at size_elements=1000000",
     "calibrate network --replay characterisation_unix -o network.json",
     "jobs generate --kind combined --jobs 200 --estimates tsafrir -o stream.swf",
     "jobs run stream.swf -o out/jobs",
