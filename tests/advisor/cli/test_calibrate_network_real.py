@@ -235,6 +235,7 @@ def test_a_listener_among_strangers_serves_ours_within_5_s_and_ends_well(seconds
         assert listener.stderr.read() == b""
 
 
+@TWO
 @pytest.mark.usefixtures("quick")
 @pytest.mark.slow
 def test_a_budget_too_small_says_how_much_is_needed(capsys):
@@ -242,6 +243,7 @@ def test_a_budget_too_small_says_how_much_is_needed(capsys):
     refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms is too short; give ")
 
 
+@TWO
 @pytest.mark.usefixtures("quick")
 def test_without_mpi_it_names_the_extra(capsys, monkeypatch):
     if find_spec("mpi4py") is not None:
@@ -256,6 +258,7 @@ def samples_in(path):
     return sum(len(s) for kind in ("points", "open") for p in document[kind] for s in p["samples_s"].values())
 
 
+@TWO
 @pytest.mark.slow
 def test_killed_half_way_it_goes_on_where_it_was(tmp_path):
     """`kill -9`: no process stays behind, every sample is on disk, and the same command takes none of them again."""
