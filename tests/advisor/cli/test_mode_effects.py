@@ -3,6 +3,7 @@
 Where only a real run would show it, the table says so, and which other test holds it. `test_modes.py` has the rest.
 """
 
+import os
 import re
 import shlex
 
@@ -635,6 +636,10 @@ def words(name, mode, more, prepared):
 def parameters(kind):
     found = [case[:3] for case in CASES if case[-1] == kind]
     marks = {name: [] if name in FAST or kind == "refuses" else [pytest.mark.slow] for name, *_ in found}
+    if kind == "refuses":
+        marks["calibrate neighbours"] = [
+            pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core only may be used here")
+        ]
     return [pytest.param(*case, id=" ".join(case), marks=marks[case[0]]) for case in found]
 
 
