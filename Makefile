@@ -1,20 +1,23 @@
 # Apportion's tasks; `make help` lists them. Everything is installed into .venv, nothing elsewhere.
 
 PYTHON ?= python3
-UV ?= uv
 UVFLAGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := .ci/requirements.lock
+UV := out/uv/bin/uv
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q
+NEWEST := out/newest/bin/python
+# The tests of README's commands and of what writes and reads files.
+FILES := tests/test_readme.py tests/golden tests/simulator/base tests/simulator/results tests/simulator/models tests/simulator/scenario_file tests/advisor/rerun tests/test_tutorial_series.py
 # Two processes or more share the tests; each begins with a stretch of its own, as tests of one file share fixtures.
 SHARED := -n logical --maxprocesses 8 --dist worksteal
 # Hundreds of tests start a command, and pytest rewrites each file: both are quick from bytecode that is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow cores coverage lint kernels verify bench versions clean lock
+.PHONY: help demo test slow cores coverage lint kernels verify bench pythons newest clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -52,23 +55,32 @@ bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.j
 	@$(BIN)/python -m tests.benchmarks.bench
 	@$(PYTEST) -m benchmark
 
-versions:  ## all tests but the slow ones at the lowest and the newest versions that pyproject.toml takes; once per release
-	@command -v $(UV) >/dev/null || { echo 'error: uv is missing: pip install uv (or: make versions UV=PATH)' >&2; exit 1; }
-	@set -e; for resolution in lowest-direct highest; do \
-		echo "Versions: $$resolution" >&2; \
-		$(UV) venv --quiet --clear --python $(PYTHON) out/versions/$$resolution; \
-		VIRTUAL_ENV=out/versions/$$resolution $(UV) pip install --quiet --resolution $$resolution --prerelease disallow -e '.[dev]'; \
-		PATH="$$PWD/out/versions/$$resolution/bin:$$PATH" out/versions/$$resolution/bin/python -m pytest -q; \
-	done
+pythons: $(UV)  ## all tests but the slow ones under each Python that is here, at the lowest and the newest versions; once per release
+	@set -e; for python in $$(.ci/pythons); do for versions in lowest-direct highest; do \
+		echo "$$($$python -V), $$versions versions" >&2; \
+		$(UV) venv --quiet --clear --python $$python out/pythons; \
+		VIRTUAL_ENV=out/pythons $(UV) pip install --quiet --resolution $$versions --prerelease disallow -e '.[dev]'; \
+		out/pythons/bin/python -m pytest -q $(SHARED) --newest-versions; \
+	done; done
+
+newest: $(VENV)/.ok  ## pip install . under the newest Python that is here: what is installed, and all that writes or reads files
+	@$$(.ci/pythons | tail -1) -m venv --clear out/newest
+	@$(NEWEST) -m pip install -q --disable-pip-version-check .
+	@$(PYTEST) -m "" --installed out/newest/bin/apportion tests/test_wheel.py
+	@$(NEWEST) -m pip install -q --disable-pip-version-check '.[dev]'
+	@$(NEWEST) -m pytest -q $(SHARED) --newest-versions $(FILES)
 
 clean:  ## remove what was installed, built and cached
 	@rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-lock:  ## write the lock anew, keeping what still fits (newest of everything: make lock UVFLAGS=--upgrade)
-	@command -v $(UV) >/dev/null || { echo 'error: uv is missing: pip install uv (or: make lock UV=PATH)' >&2; exit 1; }
+lock: $(UV)  ## write the lock anew, keeping what still fits (newest of everything: make lock UVFLAGS=--upgrade)
 	@echo hatchling | $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 		--generate-hashes --no-emit-index-url --no-header $(UVFLAGS) --extra dev -o $(LOCK) pyproject.toml -
+
+$(UV):
+	@$(PYTHON) -m venv out/uv
+	@out/uv/bin/python -m pip install -q --disable-pip-version-check uv
 
 # Two stamps, each written last: an interrupted installation leaves none and is done again from scratch.
 $(VENV)/.ok: $(VENV)/.locked pyproject.toml

@@ -23,6 +23,9 @@ EXTRAS = {
 """Test files about extras: the package without which they are left out, its name for users, and the extra."""
 
 
+OTHERS = r"(?!simulator\b|advisor\b|apportion\b|tests\b|conftest\b|__main__\b)"
+"""Begins the name of any module but ours."""
+
 LONG_LIMIT_S = 900
 """Longest that a test of these marks may take; the others have the limit in pyproject.toml."""
 LONG = {"slow", "real", "benchmark"}
@@ -32,12 +35,19 @@ or Slurm, `make verify`. `benchmark`: compares speeds of the same run, `make ben
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--newest-versions", action="store_true", help="what other packages deprecate in each other is no failure"
+    )
+    parser.addoption("--installed", help="the apportion that test_wheel.py runs (default: a wheel that it builds)")
+    parser.addoption(
         "--accept", action="store_true", help="write what is said or shown where cases expect something else"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ[signs.SWITCH] = "never"  # a busy machine makes no command that a test starts say how far it is
+    if config.getoption("newest_versions"):
+        for kind in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"):
+            config.addinivalue_line("filterwarnings", f"default::{kind}:{OTHERS}")
     if config.getoption("accept"):
         config.pluginmanager.register(Accept())
 

@@ -67,5 +67,7 @@ def test_core_types_choose_alike_from_200_tables_and_of_memory_models(slow):
 
 def test_core_types_compute_otherwise():
     """Or nothing above would be tried: at least one other core type gives other last bits of a solution."""
-    other = {core_types.last_bits(core) for core in (REFERENCE, *OTHERS) if not core_types.why_not(core)}
-    assert len(other) > 1
+    able = [core for core in (REFERENCE, *OTHERS) if not core_types.why_not(core)]
+    if len(able) < 2:
+        pytest.skip("this processor computes as one core type of OpenBLAS alone, or NumPy does not use OpenBLAS here")
+    assert len({core_types.last_bits(core) for core in able}) > 1

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -425,6 +426,7 @@ WRONG_SCRIPT = "import simulator as sim\n\nsim.run('two-cores', replications='ma
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed; `make test` installs it")
 def test_a_script_of_a_user_is_checked_by_mypy_strict(tmp_path):
     (tmp_path / "right.py").write_text(USER_SCRIPT)
     (tmp_path / "wrong.py").write_text(WRONG_SCRIPT)

@@ -1,5 +1,6 @@
 """What README.md promises: every command and example of it, and of the page of all commands, prints what is shown."""
 
+import shutil
 import subprocess
 import sys
 
@@ -72,6 +73,7 @@ def texts():
     return [block for language, block in shown.blocks(TEXT) if language == "text"]
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize("target", ["demo", "test"])
 def test_the_targets_of_make_are_there(target):
     """`make test` is what runs this; `make demo` runs for real in `make verify`."""

@@ -1,4 +1,7 @@
-"""The built wheel holds what it needs and no more, and works from an empty folder where nothing of this checkout is."""
+"""The built wheel holds what it needs and no more, and works from an empty folder where nothing of this checkout is.
+
+With `--installed PATH` it is that `apportion` that runs: `make newest` installs it with its dependencies.
+"""
 
 import json
 import os
@@ -16,6 +19,8 @@ import pytest
 from simulator import shipped
 
 ROOT = Path(__file__).parent.parent
+CHECKOUT = [str(ROOT / name) for name in ("advisor", "scenarios", "simulator", "traces")]
+"""What an installed apportion may not read; its own environment may lie in the checkout."""
 MOST_BYTES = 3_000_000
 BUILD = "import sys; from hatchling import build; print(getattr(build, sys.argv[1])(sys.argv[2]))"
 
@@ -38,22 +43,33 @@ def wheel(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """A fresh environment with the wheel; its dependencies are those of the environment that runs the tests."""
+def installed(request, tmp_path_factory):
+    """The `apportion` of `--installed`, or of a fresh environment; another project stands beside it."""
+    given = request.config.getoption("installed")
+    command = Path(given).absolute() if given else freshly_installed(request.getfixturevalue("wheel"), tmp_path_factory)
+    packages = packages_of(command.with_name("python"))
+    (packages / "traces").mkdir(exist_ok=True)  # a living project of that name
+    (packages / "traces" / "__init__.py").write_text("mine = 'another project'\n")
+    (command.parents[1] / "tmp").mkdir(exist_ok=True)  # where the cache goes
+    return command
+
+
+def freshly_installed(wheel, tmp_path_factory):
+    """From the wheel; its dependencies are those of the environment that runs the tests."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True, symlinks=True)
     python = folder / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
-    own = Path(
+    (packages_of(python) / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return folder / "bin" / "apportion"
+
+
+def packages_of(python):
+    return Path(
         subprocess.run(
             [python, "-c", "import pip; print(pip.__path__[0])"], capture_output=True, text=True, check=True
         ).stdout.strip()
     ).parent
-    (own / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    (own / "traces").mkdir()  # a living project of that name
-    (own / "traces" / "__init__.py").write_text("mine = 'another project'\n")
-    (folder / "tmp").mkdir()  # where the cache goes
-    return folder / "bin" / "apportion"
 
 
 @pytest.fixture
@@ -112,7 +128,7 @@ def test_it_runs_from_its_own_files(installed, tmp_path):
     code = "import simulator, advisor, traces; print(simulator.__file__, advisor.__file__, traces.mine)"
     python = installed.parent / "python"
     done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert str(ROOT) not in done.stdout
+    assert not [path for path in CHECKOUT if path in done.stdout]
     assert done.stdout.endswith("another project\n")
 
 
@@ -155,7 +171,21 @@ def test_commands_work_from_an_empty_folder(apportion, command):
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout
-    assert str(ROOT) not in done.stdout + done.stderr
+    assert not [path for path in CHECKOUT if path in done.stdout + done.stderr]
+
+
+AFTERWARDS = [
+    "advise out/quickstart/scenario.yaml --replications 20 -o out/advice",
+    "fit hpl-runs --formula N**3/(P*Q) --response time_s -o model.json",
+    "predict model.json --at N=12000,P=8,Q=8",
+    "calibrate speed --replay gbbp_dgemm --method gbbp -o speed.json",
+    "predict speed.json --at size_elements=1000000",
+    "calibrate network --replay characterisation_unix -o network.json",
+    "jobs generate --kind combined --jobs 200 --estimates tsafrir -o stream.swf",
+    "jobs run stream.swf -o out/jobs",
+    "rerun out/jobs",
+]
+"""What was measured is read, and what was written is run again."""
 
 
 def test_the_whole_loop_runs_from_an_empty_folder(apportion, tmp_path):
@@ -165,3 +195,8 @@ def test_the_whole_loop_runs_from_an_empty_folder(apportion, tmp_path):
     assert report.stat().st_size > 10_000
     document = json.loads((report.parent / "result.json").read_text())
     assert document["provenance"]["versions"]["apportion"] != "not installed"
+    for command in AFTERWARDS:
+        done = apportion(*command.split())
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), (command, done.stdout, done.stderr)
+    assert "equal where simulated, bit for bit" in apportion("rerun", "out/advice").stdout
+    assert apportion("rerun", "out/quickstart").returncode in {0, 1}  # 1: measured otherwise on a busy machine

@@ -99,12 +99,16 @@ def _in_data(before: Any, after: Any, place: str) -> Iterator[Difference]:
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _in_data(old, new, f"{place}.{number}")
-    elif before != after and not (_is_path(before) and _is_path(after)):
+    elif before != after and not _are_paths(before, after):
         yield Difference(place, _shown(before), _shown(after), _ratio(before, after))
 
 
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and "/" in value
+def _are_paths(before: object, after: object) -> bool:
+    """Whether two texts are paths; one in the working folder has no slash, and the name of the other."""
+    if not isinstance(before, str) or not isinstance(after, str):
+        return False
+    slashes = ("/" in before) + ("/" in after)
+    return slashes == 2 or (slashes == 1 and Path(before).name == Path(after).name)
 
 
 def _in_tables(before: str, after: str, name: str) -> Iterator[Difference]:

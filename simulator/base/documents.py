@@ -127,6 +127,8 @@ def _written(kind: Any) -> list[Field[Any]]:
 
 def _strict(hint: Any, value: Any) -> Any:
     """A value as an annotation has it; what does not fit is refused."""
+    if hasattr(get_origin(hint), "__value__"):  # NumPy 2.5 spells its arrays by an alias
+        hint = get_origin(hint).__value__[get_args(hint)]
     origin, args = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
         return None if value is None else _strict(next(one for one in args if one is not NoneType), value)

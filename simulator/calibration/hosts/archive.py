@@ -16,7 +16,8 @@ ROOMS = ("base", "calibration", "models", "programs", "scheduling")
 INTERPRETERS = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
 """What is looked for there, after the interpreter of an apportion that is installed."""
 NO_PYTHON = "no Python 3.11 or newer with NumPy"
-_SCRIPT = r"""for p in {first} "$(sed -n '1s/^#!//p' "$(command -v apportion)" 2>/dev/null)" {others}; do
+_INSTALLED = """\"$(sed -n '1s/^#!//p' "$(command -v apportion)" 2>/dev/null)\""""
+_SCRIPT = r"""for p in {looked_for}; do
 "$p" -c 'import sys, numpy; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$p" -c "$({decode})"
 done; echo '{fault}'"""
 _BEGIN = """
@@ -73,11 +74,6 @@ def start_line(python: str | None = None) -> str:
     """
     fault = json.dumps({"fault": f"{NO_PYTHON} is there ({python or ', '.join(INTERPRETERS)}); install it"})
     code = base64.b64encode(_BEGIN.encode()).decode()
-    first = shlex.quote(python) if python else ""
-    script = _SCRIPT.format(
-        first=first,
-        others="" if python else " ".join(INTERPRETERS),
-        decode=f"echo {code} | base64 -d",
-        fault=fault,
-    )
+    looked_for = shlex.quote(python) if python else " ".join((_INSTALLED, *INTERPRETERS))
+    script = _SCRIPT.format(looked_for=looked_for, decode=f"echo {code} | base64 -d", fault=fault)
     return shlex.join(["sh", "-c", script])

@@ -40,7 +40,7 @@ def test_gbbp_ends_soon_and_prints_points_cost_and_accuracy(tmp_path, name):
     done = in_a_process("calibrate", "speed", "--replay", table, "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (done.returncode, done.stderr) == (0, "")
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6
     model = json.loads((tmp_path / "m.json").read_text())
     head, *lines = done.stdout.splitlines()
     assert head.startswith(f"gbbp: {len(model['points'])} points in ")

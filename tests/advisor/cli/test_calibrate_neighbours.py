@@ -52,6 +52,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
     assert lines[1].endswith("times as long as alone, outside the sizes measured")
 
 
+@TWO
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

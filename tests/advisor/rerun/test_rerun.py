@@ -14,6 +14,7 @@ COMMANDS = {
     "simulate": "simulate {f}/own.yaml --replications 4 --set platform.link.latency=x2 -o {f}/out",
     "whatif": "whatif {f}/own.yaml --vary platform.link.latency=x1,x2 --replications 3 --workers 1 -o {f}/out",
     "advise": "advise {f}/own.yaml --replications 4 --runs 40 -o {f}/out",
+    "jobs run": "jobs run few.swf -o {f}/out",
 }
 SCENARIO = """\
 format: 1
@@ -35,12 +36,21 @@ replications: 4
 """
 
 
+JOBS = """\
+; MaxProcs: 4
+1 0 -1 60 2 -1 -1 2 90 -1 1 1 -1 -1 1 -1 -1 -1
+2 5 -1 30 4 -1 -1 4 40 -1 1 1 -1 -1 1 -1 -1 -1
+3 9 -1 20 1 -1 -1 1 30 -1 1 2 -1 -1 1 -1 -1 -1
+"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A scenario that extends another one, which names a trace."""
     here = tmp_path_factory.mktemp("rerun")
     (here / "base").mkdir()
     (here / "own.yaml").write_text(SCENARIO)
+    (here / "few.swf").write_text(JOBS)
     (here / "base" / "base.yaml").write_text(BASE)
     (here / "load.csv").write_text("time_s,load\n0,0\n0.01,1\n0.02,0.5\n0.03,0\n")
     return here
@@ -79,10 +89,10 @@ def test_a_folder_is_run_again_elsewhere_bit_for_bit(moved):
     assert kept == {f"inputs/scenario/{name}" for name in ("own.yaml", "base/base.yaml", "load.csv")}
 
 
-@pytest.mark.parametrize("name", [pytest.param("whatif", marks=pytest.mark.slow), "advise"])
+@pytest.mark.parametrize("name", [pytest.param("whatif", marks=pytest.mark.slow), "advise", "jobs run"])
 def test_other_simulating_commands_too(folder, tmp_path, name):
     words = COMMANDS[name].format(f=folder).replace(f"-o {folder}/out", f"-o {tmp_path}/out").split()
-    done = apportion_here(*words)
+    done = apportion_here(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
     again = rerun(tmp_path / "out" / "manifest.json", "--json")
     document = json.loads(again.stdout)
