@@ -241,11 +241,12 @@ def test_chances_and_losses_come_true(truths):
 @pytest.mark.parametrize(("own", "spread"), [(0.03, 0.03), (0.002, 0.01), (0.02, 0.1)])
 def test_chances_come_true_by_thirds(truths, own, spread):
     """Rather too unsure than too sure where noise of replications hides by what few truths differ."""
-    least = -0.17 if truths <= 20 and own < 0.03 / np.sqrt(10) else -0.08
+    hidden = truths <= 20 and own < 0.03 / np.sqrt(10)
+    least, most = (-0.17, 2.5) if hidden else (-0.08, 1.4)
     found = duels(900, rows=6, truths=truths, each=10, noise=0.03, own=own, spread=spread)
     for part in (found, *np.array_split(found[np.argsort(found[:, 0])], 3)):
         assert least < part[:, 0].mean() - part[:, 1].mean() < 0.08
-    assert found[:, 2].mean() == pytest.approx(found[:, 3].mean(), rel=0.4)
+    assert 0.6 * found[:, 3].mean() <= found[:, 2].mean() <= most * found[:, 3].mean()
 
 
 @pytest.mark.parametrize("count", [10, 20, 200])

@@ -122,12 +122,10 @@ def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     assert np.allclose(times.time_s, first.columns["time_per_word_s"], rtol=1e-9)
 
 
-@pytest.mark.real
 def test_a_budget_too_small_says_how_much(tmp_path):
     with pytest.raises(ScenarioError, match=r"10 ms is too short; give .* or more for 3 visits to each of"):
         measure_sweep(sweep(), machine=HERE, budget_s=0.01, store=tmp_path / "visits", on_progress=silent)
-    kept = (tmp_path / "visits").read_text().splitlines()
-    assert len(kept) == 2  # the head and the visit that was made
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.real

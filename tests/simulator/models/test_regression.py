@@ -268,7 +268,7 @@ def test_many_runs_with_many_terms():
 
 
 @pytest.mark.benchmark
-@pytest.mark.parametrize(("method", "most"), [("default", 250), ("ols", 40)])
+@pytest.mark.parametrize(("method", "most"), [("default", 350), ("ols", 70)])
 def test_a_hundred_thousand_runs_with_six_terms_fit_soon(method, most):
     """Beside one solution of the same equations by NumPy."""
     draws, count = stream(1, "many runs"), 100_000
