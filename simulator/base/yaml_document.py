@@ -28,6 +28,7 @@ MAX_TOML = 150_000
 """Most values of a TOML file, whose reader is written in Python and takes three times as long for each."""
 MAX_DEPTH = 50
 """Most levels: each is a call in a call."""
+_TOO_DEEP = f"this lies more than {MAX_DEPTH} levels deep; write fewer levels"
 MOST_CONFIGURATIONS = 10_000
 """Most configurations of a scenario, refused while the file is read: a sweep (`apportion whatif`) is for more."""
 
@@ -143,6 +144,8 @@ def document_of(text: str, path: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place, problem = f"{path}:1:1" if mark is None else _shown(mark), str(error.problem)
+        if "nesting depth" in problem:
+            raise ScenarioError(f"{place}: {_TOO_DEEP}") from None
         if problem.startswith("but found"):
             problem = f"{error.context} {problem}"
         elif mark is not None and "character that" in problem:  # which one, libyaml does not say
@@ -271,7 +274,7 @@ class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[mis
             if self.configurations > MOST_CONFIGURATIONS:
                 self._refuse(f"there are more than {MOST_CONFIGURATIONS} configurations; write fewer")
         if self.depth > MAX_DEPTH + 1:
-            self._refuse(f"this lies more than {MAX_DEPTH} levels deep; write fewer levels")
+            self._refuse(_TOO_DEEP)
         if self.written > MAX_WRITTEN:
             self._refuse(f"the file has more than {MAX_WRITTEN} values; write fewer")
         node: yaml.Node | None = super().compose_node(parent, index)
@@ -336,9 +339,7 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 def _count(node: yaml.Node, sizes: dict[int, int], depth: int = 0) -> int:
     """Nodes below one, aliases expanded; refuses what would grow without bound."""
     if depth > MAX_DEPTH:
-        raise ScenarioError(
-            f"{_shown(node.start_mark)}: this lies more than {MAX_DEPTH} levels deep; write fewer levels"
-        )
+        raise ScenarioError(f"{_shown(node.start_mark)}: {_TOO_DEEP}")
     if id(node) not in sizes:
         children = [] if isinstance(node, yaml.ScalarNode) else node.value
         flat = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]

@@ -119,6 +119,7 @@ def test_a_process_that_dies_is_told_and_the_rest_ends():
     assert relatives() == []
 
 
+@pytest.mark.skipif(this_machine().pe_count < 2, reason="messages between PEs need two")
 @pytest.mark.usefixtures("quick")
 def test_a_chain_passes_messages_on():
     """Sizes of less than a packet, of whole packets, and of some and a part; what comes back is compared."""

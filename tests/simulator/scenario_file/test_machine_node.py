@@ -50,7 +50,7 @@ def test_the_block_of_this_machine_loads_once_a_speed_is_known(tmp_path, capsys,
     platform = load_scenario(path).platform
     machine = this_machine()
     assert [pe.cpu for pe in platform.pes] == [core.cpu for core in machine.cores][: machine.pe_count]
-    assert platform.pes[0].name == "here-core0"
+    assert platform.pes[0].name == f"here-core{'0' * len(str(machine.pe_count - 1))}"
     (node,) = platform.nodes
     assert node.memory_bytes == min(machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes)
     assert node.swap_bytes == psutil.swap_memory().total
