@@ -100,13 +100,27 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
     if np.all(alike - partition <= 1):
         partition = alike
     while (surplus := int(partition.sum()) - units) > 0:
-        finish = np.where(partition > 0, times_s(partition), -np.inf)
-        last = ties.first_most(finish)
-        partition[last] -= min(surplus, int(partition[last]), max(1, surplus // processes))
+        last, fewer = _last(times_s, partition), max(1, surplus // processes)
+        if fewer == 1:
+            partition[last[:surplus]] -= 1
+        else:
+            partition[last[0]] -= min(surplus, int(partition[last[0]]), fewer)
     while (lacking := units - int(partition.sum())) > 0:  # where times fall with the units, bisection misses some
         more = max(1, lacking // processes)
         partition[ties.first_least(times_s(partition + more))] += more
     return tuple(int(count) for count in partition)
+
+
+def _last(times_s: Times, partition: Units) -> Units:
+    """The processes that finish last; where taking a unit from one of them might change who does, the first."""
+    finish = np.where(partition > 0, times_s(partition), -np.inf)
+    last = np.flatnonzero(ties.near_least(-finish))
+    if last.size > 1 and np.all(finish[last] == finish[last[0]]):
+        fewer = partition.copy()
+        fewer[last] -= 1
+        if np.all(times_s(fewer)[last] < finish[last[0]] * (1 - 2 * ties.SAME)):
+            return last
+    return last[:1]
 
 
 def _last_limit(times_s: Times, fewest: Units, most: Units, units: int) -> float:
@@ -148,6 +162,13 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     led
         Whether the first process is a master.
     """
+    return _process_times(scenario, placement, led=led)[0]
+
+
+def _process_times(
+    scenario: Scenario, placement: Sequence[int], *, led: bool
+) -> tuple[Callable[[int, int], float], list[int]]:
+    """See `process_times`; and of each process the first one whose times are the same as its own."""
     work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
     busy, first, compute = Counter(placement), placement[0], work.compute(len(placement))
     usual = -(-work.units // len(placement))
@@ -179,7 +200,12 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
         pe = placement[process]
         return alone_s(like[pe], units) + (setup_s if led and process == 0 else messages_s(pe, units))
 
-    return process_s
+    firsts: dict[tuple[int, int, bool], int] = {}
+    same = [firsts.setdefault((like[pe], as_far[pe], pe == first), place) for place, pe in enumerate(placement)]
+    if led and len(same) > 1:  # only the first process waits for all others
+        alone = [place for place in range(1, len(same)) if same[place] == 0]
+        same[1:] = [alone[0] if place == 0 else place for place in same[1:]]
+    return process_s, same
 
 
 def _as_far(scenario: Scenario, placement: Sequence[int]) -> dict[int, int]:
@@ -243,10 +269,17 @@ def model_times(scenario: Scenario, placement: Sequence[int] | None = None, *, l
     """
     placement = range(len(scenario.platform.pes)) if placement is None else placement
     first = placement[0] == 0 if led is None else led
-    process_s = process_times(scenario, placement, led=scenario.application.work.has_master and first)
+    process_s, firsts = _process_times(scenario, placement, led=scenario.application.work.has_master and first)
+    same, kinds = np.unique(np.array(firsts, dtype=np.int64), return_inverse=True)
 
     def times_s(counts: Units) -> NDArray[np.float64]:
-        return np.array([process_s(process, count) if count else 0.0 for process, count in enumerate(counts.tolist())])
+        width = int(counts.max(initial=0)) + 1
+        asked, which = np.unique(kinds.reshape(-1) * width + counts, return_inverse=True)
+        times = [
+            process_s(int(same[kind]), count) if count else 0.0
+            for kind, count in (divmod(one, width) for one in asked.tolist())
+        ]
+        return np.array(times, dtype=np.float64)[which.reshape(-1)]
 
     return times_s
 

@@ -1,10 +1,12 @@
 """Hosts behind a stand-in for ssh that speaks the real protocol: honest, hostile and broken ones; lists of hosts."""
 
 import contextlib
+import dataclasses
 import io
 import itertools
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -17,9 +19,19 @@ from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.bench.worker import SUBJECTS
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts import host as hosts_module
-from simulator.calibration.hosts.campaign import MeasuredPair, reach_hosts, rounds_of
+from simulator.calibration.hosts.campaign import (
+    MOST_CORES,
+    ClusterPlan,
+    MeasuredPair,
+    measure_cluster,
+    reach_hosts,
+    rounds_of,
+    sampled,
+)
+from simulator.calibration.hosts.far_ranks import FarRanks
 from simulator.calibration.hosts.links import link_rates
 from simulator.calibration.hosts.transport import allocated_hosts
+from simulator.calibration.ranks.programs import RealProgram
 
 STAND_IN = [sys.executable, "-S", "-E", str(Path(__file__).with_name("stand_in.py"))]
 
@@ -231,6 +243,7 @@ LIES = [
 
 
 def liar(*lie, name="liar3"):
+    """A host that answers the job of a lie with a token in the place of a field; see the stand-in."""
     return Host(name, over_ssh([*STAND_IN, "lie", *lie]))
 
 
@@ -313,6 +326,71 @@ def test_one_machine_under_two_names_is_named_once():
     assert "the same machine as a" in lost["other1"]
 
 
+def measured(hosts, plan, folder):
+    """What was measured of hosts, and why others are left out."""
+    lost = {}
+    try:
+        about = reach_hosts(hosts, lost, lambda *_: None)
+        return measure_cluster(hosts, about, plan, folder=folder, lost=lost, on_progress=lambda *_: None), lost
+    finally:
+        for host in hosts:
+            host.close()
+
+
+def test_hosts_that_lie_are_left_out_by_name_and_all_others_are_measured(tmp_path):
+    hosts = [
+        *(stand_in("n1"), stand_in("n2"), stand_in("twice5"), stand_in("cores600")),
+        liar("describe", "machine.host", '"\\ud800x"', name="liar1"),
+        liar("sample", "wall_s", "DEEP", name="liar2"),
+        liar("sample", "cpu_s", "null", name="liar3"),
+        liar("listen", "port", "true", name="liar4"),
+        liar("connect", "number", "[1]", name="liar6"),
+    ]
+    begun = time.monotonic()
+    found, lost = measured(hosts, ClusterPlan(columns=500, budget_s=20.0), tmp_path)
+    assert time.monotonic() - begun < 120
+    assert [host.name for host in found.hosts] == ["n1", "n2", "cores600"]
+    assert {pair.hosts for pair in found.pairs} == {("n1", "n2"), ("cores600", "n1"), ("cores600", "n2")}
+    assert set(lost) == {"twice5", "liar1", "liar2", "liar3", "liar4", "liar6"}
+    assert all(reason.isprintable() and len(reason) < 300 for reason in lost.values())
+    assert "it answered what is no number where a port was asked for" in lost["liar4"]
+    many = found.hosts[2]
+    assert [one.cpu for one in many.available] == list(range(600))
+    assert "64 of its 600 PEs were measured" in many.notes[-1]
+
+
+def test_of_many_cores_every_kind_is_sampled_evenly():
+    with stand_in("cores600") as host:
+        about = host.reach()
+    kinds = [dataclasses.replace(core, kind="P" if core.cpu < 150 else "E") for core in about.topology.cores]
+    part = sampled(dataclasses.replace(about, topology=dataclasses.replace(about.topology, cores=tuple(kinds))))
+    cpus = [core.cpu for core in part.machine.cores]
+    assert cpus == [core.cpu for core in part.topology.cores] == sorted(set(cpus))
+    assert len(cpus) == MOST_CORES
+    assert sum(cpu < 150 for cpu in cpus) == MOST_CORES // 4
+    assert max(np.diff(cpus)) <= 10
+
+
+def test_that_a_kernel_lacks_numba_there_is_said_before_anything_is_measured(tmp_path):
+    with pytest.raises(CalibrationError) as caught:
+        measured([stand_in("n1"), stand_in("n2")], ClusterPlan("stencil", columns=500, budget_s=20.0), tmp_path)
+    assert [line.partition(",")[0] for line in caught.value.lines] == [
+        "n1: Numba is not there",
+        "n2: Numba is not there",
+    ]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("points")] == []
+
+
+def test_ranks_whose_answers_fit_no_run_are_one_sentence():
+    with stand_in("n1") as one, stand_in("n2") as other:
+        about = {host.name: host.reach() for host in (one, other)}
+        program = RealProgram("matmul", "dgemm", {"n": 8}, (4, 4), ((0,), (0,)))
+        with FarRanks([one, other], [0, 0], about) as ranks:
+            ranks.prepare_program(program)
+            with pytest.raises(CalibrationError, match="matmul: a rank answered what does not fit a run"):
+                ranks.run_program(program)
+
+
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
@@ -340,6 +418,8 @@ def test_no_host_key_is_accepted_silently_and_no_question_is_asked():
     [
         ((), "give one of --hosts, --hosts-file and --slurm"),
         (("--hosts", "a,a"), "--hosts: a comes twice; name each host once"),
+        (("--hosts", "a,::1"), "--hosts: host is '::1'; give letters, digits, dots and hyphens"),
+        (("--hosts", "me@a,a"), "--hosts: me@a and a are one machine to launchers; name it once"),
         (("--hosts", "a", "--kernel", "nonesuch"), "--kernel is 'nonesuch'; name one of dgemm, matmul, stencil"),
         (("--hosts", "a", "--budget", "1s"), "--budget: 1 s of measuring is too short; give 40s or more"),
         (("--hosts", "a", "--parameter", "n=-1"), "--parameter is 'n=-1'; give NAME=N with a whole number above 0"),

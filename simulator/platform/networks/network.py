@@ -216,7 +216,7 @@ class Network:
 
     def alike(self, source: int, destinations: Ints) -> list[bytes]:
         """A name for each route from one node: messages take the same times on routes of the same name."""
-        if self.topology is None:
+        if self.topology is None or not destinations.size:
             return [b""] * destinations.size
         routes = self.routes(np.full(destinations.size, source, dtype=np.int64), destinations)
         links = routes.links >> 1
