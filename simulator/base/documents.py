@@ -4,7 +4,8 @@ The strict reader is cattrs with hooks of our own: cattrs alone takes the text "
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -24,12 +25,31 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
 
 if TYPE_CHECKING:
     from cattrs import Converter
 
-__all__ = ["FLAT", "NOT_WRITTEN", "SPARE", "Array", "FormError", "Record", "from_dict", "named", "read", "to_dict"]
+__all__ = [
+    "FLAT",
+    "NOT_WRITTEN",
+    "SPARE",
+    "Array",
+    "Counts",
+    "FormError",
+    "Matrix",
+    "Number",
+    "Record",
+    "Vector",
+    "at",
+    "from_dict",
+    "named",
+    "read",
+    "to_dict",
+]
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -52,6 +72,12 @@ class Array:
 
     dtype: Literal["float64", "int64"]
     dimensions: int
+
+
+Vector = Annotated[NDArray[np.float64], Array("float64", 1)]
+Matrix = Annotated[NDArray[np.float64], Array("float64", 2)]
+Number = Annotated[NDArray[np.float64], Array("float64", 0)]
+Counts = Annotated[NDArray[np.int64], Array("int64", 1)]
 
 
 class FormError(ScenarioError):
@@ -150,10 +176,9 @@ def read(kind: type[T], data: object, **known: Any) -> T:
     TypeError
         If the class has an annotation that is not understood, whatever the data.
     """
-    structure, names = _form(kind, frozenset(known))
+    structure = _form(kind, frozenset(known))
     try:
-        values = structure(_mapping(data), None)
-        return kind(**{names[key]: value for key, value in values.items()}, **known)
+        return cast("T", _made(kind, structure(_mapping(data), None), known))
     except _REFUSALS as error:
         raise FormError(_faults(error, ())) from None
 
@@ -161,25 +186,61 @@ def read(kind: type[T], data: object, **known: Any) -> T:
 _REFUSALS = (ExceptionGroup, ApportionError, *MALFORMED)
 
 
+@contextmanager
+def at(*where: str) -> Iterator[None]:
+    """What is refused inside stands below these keys."""
+    try:
+        yield
+    except _REFUSALS as error:
+        raise FormError(_faults(error, where)) from None
+
+
 @cache
-def _form(kind: type, known: frozenset[str]) -> tuple[Hook, dict[str, str]]:
-    """What reads the keys of a class, and the fields that they are of."""
+def _form(kind: type, known: frozenset[str]) -> Hook:
+    """What reads the keys of a class."""
     from cattrs.gen.typeddicts import make_dict_structure_fn
 
-    hints, keys, names = _hints(kind), {}, {}
-    for one in fields(cast("Any", kind)):
-        if one.name in known or not one.metadata.get("read", one.metadata.get("written", True)):
-            continue
-        if "flat" in one.metadata:
-            raise TypeError(f"{kind.__name__}.{one.name}: a flat field is read leniently only")
-        name = _names(one)[0]
-        required = one.default is MISSING and one.default_factory is MISSING
-        keys[name], names[name] = hints[one.name] if required else NotRequired[hints[one.name]], one.name
-    form = cast("Any", TypedDict)(kind.__name__, keys)
+    form = cast("Any", TypedDict)(kind.__name__, _keys(kind, known))
     try:
-        return make_dict_structure_fn(form, _converter(), _cattrs_forbid_extra_keys=True), names
+        return cast("Hook", make_dict_structure_fn(form, _converter(), _cattrs_forbid_extra_keys=True))
     except TypeError as error:
         raise TypeError(f"{kind.__name__}: {error}") from error
+
+
+def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any], Any]]:
+    """Fields that documents say, and their annotations; of a flat one its class."""
+    hints = _hints(kind)
+    for one in fields(kind):
+        if one.name not in known and one.metadata.get("read", one.metadata.get("written", True)):
+            hint = hints[one.name]
+            flat = "flat" in one.metadata and next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
+            yield one, flat or hint
+
+
+def _keys(kind: Any, known: Container[str]) -> dict[str, Any]:
+    """The keys that a class has in documents, and their annotations."""
+    found: dict[str, Any] = {}
+    for one, hint in _read_fields(kind, known):
+        if "flat" in one.metadata:
+            found |= _keys(hint, known)
+        else:
+            spare = one.default is not MISSING or one.default_factory is not MISSING or "spare" in one.metadata
+            found[_names(one)[0]] = NotRequired[hint] if spare else hint
+    return found
+
+
+def _made(kind: Any, values: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """An object of a class whose keys were read."""
+    found = {one.name: known[one.name] for one in fields(kind) if one.name in known}
+    for one, hint in _read_fields(kind, known):
+        name = _names(one)[0]
+        if "flat" in one.metadata:
+            found[one.name] = _made(hint, values, known)
+        elif name in values:
+            found[one.name] = values[name]
+        elif "spare" in one.metadata and one.default is MISSING:
+            found[one.name] = "" if hint is str else None
+    return kind(**found)
 
 
 @cache
@@ -364,8 +425,6 @@ def _record(kind: Any) -> Hook:
 
 
 def _array(hint: Any) -> Hook:
-    import numpy as np
-
     wanted: Array = hint.__metadata__[0]
     number, plain = (_number, {int, float}) if wanted.dtype == "float64" else (_whole, {int})
 

@@ -300,7 +300,7 @@ def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -
         for size, point in sorted(points.items())
     ]
     document = {
-        "format": 1,
+        "format": FORMAT,
         "kind": "speed",
         "kernel": kernel,
         "method": f"{count} sizes of equal ratio",

@@ -100,11 +100,6 @@ class Times:
             "controls_s": self.controls_s.tolist(),
         }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Times":
-        """The inverse of `to_dict`."""
-        return cls(tuple(data["labels"]), *(np.array(data[name]) for name in ("raw_s", "controls_s")))
-
 
 class _Sampler:
     """One function with its pristine arguments and its number of inner runs."""
