@@ -38,9 +38,7 @@ class ModelFile:
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
-def read_model(
-    path: str | Path, kind: str, form: type[T], *, writer: str, newest: int
-) -> tuple[T, dict[str, Any]]:
+def read_model(path: str | Path, kind: str, form: type[T], *, writer: str, newest: int) -> tuple[T, dict[str, Any]]:
     """What the JSON file of a model says, in its form and as plain data; see `model_of`.
 
     Raises

@@ -343,7 +343,9 @@ class _DomainEntry:
 
     def domains(self, places: Sequence[Any]) -> list[SharingDomain]:
         """Each on its PEs."""
-        needed = {"memory": ("capacity", "lone", "softness"), "cache": ("level", "capacity")}.get(self.kind, ("shares",))
+        needed = {"memory": ("capacity", "lone", "softness"), "cache": ("level", "capacity")}.get(
+            self.kind, ("shares",)
+        )
         if missing := [name for name in needed if getattr(self, name) in (None, ())]:
             raise FormError(((name,), "missing key; add it") for name in missing)
         level = str(self.level) if self.kind == "cache" else _LEVELS[self.kind]

@@ -4,7 +4,7 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path

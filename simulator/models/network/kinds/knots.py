@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator.base.documents import Vector
 from simulator.base import units
+from simulator.base.documents import Vector
 from simulator.models.network.kinds.kind import (
     Floats,
     Kind,

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.documents import Vector
 from simulator.base import ties
+from simulator.base.documents import Vector
 from simulator.models.choice import TooFewPoints, schwarz
 from simulator.models.network.kinds.kind import (
     LEAST_S,
