@@ -183,7 +183,7 @@ def read(kind: type[T], data: object, **known: Any) -> T:
         raise FormError(_faults(error, ())) from None
 
 
-_REFUSALS = (ExceptionGroup, ApportionError, *MALFORMED)
+_REFUSALS = (ExceptionGroup, ApportionError, RecursionError, *MALFORMED)
 
 
 @contextmanager
@@ -250,7 +250,7 @@ def _converter() -> "Converter":
 
     found = Converter(structure_fallback_factory=_not_understood)
     kinds: tuple[tuple[Callable[[Any], bool], Callable[[Any], Hook]], ...] = (
-        (lambda hint: True, _not_understood),  # cattrs tries the last one first, and has hooks for more than we want
+        (lambda _: True, _not_understood),  # cattrs tries the last one first, and has hooks for more than we want
         (lambda hint: hint in (Any, object), lambda _: lambda value, _: value),
         (lambda hint: get_origin(hint) is Literal, _literal),
         (lambda hint: get_origin(hint) in {tuple, list}, _sequence),
@@ -341,7 +341,7 @@ def _number(value: Any, _: Any) -> float:
 
 def _whole(value: Any, _: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{_shown(value)} is not a whole number")
+        raise ValueError(f"{_shown(value)} is not a whole number")  # noqa: TRY004 - of a document
     return value
 
 

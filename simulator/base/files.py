@@ -137,7 +137,9 @@ def parse_json(text: str, place: str) -> Any:
     except UnicodeEncodeError as error:
         shown = f"\\u{ord(error.object[error.start]):04x}"
         raise ScenarioError(f"{place}: {shown} is half of a surrogate pair and no letter; write the letter") from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ScenarioError(f"{place}: its lists and objects lie too deep in each other; write fewer levels") from None
+    except ValueError as error:
         raise ScenarioError(f"{place}: this is no JSON: {error}") from error
     return found
 
@@ -202,8 +204,7 @@ def understood(place: object, writer: str) -> Iterator[None]:
     try:
         yield
     except MALFORMED as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"{place}: this is not what `{writer}` writes ({reason}); write it again") from error
+        raise ScenarioError(f"{place}: this is not what `{writer}` writes; write it again") from error
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from simulator.calibration.ranks.measuring import Point, measure_speeds, measure
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.calibration.speed.real_source import RealSource
 from simulator.models.doubt import DRIFT
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import FORMAT, SpeedBand
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,5 +1,4 @@
 import csv
-import dataclasses
 import io
 import json
 import os
@@ -7,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from simulator import files
@@ -170,22 +168,3 @@ def test_cells_are_no_formulas_and_come_back_as_they_were():
     assert [cell for cell in row[: len(FORMULAS)] if not cell.startswith("'")] == []
     assert row[len(FORMULAS) :] == [*PLAIN, "-1.5", ""]
     assert [files.plain_cell(cell) for cell in row] == [*FORMULAS, *PLAIN, "-1.5", ""]
-
-
-def test_a_model_with_something_else_among_its_numbers_is_named_by_its_field():
-    @dataclasses.dataclass(frozen=True)
-    class Model:
-        name: str
-        parts: tuple[object, ...]
-
-    good = Model("a", ({"b": np.arange(3.0)}, 1.5, None, 7, np.array([np.inf])))
-    assert files.known(good) is good
-    for wrong in (
-        float("nan"),
-        np.array([1, np.nan]),
-        np.array([None]),
-        {"b": [np.array(np.nan)]},
-        Model("c", (np.nan,)),
-    ):
-        with pytest.raises(ValueError, match=r"^parts\.1.* is not a number$"):
-            files.known(Model("a", (1.0, wrong)))

@@ -367,7 +367,7 @@ def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
     if plain.terms != tuple(term.name for term in TERMS):
         raise FormError([(("terms",), "these are not the terms of this version; fit the model again")])
     stored, kinds = plain.cells, plain.kinds
-    size, count = stored.size, stored.size.size
+    count = stored.size.size
     if (stored.allocations.shape, stored.time_s.size, stored.runs.size) != ((count, len(kinds), 2), count, count):
         raise FormError([(("cells",), "there is not one allocation, time and number of runs for each size")])
     unknown = np.full((count, len(kinds)), np.nan)
