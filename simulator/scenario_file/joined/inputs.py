@@ -122,7 +122,7 @@ class OwnWarnings(_Loose):
 class SpeedDocument(_Loose):
     """A speed model."""
 
-    format: Literal[1, 2]
+    format: Literal[2]
     kind: Literal["speed"]
     model: _Band
     kernel: str | None = None
