@@ -136,9 +136,9 @@ class Part:
         plain = read(_PlainPart, data)
         with at("fit"):
             fitted = (
-                blend_from_dict(plain.fit, plain.formula)
-                if "members" in plain.fit
-                else read(LinearFit, plain.fit, formula=parse(plain.formula))
+                read(LinearFit, plain.fit, formula=parse(plain.formula))
+                if {"relative", "coefficients"} & plain.fit.keys()
+                else blend_from_dict(plain.fit, plain.formula)
             )
         return cls(plain.response, fitted, plain.points, plain.observed, plain.tails)
 
