@@ -232,7 +232,7 @@ def read_record(path: Path) -> Record:
                 f"{manifest}: it does not say how its results were made; name the manifest.json of a results folder "
                 "that this version wrote"
             )
-        files.check_format(record | {"kind": "manifest"}, FORMAT, manifest)
+        files.check_format(record, FORMAT, manifest, str(record.get("command")))
         _check_form(record, manifest)
         _check_inputs(record, folder, manifest)
     parts = {name: record[name] for name in ("command", "given", "output", "inputs", "versions", "machine")}

@@ -1,15 +1,59 @@
-"""Dataclasses as plain data for JSON and YAML, and back: strictly (models) or leniently (results, older ones too)."""
+"""Dataclasses as plain data for JSON and YAML, and back: `read` what a file says, strictly; `from_dict` in a process.
+
+The strict reader is cattrs with hooks of our own: cattrs alone takes the text "5" for a number and any text for a list.
+"""
 
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Self, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Self,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-__all__ = ["FLAT", "NOT_WRITTEN", "SPARE", "Record", "from_dict", "named", "read", "to_dict"]
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+
+__all__ = [
+    "FLAT",
+    "NOT_WRITTEN",
+    "SPARE",
+    "Array",
+    "Counts",
+    "FormError",
+    "Matrix",
+    "Number",
+    "Record",
+    "Vector",
+    "at",
+    "from_dict",
+    "named",
+    "read",
+    "to_dict",
+]
 
 T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
+"""Makes a value of plain data, as cattrs calls it: with the data and the annotation."""
 _EMPTY = {str: "", int: 0, float: 0.0, bool: False}
 """The value that a lenient reader takes where a document says none."""
 
@@ -20,6 +64,28 @@ SPARE: dict[str, Any] = {"spare": True}
 """Metadata of a field that documents leave out where it is None or an empty text."""
 NOT_WRITTEN: dict[str, Any] = {"written": False}
 """Metadata of a field that is not part of documents."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """Of an annotation `Annotated[NDArray[...], Array(...)]`: what is read, however NumPy spells its own types."""
+
+    dtype: Literal["float64", "int64"]
+    dimensions: int
+
+
+Vector = Annotated[NDArray[np.float64], Array("float64", 1)]
+Matrix = Annotated[NDArray[np.float64], Array("float64", 2)]
+Number = Annotated[NDArray[np.float64], Array("float64", 0)]
+Counts = Annotated[NDArray[np.int64], Array("int64", 1)]
+
+
+class FormError(ScenarioError):
+    """What a document says against its form: the keys down to each fault, and the fault."""
+
+    def __init__(self, faults: Iterable[tuple[tuple[str, ...], str]]) -> None:
+        self.faults = tuple(faults)
+        super().__init__([": ".join((".".join(where), text)) if where else text for where, text in self.faults])
 
 
 class Record:
@@ -35,8 +101,8 @@ class Record:
 
         Raises
         ------
-        KeyError, TypeError, ValueError, ScenarioError
-            For anything else.
+        ScenarioError
+            For anything else; see `read`.
         """
         return read(cls, data)
 
@@ -94,27 +160,297 @@ def from_dict(kind: type[T], document: object) -> T:
     return kind(**values)
 
 
-def read(kind: type[T], data: Mapping[str, Any], **known: Any) -> T:
-    """A dataclass from plain data by the annotations of its fields, strictly; see `Record.from_dict`.
+def read(kind: type[T], data: object, **known: Any) -> T:
+    """A dataclass from plain data by the annotations of its fields, strictly.
 
     Parameters
     ----------
     known
         Fields that the data do not say.
+
+    Raises
+    ------
+    ScenarioError
+        With a line for each key that is unknown, missing or of another type, and for what the class refuses. Each
+        begins with the keys down to the fault, such as `fit.terms.2.degree`.
+    TypeError
+        If the class has an annotation that is not understood, whatever the data.
     """
-    hints = _hints(cast("Any", kind))
-    values = {
-        one.name: _strict(hints[one.name], data[_names(one)[0]])
-        for one in _written(kind)
-        if one.name not in known
-        and (_names(one)[0] in data or (one.default is MISSING and one.default_factory is MISSING))
-    }
-    return kind(**values, **known)
+    structure = _form(kind, frozenset(known))
+    try:
+        return cast("T", _made(kind, structure(_mapping(data), None), known))
+    except _REFUSALS as error:
+        raise FormError(_faults(error, ())) from None
+
+
+_REFUSALS = (ExceptionGroup, ApportionError, RecursionError, *MALFORMED)
+
+
+@contextmanager
+def at(*where: str) -> Iterator[None]:
+    """What is refused inside stands below these keys."""
+    try:
+        yield
+    except _REFUSALS as error:
+        raise FormError(_faults(error, where)) from None
+
+
+@cache
+def _form(kind: type, known: frozenset[str]) -> Hook:
+    """What reads the keys of a class."""
+    from cattrs.gen.typeddicts import make_dict_structure_fn
+
+    form = cast("Any", TypedDict)(kind.__name__, _keys(kind, known))
+    try:
+        return cast("Hook", make_dict_structure_fn(form, _converter(), _cattrs_forbid_extra_keys=True))
+    except TypeError as error:
+        raise TypeError(f"{kind.__name__}: {error}") from error
+
+
+def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any], Any]]:
+    """Fields that documents say, and their annotations; of a flat one its class."""
+    hints = _hints(kind)
+    for one in fields(kind):
+        if one.name not in known and one.metadata.get("read", one.metadata.get("written", True)):
+            hint = hints[one.name]
+            flat = "flat" in one.metadata and next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
+            yield one, flat or hint
+
+
+def _keys(kind: Any, known: Container[str]) -> dict[str, Any]:
+    """The keys that a class has in documents, and their annotations."""
+    found: dict[str, Any] = {}
+    for one, hint in _read_fields(kind, known):
+        if "flat" in one.metadata:
+            found |= _keys(hint, known)
+        else:
+            spare = one.default is not MISSING or one.default_factory is not MISSING or "spare" in one.metadata
+            found[_names(one)[0]] = NotRequired[hint] if spare else hint
+    return found
+
+
+def _made(kind: Any, values: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """An object of a class whose keys were read."""
+    found = {one.name: known[one.name] for one in fields(kind) if one.name in known}
+    for one, hint in _read_fields(kind, known):
+        name = _names(one)[0]
+        if "flat" in one.metadata:
+            found[one.name] = _made(hint, values, known)
+        elif name in values:
+            found[one.name] = values[name]
+        elif "spare" in one.metadata and one.default is MISSING:
+            found[one.name] = "" if hint is str else None
+    return kind(**found)
+
+
+@cache
+def _converter() -> "Converter":
+    """Of cattrs, with a hook for each kind of annotation that documents have, and no other."""
+    from cattrs import Converter
+
+    found = Converter(structure_fallback_factory=_not_understood)
+    kinds: tuple[tuple[Callable[[Any], bool], Callable[[Any], Hook]], ...] = (
+        (lambda _: True, _not_understood),  # cattrs tries the last one first, and has hooks for more than we want
+        (lambda hint: hint in (Any, object), lambda _: lambda value, _: value),
+        (lambda hint: get_origin(hint) is Literal, _literal),
+        (lambda hint: get_origin(hint) in {tuple, list}, _sequence),
+        (lambda hint: isinstance(get_origin(hint), type) and issubclass(get_origin(hint), Mapping), _entries),
+        (lambda hint: get_origin(hint) in {Union, UnionType}, _union),
+        (is_dataclass, _record),
+        (lambda hint: get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Array), _array),
+    )
+    for fits, hook_of in kinds:
+        found.register_structure_hook_factory(fits, hook_of)
+    for hint, hook in {str: _text, int: _whole, float: _number, bool: _truth}.items():
+        found.register_structure_hook(hint, hook)
+    return found
+
+
+def _not_understood(hint: Any) -> Hook:
+    raise TypeError(f"the annotation {hint!r} is not understood; give one that the reader of documents has a hook for")
+
+
+def _hook(hint: Any) -> Hook:
+    return cast("Hook", _converter().get_structure_hook(hint))
+
+
+def _faults(error: BaseException, where: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Keys down to each fault, and the fault in our words."""
+    from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError
+
+    if isinstance(error, FormError):
+        yield from (((*where, *place), text) for place, text in error.faults)
+    elif isinstance(error, ApportionError):
+        yield from ((where, line) for line in error.lines)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = list(error.cl.__annotations__)
+        yield from (((*where, str(key)), f"unknown key{_instead(key, known)}") for key in sorted(error.extra_fields))
+    elif isinstance(error, ClassValidationError):
+        below, here = error.group_exceptions()
+        for one, note in below:
+            missing = isinstance(one, KeyError)
+            yield from [((*where, note.name), "missing key; add it")] if missing else _faults(one, (*where, note.name))
+        for one in here:
+            yield from _faults(one, where)
+    else:
+        yield where, str(error) if isinstance(error, ValueError) else "its values do not fit together"
+
+
+def _instead(key: object, known: list[str]) -> str:
+    return meant(key, known) or f"; there are {', '.join(known)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_LONGEST = 60
+
+
+def _each(hooks: Iterable[Hook], entries: Iterable[tuple[object, Any]]) -> list[Any]:
+    """Entries by a hook each; all of their faults together."""
+    found, faults = [], []
+    for hook, (name, value) in zip(hooks, entries, strict=True):
+        try:
+            found.append(hook(value, None))
+        except _REFUSALS as error:
+            faults += _faults(error, (str(name),))
+    if faults:
+        raise FormError(faults)
+    return found
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{_shown(value)} is no object; write keys with values")  # noqa: TRY004 - of a document
+    return dict(value)
+
+
+def _list(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{_shown(value)} is no list; write one")  # noqa: TRY004 - of a document
+    return value
+
+
+def _number(value: Any, _: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError(f"{_shown(value)} is not a number")
+    return float(value)
+
+
+def _whole(value: Any, _: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{_shown(value)} is not a whole number")  # noqa: TRY004 - of a document
+    return value
+
+
+def _text(value: Any, _: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{_shown(value)} is not a text")  # noqa: TRY004 - of a document
+    return value
+
+
+def _truth(value: Any, _: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{_shown(value)} is neither true nor false")  # noqa: TRY004 - of a document
+    return value
+
+
+def _literal(hint: Any) -> Hook:
+    allowed = get_args(hint)
+
+    def structure(value: Any, _: Any) -> Any:
+        if not any(value == one and type(value) is type(one) for one in allowed):
+            said = f"{_shown(value)} is not known; give {' or '.join(map(str, allowed))}"
+            raise ValueError(said + (meant(value, allowed) if isinstance(value, str) else ""))
+        return value
+
+    return structure
+
+
+def _sequence(hint: Any) -> Hook:
+    make, args = get_origin(hint), get_args(hint)
+    if make is list or args[-1] is ...:
+        hook = _hook(args[0])
+        return lambda value, _: make(_each([hook] * len(_list(value)), enumerate(value)))
+    hooks = [_hook(one) for one in args]
+
+    def structure(value: Any, _: Any) -> Any:
+        if len(_list(value)) != len(hooks):
+            raise ValueError(f"there are {len(value)} entries; give {len(hooks)}")
+        return tuple(_each(hooks, enumerate(value)))
+
+    return structure
+
+
+def _entries(hint: Any) -> Hook:
+    key, value = map(_hook, get_args(hint))
+
+    def structure(data: Any, _: Any) -> Any:
+        plain = _mapping(data)
+        names = _each([key] * len(plain), ((name, name) for name in plain))
+        return dict(zip(names, _each([value] * len(plain), plain.items()), strict=True))
+
+    return structure
+
+
+def _union(hint: Any) -> Hook:
+    """Of several classes, the one with most of the keys; of other types, the first that the value fits."""
+    hooks = {one: _hook(one) for one in get_args(hint) if one is not NoneType}
+    nullable = NoneType in get_args(hint)
+
+    def structure(value: Any, _: Any) -> Any:
+        if value is None and nullable:
+            return None
+        if len(hooks) == 1 or isinstance(value, Mapping):
+            return hooks[max(hooks, key=lambda one: _fields_said(one, value))](value, None)
+        for hook in hooks.values():
+            try:
+                return hook(value, None)
+            except ValueError:
+                continue
+        raise ValueError(f"{_shown(value)} does not fit here")
+
+    return structure
+
+
+def _record(kind: Any) -> Hook:
+    """A dataclass by its own `from_dict`, if it has one, or by its fields."""
+    own = getattr(kind, "from_dict", None)
+    if own is not None and getattr(own, "__func__", None) is not Record.from_dict.__func__:  # type: ignore[attr-defined]
+        return lambda value, _: own(_mapping(value))
+    _form(kind, frozenset())
+    return lambda value, _: read(kind, value)
+
+
+def _array(hint: Any) -> Hook:
+    wanted: Array = hint.__metadata__[0]
+    number, plain = (_number, {int, float}) if wanted.dtype == "float64" else (_whole, {int})
+
+    def walk(value: Any, dimensions: int) -> Any:
+        if not dimensions:
+            return number(value, None)
+        if dimensions == 1 and plain.issuperset(map(type, _list(value))) and not any(one != one for one in value):  # noqa: PLR0124
+            return value
+        return _each([lambda part, _: walk(part, dimensions - 1)] * len(_list(value)), enumerate(value))
+
+    def structure(value: Any, _: Any) -> Any:
+        numbers = walk(value.tolist() if isinstance(value, np.ndarray) else value, wanted.dimensions)
+        try:
+            found = np.array(numbers, wanted.dtype)
+        except OverflowError:
+            raise ValueError(f"a number is beyond those of {wanted.dtype}") from None
+        except ValueError:
+            raise ValueError("its rows are of unequal length") from None
+        return found if found.size or found.ndim == wanted.dimensions else found.reshape((0,) * wanted.dimensions)
+
+    return structure
 
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind, include_extras=True)
 
 
 def _names(one: Field[Any]) -> tuple[str, ...]:
@@ -123,27 +459,6 @@ def _names(one: Field[Any]) -> tuple[str, ...]:
 
 def _written(kind: Any) -> list[Field[Any]]:
     return [one for one in fields(kind) if one.metadata.get("written", True)]
-
-
-def _strict(hint: Any, value: Any) -> Any:
-    """A value as an annotation has it; what does not fit is refused."""
-    if hasattr(get_origin(hint), "__value__"):  # NumPy 2.5 spells its arrays by an alias
-        hint = get_origin(hint).__value__[get_args(hint)]
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in {Union, UnionType}:
-        return None if value is None else _strict(next(one for one in args if one is not NoneType), value)
-    if origin is tuple:
-        hints = [args[0]] * len(value) if args[-1] is ... else args
-        return tuple(_strict(one, part) for one, part in zip(hints, value, strict=True))
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {args[0](key): _strict(args[1], part) for key, part in value.items()}
-    if is_dataclass(hint):
-        return hint.from_dict(value) if hasattr(hint, "from_dict") else read(cast("type", hint), value)
-    if origin is not None and hasattr(origin, "__array__"):
-        import numpy as np
-
-        return np.asarray(value, dtype=get_args(args[1])[0])
-    return hint(value) if hint in _EMPTY else value
 
 
 def _lenient(hint: Any, value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import dataclasses
 import gzip
 import hashlib
 import io
@@ -138,7 +137,9 @@ def parse_json(text: str, place: str) -> Any:
     except UnicodeEncodeError as error:
         shown = f"\\u{ord(error.object[error.start]):04x}"
         raise ScenarioError(f"{place}: {shown} is half of a surrogate pair and no letter; write the letter") from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ScenarioError(f"{place}: its lists and objects lie too deep in each other; write fewer levels") from None
+    except ValueError as error:
         raise ScenarioError(f"{place}: this is no JSON: {error}") from error
     return found
 
@@ -169,52 +170,26 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def check_format(document: Mapping[str, Any], newest: int, path: Path | str) -> None:
-    """Refuse a model that a newer version wrote; formats from 1 on are read.
+def check_format(document: Mapping[str, Any], newest: int, path: Path | str, writer: str) -> None:
+    """Refuse what another version wrote: one format is read.
+
+    Parameters
+    ----------
+    writer
+        The command that writes such files, for messages.
 
     Raises
     ------
     ScenarioError
-        If the format is newer, or none.
+        If the format is another one, or none.
     """
-    found, kind = document.get("format"), document.get("kind")
-    if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= newest:
+    found = document.get("format")
+    if isinstance(found, int) and not isinstance(found, bool) and found == newest:
         return
     if isinstance(found, int | float) and found > newest:
         raise ScenarioError(f"{path}: format {found} is newer than this version reads; install a newer apportion")
-    raise ScenarioError(f"{path}: kind {kind!r} has no format {found!r}; name a file that `apportion calibrate` wrote")
-
-
-def known(model: T) -> T:
-    """A model that was read, where each of its numbers is one: `null` among numbers reads as NaN.
-
-    Raises
-    ------
-    ValueError
-        With the field that holds none.
-    """
-    if (field := _unknown(model, "")) is not None:
-        raise ValueError(f"{field.lstrip('.')} is not a number")
-    return model
-
-
-def _unknown(value: object, place: str) -> str | None:
-    """The first field, of dataclasses and what they hold, that is NaN or no number among numbers."""
-    if isinstance(value, float):
-        return place if math.isnan(value) else None
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        wrong = value.dtype == object or (value.dtype.kind == "f" and bool(np.isnan(value).any()))
-        return place if wrong else None
-    fields: Iterable[tuple[object, object]] = ()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
-    elif isinstance(value, Mapping):
-        fields = value.items()
-    elif isinstance(value, list | tuple):
-        fields = enumerate(value)
-    return next((found for name, entry in fields if (found := _unknown(entry, f"{place}.{name}")) is not None), None)
+    said = "the format is missing" if found is None else f"format {found!r} is not read"
+    raise ScenarioError(f"{path}: {said}; this version reads format {newest}: write the file again with `{writer}`")
 
 
 @contextlib.contextmanager
@@ -229,8 +204,7 @@ def understood(place: object, writer: str) -> Iterator[None]:
     try:
         yield
     except MALFORMED as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"{place}: this is not what `{writer}` writes ({reason}); write it again") from error
+        raise ScenarioError(f"{place}: this is not what `{writer}` writes; write it again") from error
 
 
 @contextlib.contextmanager

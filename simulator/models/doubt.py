@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.documents import Record
+from simulator.base.documents import Record, Vector
 from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
@@ -27,9 +27,9 @@ _ANY_SIZE = np.ones(1)
 class Doubt(Record):
     """What is not known of a fixed time: the logarithm of truth over model is normal around 0."""
 
-    sizes: Floats
+    sizes: Vector
     """Ascending problem sizes in elements, or bytes of messages; straight lines over them, constant beyond."""
-    sd: Floats
+    sd: Vector
     """Standard deviations of the logarithm at those sizes, finite and at least 0."""
     common: float = COMMON
     """Share of the variance that all PEs (or links) of the model have in common; each has the rest for itself."""
@@ -101,7 +101,7 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
 class Noise(Record):
     """How the time of one run differs from its truth: factors that are equally likely, tails kept."""
 
-    factors: Floats
+    factors: Vector
     """Ascending, above 0: factor k of n is the quantile (k + 1/2) / n; straight lines between."""
 
     def __post_init__(self) -> None:

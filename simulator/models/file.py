@@ -1,6 +1,7 @@
 """Model files: one way to read them, whatever kind of model they hold, and to refuse cells of tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.documents import read
+from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table
 
 T = TypeVar("T")
@@ -28,60 +30,54 @@ def model_kind(path: str | Path) -> str:
     return str(document.get("kind"))
 
 
-def read_model(
-    path: str | Path, kind: str, read: Callable[[dict[str, Any]], T], *, writer: str, newest: int, part: str = ""
-) -> tuple[T, dict[str, Any]]:
-    """A model from a JSON file, and the whole document; see `model_of`.
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """What the file of any model says besides its format and kind."""
+
+    warnings: tuple[str, ...] = ()
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+
+def read_model(path: str | Path, kind: str, form: type[T], *, writer: str, newest: int) -> tuple[T, dict[str, Any]]:
+    """What the JSON file of a model says, in its form and as plain data; see `model_of`.
 
     Raises
     ------
     ScenarioError
-        If the file is missing, no JSON, no model of the kind, or of a newer format.
+        If the file is missing, no JSON, no model of the kind, or of another format.
     """
     path = Path(path)
     document = files.read_json(path)
-    return model_of(document, kind, read, writer=writer, newest=newest, part=part, place=path), document
+    return model_of(document, kind, form, writer=writer, newest=newest, place=path), document
 
 
-def model_of(
-    document: Any,
-    kind: str,
-    read: Callable[[dict[str, Any]], T],
-    *,
-    writer: str,
-    newest: int,
-    place: str | Path,
-    part: str = "",
-) -> T:
-    """A model from a document.
+def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: int, place: str | Path) -> T:
+    """What the document of a model says, in its form.
 
     Parameters
     ----------
-    read
-        Makes the model of the document, or of its entry `part`.
+    form
+        Of all its keys but `format` and `kind`.
     writer
         The command that writes such files, for messages.
     newest
-        Newest format that is read; from 1 on.
+        The format that is read.
     place
         The file, for messages.
 
     Raises
     ------
     ScenarioError
-        If it is no model of the kind, or of a newer format.
+        If it is no model of the kind, or of another format, or says anything against the form: a line for each key.
     """
     if not isinstance(document, dict) or document.get("kind") != kind:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{place}: kind {found!r} is no {kind} model; name a file that `{writer}` wrote")
-    files.check_format(document, newest, place)
-    where = f"{place}: {part}" if part else f"{place}"
+    files.check_format(document, newest, place, writer)
     try:
-        return files.known(read(document[part] if part else document))
+        return read(form, {name: value for name, value in document.items() if name not in {"format", "kind"}})
     except ScenarioError as error:
-        raise ScenarioError([f"{where}: {line}" for line in error.lines]) from None
-    except MALFORMED as error:
-        raise ScenarioError(f"{where}: {error!r}; name a file that `{writer}` wrote") from error
+        raise ScenarioError([f"{place}: {line}" for line in error.lines]) from None
 
 
 def write_model(model: Any, path: str | Path) -> None:

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from simulator.base import drawing, files, ties, units
+from simulator.base.documents import FormError, Vector, at, read
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.doubt import DRIFT, Doubt, doubt_data
-from simulator.models.file import read_model, refuse, write_model
+from simulator.models.file import ModelFile, model_of, read_model, refuse, write_model
 from simulator.models.neighbours import (
     Bandwidth,
     Floats,
@@ -39,8 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-FORMAT, KIND = 2, "neighbours"
-"""Since 2 a model says its doubt; those of format 1 have none."""
+FORMAT, KIND, WRITER = 2, "neighbours", "apportion calibrate neighbours"
 COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
 """Of a table of visits; `pass` and `pes` may follow."""
 MOST_UNKNOWN = 0.5
@@ -149,24 +150,7 @@ class NeighboursModel:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "NeighboursModel":
         """The inverse of `to_dict`."""
-        count = int(document["pe_count"])
-        pairs = zip(document["domains"], document["places"], strict=True)
-        kernels = {name: _read_uses(entry) for name, entry in document["uses"].items()}
-        nothing = KernelUses(np.array([1.0]), {}, {})
-        doubt = None if document.get("doubt") is None else Doubt.from_dict(document["doubt"])
-        domains = (domain for entry, places in pairs for domain in _read_domains(entry, places))
-        return cls(
-            tuple(replace(domain, doubt=doubt) for domain in domains),
-            {name: kernels.get(name, nothing) for name in document["kernels"]},
-            count,
-            tuple(document["pairs"]),
-            document["held_out"],
-            document["beyond"],
-            tuple(document["lone_speeds"]),
-            tuple(document["warnings"]),
-            document["provenance"],
-            doubt,
-        )
+        return model_of(document, KIND, NeighboursFile, writer=WRITER, newest=FORMAT, place="model").model
 
 
 def _computation(one: Computation | tuple[str, float]) -> Computation:
@@ -301,7 +285,7 @@ save_neighbours = write_model
 
 def read_neighbours(path: str | Path) -> NeighboursModel:
     """Read a model; see `read_model`."""
-    return read_model(path, KIND, NeighboursModel.from_dict, writer="apportion calibrate neighbours", newest=FORMAT)[0]
+    return read_model(path, KIND, NeighboursFile, writer=WRITER, newest=FORMAT)[0].model
 
 
 def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
@@ -343,20 +327,95 @@ def _domain_entry(alike: Sequence[SharingDomain], pe_count: int) -> dict[str, An
     return entry | {"shares": list(law.shares)}
 
 
-def _read_domains(entry: Mapping[str, Any], places: Sequence[Any]) -> list[SharingDomain]:
-    kind = entry["kind"]
-    level = entry["level"] if kind == "cache" else _LEVELS[kind]
-    law: Law
-    if kind == "memory":
-        capacity, lone = (units.parse(entry[name], units.BANDWIDTH, field=name) for name in ("capacity", "lone"))
-        law = Bandwidth(capacity, float(entry["softness"]), lone)
-    elif kind == "cache":
-        law = Occupancy(units.parse(entry["capacity"], units.SIZE, field="capacity"))
-    else:
-        law = ShareTable(tuple(map(float, entry["shares"])))
-    each = places if "each" in entry else [places]
-    names = [str(entry["name"])] if "name" in entry else [f"{level} {number + 1}" for number in range(len(each))]
-    return [SharingDomain(kind, name, level, tuple(map(int, pes)), law) for name, pes in zip(names, each, strict=True)]
+@dataclass(frozen=True)
+class _DomainEntry:
+    """Domains of one level and law, as a file says them."""
+
+    kind: Literal["memory", "cache", "clock", "core"]
+    name: str | None = None
+    level: str | None = None
+    each: int | None = None
+    pes: tuple[str, ...] = ()
+    capacity: str | None = None
+    lone: str | None = None
+    softness: float | None = None
+    shares: tuple[float, ...] = ()
+
+    def domains(self, places: Sequence[Any]) -> list[SharingDomain]:
+        """Each on its PEs."""
+        needed = {"memory": ("capacity", "lone", "softness"), "cache": ("level", "capacity")}.get(
+            self.kind, ("shares",)
+        )
+        if missing := [name for name in needed if getattr(self, name) in (None, ())]:
+            raise FormError(((name,), "missing key; add it") for name in missing)
+        level = str(self.level) if self.kind == "cache" else _LEVELS[self.kind]
+        law: Law
+        if self.kind == "memory":
+            capacity, lone = (
+                units.parse(str(text), units.BANDWIDTH, field=name)
+                for name, text in (("capacity", self.capacity), ("lone", self.lone))
+            )
+            law = Bandwidth(capacity, self.softness or 0.0, lone)
+        elif self.kind == "cache":
+            law = Occupancy(units.parse(str(self.capacity), units.SIZE, field="capacity"))
+        else:
+            law = ShareTable(self.shares)
+        each = [places] if self.each is None else places
+        names = [f"{level} {number + 1}" for number in range(len(each))] if self.name is None else [self.name]
+        if len(names) != len(each) or not all(isinstance(pes, tuple) for pes in each):
+            raise ScenarioError("places: there is not a list of PEs for each domain")
+        return [SharingDomain(self.kind, name, level, pes, law) for name, pes in zip(names, each, strict=True)]
+
+
+@dataclass(frozen=True)
+class _UseEntry:
+    demand: tuple[str, ...]
+    sensitivity: Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighboursFile(ModelFile):
+    """What the file of a model of neighbours says."""
+
+    pe_count: int
+    domains: tuple[_DomainEntry, ...]
+    places: tuple[tuple[int | tuple[int, ...], ...], ...]
+    uses: dict[str, dict[str, Any]]
+    kernels: tuple[str, ...]
+    beyond: dict[str, float | None]
+    held_out: dict[str, Any]
+    lone_speeds: tuple[dict[str, Any], ...]
+    pairs: tuple[dict[str, Any], ...]
+    doubt: Doubt | None = None
+
+    @cached_property
+    def model(self) -> NeighboursModel:
+        """The model that was written."""
+        if len(self.domains) != len(self.places):
+            raise FormError([(("places",), f"there are {len(self.places)} entries; give {len(self.domains)}")])
+        found: list[SharingDomain] = []
+        for number, (entry, places) in enumerate(zip(self.domains, self.places, strict=True)):
+            with at("domains", str(number)):
+                found += [replace(domain, doubt=self.doubt) for domain in entry.domains(places)]
+        uses, nothing = {}, KernelUses(np.array([1.0]), {}, {})
+        for name, entry in self.uses.items():
+            with at("uses", name):
+                uses[name] = _read_uses(entry)
+        return NeighboursModel(
+            tuple(found),
+            {name: uses.get(name, nothing) for name in self.kernels},
+            self.pe_count,
+            self.pairs,
+            self.held_out,
+            self.beyond,
+            self.lone_speeds,
+            self.warnings,
+            self.provenance,
+            self.doubt,
+        )
+
+    def __post_init__(self) -> None:
+        _ = self.model
 
 
 def _uses_entry(uses: KernelUses) -> dict[str, Any]:
@@ -372,23 +431,24 @@ def _uses_entry(uses: KernelUses) -> dict[str, Any]:
 
 
 def _read_uses(entry: Mapping[str, Any]) -> KernelUses:
-    levels = {name: value for name, value in entry.items() if name != "sizes"}
-    demands = {
-        name: np.array(
-            [
-                units.parse(text, units.BANDWIDTH if name == "memory" else units.SIZE, field="demand")
-                for text in use["demand"]
-            ]
-        )
-        for name, use in levels.items()
-    }
-    waits = {name: np.array(use["sensitivity"], dtype=np.float64) for name, use in levels.items()}
-    sizes = np.array(entry["sizes"], dtype=np.float64)
-    if not (sizes.ndim == 1 and sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
+    sizes_of = {name: value for name, value in entry.items() if name == "sizes"}
+    levels = read(_Levels, sizes_of | {"levels": {name: use for name, use in entry.items() if name != "sizes"}})
+    sizes, demands = levels.sizes, {}
+    for name, use in levels.levels.items():
+        kind = units.BANDWIDTH if name == "memory" else units.SIZE
+        demands[name] = np.array([units.parse(text, kind, field="demand") for text in use.demand])
+    waits = {name: use.sensitivity for name, use in levels.levels.items()}
+    if not (sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
         raise ValueError("sizes have to ascend from above 0")
     if any(found.shape != sizes.shape or bool(np.any(found < 0)) for found in (*demands.values(), *waits.values())):
         raise ValueError("demands and sensitivities have to be at least 0, one for each size")
     return KernelUses(sizes, demands, waits)
+
+
+@dataclass(frozen=True)
+class _Levels:
+    sizes: Vector
+    levels: dict[str, _UseEntry]
 
 
 # Tables.

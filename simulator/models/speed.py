@@ -4,7 +4,7 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import drawing, notebook
-from simulator.base.documents import NOT_WRITTEN, Record, read
+from simulator.base.documents import NOT_WRITTEN, Record, Vector
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
-from simulator.models.file import cell_faults, check_level, read_model, refuse, rows_of
+from simulator.models.file import ModelFile, cell_faults, check_level, read_model, refuse, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
 FORMAT = 2
-"""Of a speed model's file: since 2 a band says noise and doubt apart. One of format 1 is doubt as a whole."""
+"""Of a speed model's file."""
 _PLACES = 101
 """Even places at which a distribution is looked at."""
 ROWS = 12
@@ -66,9 +66,9 @@ class Cut:
 class SpeedFunction(Record):
     """One speed over problem size: straight lines between knots, constant beyond the outer ones."""
 
-    sizes: Floats
+    sizes: Vector
     """Ascending problem sizes, elements stored and processed."""
-    speeds: Floats
+    speeds: Vector
     """Volume per second at those sizes, above zero but for the last, which may be zero (the memory limit)."""
 
     def __post_init__(self) -> None:
@@ -163,11 +163,11 @@ class SpeedFunction(Record):
 class SpeedBand(Record):
     """Lower, middle and upper speed over problem size: straight lines between cuts, constant beyond the outer ones."""
 
-    sizes: Floats
+    sizes: Vector
     """Ascending problem sizes, elements stored and processed."""
-    low: Floats
-    mid: Floats
-    high: Floats
+    low: Vector
+    mid: Vector
+    high: Vector
     """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
     surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
     """What it is a slice of, so that a file can say all that was measured."""
@@ -175,7 +175,7 @@ class SpeedBand(Record):
     """What is not known of the middle curve. None with `noise` None: the whole band, from `low` to `high`, is doubt."""
     noise: Noise | None = None
     """How the time of one run differs from its truth; None: not at all. Ends then show where 90 % of runs lie."""
-    source: str = field(default="", compare=False, metadata=NOT_WRITTEN)
+    source: str = field(default="", compare=False, metadata=NOT_WRITTEN | {"read": True})
     """What all PEs that use it share a doubt by: the model's file, or the entry that says it; empty: each PE alone."""
 
     def __post_init__(self) -> None:
@@ -332,14 +332,9 @@ class SpeedBand(Record):
         rows = [dict(zip(("size (elements)", "low", "mid", "high"), row, strict=True)) for row in columns]
         return notebook.page("Speed band", chart, notebook.table(rows, count=self.sizes.size))
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "SpeedBand":
-        """The band that `to_dict` wrote, perhaps with its source."""
-        return read(cls, data, surface=None, source=str(data.get("source") or ""))
-
 
 @dataclass(frozen=True)
-class SpeedSurface:
+class SpeedSurface(Record):
     """Speed bands by number of columns: the speed on panels, whose rows are a process's share and whose columns are n.
 
     A problem of one size is quick or slow by its shape, so a band over sizes holds for one number of columns. Between
@@ -392,11 +387,6 @@ class SpeedSurface:
         sources = ({"source": band.source} if band.source and band.wide else {} for band in self.bands)
         bands = [band.to_dict() | source for band, source in zip(self.bands, sources, strict=True)]
         return {"columns": list(self.columns), "bands": bands}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":
-        """The surface that `to_dict` wrote."""
-        return read(cls, data)
 
 
 def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> dict[str, Any]:
@@ -456,6 +446,29 @@ def _check_sizes(sizes: Floats, curves: tuple[Floats, ...], what: str) -> None:
         raise ScenarioError(f"{what}: sizes have to be finite, above 0 and ascending")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpeedFile(ModelFile):
+    """What the file of a speed model says."""
+
+    model: SpeedBand | SpeedSurface
+    kernel: str | None = None
+    subject: dict[str, Any] = field(default_factory=dict)
+    method: str = ""
+    measured: str | None = None
+    experimental_s: float = 0.0
+    ends_s: float = 0.0
+    call_s: Any = None
+    points: tuple[dict[str, Any], ...] = ()
+    incomplete: tuple[str, ...] = ()
+    table_error: dict[str, Any] | None = None
+    largest_reason: str | None = None
+    steps: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    assumptions_violated: tuple[str, ...] = ()
+    shape: tuple[dict[str, Any], ...] = ()
+    expected_error: dict[str, Any] | None = None
+
+
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
     """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
 
@@ -476,11 +489,8 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
     ScenarioError
         If the file is missing, no JSON, or no speed model.
     """
-
-    def model(data: Any) -> SpeedBand | SpeedSurface:
-        return (SpeedSurface if "columns" in data else SpeedBand).from_dict(data)
-
-    return read_model(path, "speed", model, writer="apportion calibrate speed", newest=FORMAT, part="model")
+    found, document = read_model(path, "speed", SpeedFile, writer="apportion calibrate speed", newest=FORMAT)
+    return found.model, document
 
 
 def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from simulator.base.form import Form
@@ -26,7 +27,7 @@ class DoubtForm(Form):
 
     def doubt(self) -> Doubt:
         """The doubt that it says."""
-        return Doubt.from_dict(self.model_dump())
+        return Doubt(np.array(self.sizes, np.float64), np.array(self.sd, np.float64), self.common, self.sources)
 
 
 class NoiseForm(Form):
@@ -37,4 +38,4 @@ class NoiseForm(Form):
 
     def noise(self) -> Noise:
         """The noise that it says."""
-        return Noise.from_dict(self.model_dump())
+        return Noise(np.array(self.factors, np.float64))

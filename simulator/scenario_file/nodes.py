@@ -56,7 +56,10 @@ class BandForm(Form):
 
     def speed(self, named: NamedFiles) -> SpeedBand:  # noqa: ARG002 - names no file
         """The band."""
-        return replace(SpeedBand.from_dict(self.model_dump(exclude={"source"})), source=self.source or "")
+        sizes, low, mid, high = (np.array(column, np.float64) for column in (self.sizes, self.low, self.mid, self.high))
+        doubt = None if self.doubt is None else self.doubt.doubt()
+        noise = None if self.noise is None else self.noise.noise()
+        return SpeedBand(sizes, low, mid, high, doubt=doubt, noise=noise, source=self.source or "")
 
 
 class FunctionForm(Form):
@@ -81,9 +84,9 @@ class SurfaceForm(Form):
     bands: list[BandForm]
     """The band over problem size of each."""
 
-    def speed(self, named: NamedFiles) -> SpeedSurface:  # noqa: ARG002 - names no file
+    def speed(self, named: NamedFiles) -> SpeedSurface:
         """The surface."""
-        return SpeedSurface.from_dict(self.model_dump())
+        return SpeedSurface(tuple(self.columns), tuple(band.speed(named) for band in self.bands))
 
 
 class ModelForm(Form):

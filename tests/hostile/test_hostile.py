@@ -3,7 +3,6 @@
 import pytest
 
 from tests.hostile.generated import cases
-from tests.hostile.good import make_good
 from tests.hostile.running import check_s, run_all_alone, run_here
 from tests.hostile.written import written
 
@@ -11,11 +10,6 @@ WRITTEN = written()
 GENERATED, QUICK, SEED = 240, 80, 18
 GROUP = 20
 """Cases of a slow test: a process each, so that a group takes some seconds. One group of four is run like this."""
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory):
-    return make_good(tmp_path_factory.mktemp("hostile") / "good")
 
 
 def test_there_are_400_cases_and_each_has_a_name_of_its_own():

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
+from simulator.base.documents import at, read, to_dict
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
 
@@ -50,15 +51,6 @@ class PEKind:
     """Mean runnable competitors, of equal weight."""
     steady: bool = True
     """Whether these are always as many, a whole number: what can be made real by busy loops."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**vars(self), "pes": [vars(pe) for pe in self.pes]}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "PEKind":
-        """The kind that `to_dict` wrote."""
-        return cls(**{**data, "pes": tuple(PlacedPE(**pe) for pe in data["pes"])})
 
 
 def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mapping[str, int]) -> tuple[PEKind, ...]:
@@ -301,7 +293,7 @@ def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tupl
 
 
 FORMAT = 1
-KIND = "allocation plan"
+KIND, WRITER = "allocation plan", "allocate plan"
 PILOT = "pilot"
 """What the reasons of the first runs begin with."""
 Allocation = tuple[tuple[int, int], ...]
@@ -390,7 +382,7 @@ class ConstructionPlan:
         return {
             "format": FORMAT,
             "kind": KIND,
-            "kinds": [kind.to_dict() for kind in self.kinds],
+            "kinds": to_dict(self.kinds),
             "sizes": list(self.sizes),
             "at": list(self.at),
             "budget_s": self.budget_s,
@@ -432,54 +424,77 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     """
     path = Path(path)
     document = files.read_json(path)
-    if not isinstance(document, dict) or (document.get("kind"), document.get("format")) != (KIND, FORMAT):
-        raise ScenarioError(f"{path}: this is no allocation plan; name a file of `allocate plan -o`")
+    if not isinstance(document, dict) or document.get("kind") != KIND:
+        raise ScenarioError(f"{path}: this is no allocation plan; name a file of `{WRITER} -o`")
+    files.check_format(document, FORMAT, path, WRITER)
     try:
-        kinds = tuple(PEKind.from_dict(kind) for kind in document["kinds"])
-        guess = CostGuess(kinds, parse(document["work"]), float(document["latency_s"]), float(document["byte_s"]))
-        runs = tuple(_run(path, number, row, kinds) for number, row in enumerate(document["runs"], 1))
-        plan = ConstructionPlan(
-            guess,
-            runs,
-            tuple(map(float, document["sizes"])),
-            tuple(map(float, document["at"])),
-            float(document["budget_s"]),
-            float(document["start_s"]),
-            float(document["full_s"]),
-            int(document["seed"]),
-            tuple(map(str, document["notes"])),
-        )
-    except ApportionError:
-        raise
-    except MALFORMED as error:
-        raise ScenarioError(f"{path}: this plan is damaged ({error}); name the file as it was written") from error
-    if not (runs and kinds and plan.budget_s > 0 and plan.full_s > 0):
-        raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `allocate plan`")
-    return plan
-
-
-def _run(path: Path, number: int, row: Mapping[str, Any], kinds: Sequence[PEKind]) -> PlannedRun:
-    """A run of a plan's file, within what its kinds allow."""
-    said = row["allocation"]
-    if unknown := sorted(set(said) - {kind.name for kind in kinds}):
-        allowed = ", ".join(kind.name for kind in kinds)
-        raise ScenarioError(f"{path}: run {number}: {unknown[0]!r} is no kind of PEs; name one of {allowed}")
-    cells = [said.get(kind.name, {"pes": 0, "procs": 0}) for kind in kinds]
-    allocation = tuple((int(cell["pes"]), int(cell["procs"])) for cell in cells)
-    for kind, (pes, procs) in zip(kinds, allocation, strict=True):
-        if pes > len(kind.pes):
-            raise ScenarioError(f"{path}: run {number}: {kind.name} has {pes} PEs; give at most {len(kind.pes)}")
-        if procs > np.iinfo(np.int32).max:
-            raise ScenarioError(f"{path}: run {number}: {kind.name} has {procs} processes; give fewer")
-    try:
-        return PlannedRun(
-            float(row["size"]),
-            allocation,
-            int(row["repetitions"]),
-            float(row["expected_s"]),
-            str(row["why"]),
-            bool(row["reserve"]),
-            int(row.get("every", 0)),
-        )
+        plain = read(_PlainPlan, document)
+        with at("work"):
+            guess = CostGuess(plain.kinds, parse(plain.work), plain.latency_s, plain.byte_s)
+        runs = []
+        for number, run in enumerate(plain.runs):
+            with at("runs", str(number)):
+                runs.append(run.planned(plain.kinds))
     except ScenarioError as error:
-        raise ScenarioError(f"{path}: run {number}: {error}") from error
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None
+    if not (runs and plain.kinds and plain.budget_s > 0 and plain.full_s > 0):
+        raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `{WRITER}`")
+    own = {name: getattr(plain, name) for name in ("sizes", "at", "budget_s", "start_s", "full_s", "seed", "notes")}
+    return ConstructionPlan(guess, tuple(runs), **own)
+
+
+@dataclass(frozen=True)
+class _Processes:
+    pes: int
+    procs: int
+
+
+@dataclass(frozen=True)
+class _PlainRun:
+    """A run as a plan's file says it."""
+
+    size: float
+    allocation: dict[str, _Processes]
+    processes: int
+    repetitions: int
+    expected_s: float
+    why: str
+    reserve: bool
+    every: int
+
+    def planned(self, kinds: Sequence[PEKind]) -> PlannedRun:
+        """The run, within what its kinds allow."""
+        if unknown := sorted(set(self.allocation) - {kind.name for kind in kinds}):
+            allowed = ", ".join(kind.name for kind in kinds)
+            raise ScenarioError(f"{unknown[0]!r} is no kind of PEs; name one of {allowed}")
+        cells = [self.allocation.get(kind.name, _Processes(0, 0)) for kind in kinds]
+        for kind, cell in zip(kinds, cells, strict=True):
+            if cell.pes > len(kind.pes):
+                raise ScenarioError(f"{kind.name} has {cell.pes} PEs; give at most {len(kind.pes)}")
+            if cell.procs > np.iinfo(np.int32).max:
+                raise ScenarioError(f"{kind.name} has {cell.procs} processes; give fewer")
+        allocation = tuple((cell.pes, cell.procs) for cell in cells)
+        own = {name: getattr(self, name) for name in ("repetitions", "expected_s", "why", "reserve", "every")}
+        return PlannedRun(self.size, allocation, **own)
+
+
+@dataclass(frozen=True)
+class _PlainPlan:
+    """A plan as its file says it."""
+
+    format: int
+    kind: str
+    kinds: tuple[PEKind, ...]
+    sizes: tuple[float, ...]
+    at: tuple[float, ...]
+    budget_s: float
+    expected_s: float
+    start_s: float
+    full_s: float
+    share_of_full: float
+    work: str
+    latency_s: float
+    byte_s: float
+    seed: int
+    notes: tuple[str, ...]
+    runs: tuple[_PlainRun, ...]

@@ -40,7 +40,7 @@ class Journal:
     what
         What a line holds, in the plural, for messages.
     take
-        Takes in a line that was kept before; raises KeyError, TypeError or ValueError if it is none.
+        Takes in a line that was kept before; raises ScenarioError, KeyError, TypeError or ValueError if it is none.
     belongs
         Plain data of what the lines belong to, under names such as `subject`: a file with others is refused. Of a
         `machine` the parts in `IDENTITY` count; None is not compared.
@@ -235,7 +235,7 @@ def _taken(line: bytes, take: Callable[[Entry], None]) -> bool:
         return False
     try:
         take(entry)
-    except MALFORMED:
+    except (ScenarioError, *MALFORMED):
         return False
     return True
 

@@ -18,13 +18,14 @@ is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.errors import MALFORMED
+from simulator.base.documents import read
+from simulator.base.errors import ScenarioError
 from simulator.base.intervals import LEVEL
 from simulator.base.machine import Machine
 from simulator.calibration.history.learnt import keep, kept
@@ -149,8 +150,8 @@ class Comparison:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Comparison":
-        """The comparison that `to_dict` wrote; KeyError, TypeError or ValueError for what is none."""
-        found = cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+        """The comparison that `to_dict` wrote; see `documents.read` for what is refused."""
+        found = read(cls, data)
         found.check()
         return found
 
@@ -162,22 +163,12 @@ class Comparison:
         ValueError
             With what is wrong.
         """
-        data = self.to_dict()
-        texts = ("kind", "subject", "model", "version", "case", "sitting", "made")
-        above = ("predicted_s", "measured_median_s", "median_ratio", "learnt", "level", "runs", "pes")
-        perhaps = ("low_s", "high_s", "run_low_s", "run_high_s", "runs_inside", "size", "left")
-        sound = all(isinstance(data[name], str) for name in texts) and data["kind"] in KINDS
-        sound = sound and all(_is_number(data[name]) and data[name] > 0 for name in above)
-        sound = sound and all(data[name] is None or _is_number(data[name]) for name in perhaps)
-        sound = sound and _is_number(data["median_sd"])
-        whole = all(isinstance(data[name], int | None) for name in ("runs", "pes", "runs_inside"))
-        if not (sound and whole and self.level < 1):
+        above = (self.predicted_s, self.measured_median_s, self.median_ratio, self.learnt, self.level)
+        perhaps = (self.low_s, self.high_s, self.run_low_s, self.run_high_s, self.runs_inside, self.size, self.left)
+        sound = self.kind in KINDS and all(0 < value < math.inf for value in (*above, self.runs, self.pes))
+        sound = sound and all(value is None or 0 <= value < math.inf for value in (*perhaps, self.median_sd))
+        if not (sound and self.level < 1):
             raise ValueError("no comparison of a prediction with real runs")
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is finite and at least 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _deviate(level: float) -> float:
@@ -228,7 +219,7 @@ def kept_comparisons(*, machine: Machine | None = None) -> tuple[Comparison, ...
     for entry in kept(_KIND, machine=machine):
         try:
             found.append(Comparison.from_dict(entry))
-        except MALFORMED:
+        except (ScenarioError, ValueError):
             continue
     return tuple(found)
 

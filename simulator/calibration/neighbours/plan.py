@@ -1,9 +1,9 @@
 """What is measured with what: probes of each level, kernels and commands at sizes in caches and memory, and cells."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, Machine, Topology
 from simulator.calibration.kernels.sized import WORD_BYTES
@@ -61,22 +61,12 @@ class CellPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Record):
     """What a campaign measures."""
 
     items: tuple[Item, ...]
     cells: tuple[CellPlan, ...]
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> "Plan":
-        """The inverse of `to_dict`."""
-        cells = (CellPlan(tuple(cell["items"]), tuple(cell["pes"]), cell["rank"]) for cell in document["cells"])
-        return cls(tuple(Item(**item) for item in document["items"]), tuple(cells), tuple(document["notes"]))
 
 
 def command_name(subject: CommandSubject) -> str:

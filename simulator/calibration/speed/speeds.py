@@ -22,7 +22,7 @@ from simulator.calibration.ranks.measuring import Point, measure_speeds, measure
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.calibration.speed.real_source import RealSource
 from simulator.models.doubt import DRIFT
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import FORMAT, SpeedBand
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -300,7 +300,7 @@ def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -
         for size, point in sorted(points.items())
     ]
     document = {
-        "format": 1,
+        "format": FORMAT,
         "kind": "speed",
         "kernel": kernel,
         "method": f"{count} sizes of equal ratio",

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.documents import Matrix, Record
 from simulator.base.machine import Machine
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain, read_entries, renew
@@ -50,13 +51,13 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Times:
+class Times(Record):
     """What n functions took, round by round."""
 
     labels: tuple[str, ...]
-    raw_s: Floats
+    raw_s: Matrix
     """CPU seconds of one run, the call from Python taken off; (n, rounds)."""
-    controls_s: Floats
+    controls_s: Matrix
     """Those of the control just before; (n, rounds)."""
 
     @property
@@ -91,19 +92,6 @@ class Times:
             return self
         raw, controls = np.hstack([earlier.raw_s, self.raw_s]), np.hstack([earlier.controls_s, self.controls_s])
         return Times(self.labels, raw, controls)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "labels": list(self.labels),
-            "raw_s": self.raw_s.tolist(),
-            "controls_s": self.controls_s.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Times":
-        """The inverse of `to_dict`."""
-        return cls(tuple(data["labels"]), *(np.array(data[name]) for name in ("raw_s", "controls_s")))
 
 
 class _Sampler:

@@ -1,12 +1,15 @@
 """What a fitted form leaves: a smooth correction of its log residuals over (log M, log alpha, log L), by kriging."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.documents import FLAT, NOT_WRITTEN, Matrix, Record, Vector, read
+from simulator.base.errors import ScenarioError
 from simulator.models.memory.forms import Floats, MemoryTimes, scattered
 
 LEAST_POINTS = 24
@@ -35,7 +38,7 @@ class Hyper:
 
     amplitude: float
     """Standard deviation of what the form misses, as a logarithm."""
-    lengths: Floats
+    lengths: Vector
     """How far points say something of each other, as shares of the ranges; (3,)."""
     noise: float
     """Standard deviation of one measured time, as a logarithm, at the middle L."""
@@ -59,21 +62,21 @@ class Hyper:
 
 
 @dataclass(frozen=True)
-class Correction:
+class Correction(Record):
     """A Gaussian process over the log residuals of a form; far from points it returns to 0 and its own amplitude."""
 
-    hyper: Hyper
-    places: Floats
+    hyper: Hyper = field(metadata=FLAT)
+    places: Matrix
     """Scaled (log M, log alpha, log L) of the points it rests on; (points, 3)."""
-    inflation: Floats
+    inflation: Vector
     """Factor on the noise of each point, above 1 for outlying ones; (points,)."""
-    origin: Floats
+    origin: Vector
     """Least of each logarithm; (3,)."""
-    extent: Floats
+    extent: Vector
     """Range of each logarithm, 1 where all are the same; (3,)."""
-    weights: Floats
+    weights: Vector
     """Of each point in the mean; (points,)."""
-    root: Floats
+    root: Floats = field(metadata=NOT_WRITTEN)
     """Inverse of the Cholesky factor of the points' covariance; (points, points)."""
 
     def at(self, points: MemoryTimes) -> tuple[Floats, Floats]:
@@ -87,25 +90,19 @@ class Correction:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the factor is made again from the rest."""
-        hyper = self.hyper
-        return {
-            "kind": "gaussian process of log residuals, Matern 5/2",
-            "amplitude": hyper.amplitude,
-            "lengths": hyper.lengths.tolist(),
-            "noise": hyper.noise,
-            "slope": hyper.slope,
-        } | {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return {"kind": _KIND} | super().to_dict()
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Correction":
-        """The correction that `to_dict` wrote."""
-        arrays = {name: np.asarray(data[name], dtype=np.float64) for name in _ARRAYS}
-        lengths = np.asarray(data["lengths"], dtype=np.float64)
-        hyper = Hyper(float(data["amplitude"]), lengths, float(data["noise"]), float(data["slope"]))
-        return cls(hyper=hyper, root=hyper.root(arrays["places"], arrays["inflation"]), **arrays)
+    def from_dict(cls, data: Mapping[str, Any]) -> "Correction":
+        """The correction that `to_dict` wrote; see `documents.read` for what is refused."""
+        plain = {name: value for name, value in data.items() if name != "kind"}
+        found = read(cls, plain, root=np.empty((0, 0)))
+        if found.places.shape != (found.weights.size, found.hyper.lengths.size):
+            raise ScenarioError("places: there is not one row for each weight, with as many columns as lengths")
+        return replace(found, root=found.hyper.root(found.places, found.inflation))
 
 
-_ARRAYS = ("places", "inflation", "origin", "extent", "weights")
+_KIND = "gaussian process of log residuals, Matern 5/2"
 
 
 def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction | None = None) -> Correction:

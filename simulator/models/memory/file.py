@@ -13,14 +13,13 @@ from simulator.base.machine import Machine
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.choice import mean_and_most
-from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
+from simulator.models.file import ModelFile, cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel, Sweeps
 from simulator.models.memory.selection import Candidate, Selection, held_out_errors, relative_errors, select_model
 
 FORMAT = 2
-"""Since 2 the model says its doubt; those of format 1 have none."""
 TIME = "time_per_word_s"
 LIKE = 2.0
 """Factor within which a fitted capacity and one that the system reports are called the same."""
@@ -132,14 +131,25 @@ def fit_memory(
     return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings), sweeps)
 
 
+@dataclass(frozen=True, kw_only=True)
+class MemoryFile(ModelFile):
+    """What the file of a memory model says."""
+
+    model: MemoryModel
+    chosen: str = ""
+    levels: int | None = None
+    models: tuple[dict[str, Any], ...] = ()
+    not_fitted: tuple[dict[str, Any], ...] = ()
+    comparison: tuple[dict[str, Any], ...] = ()
+
+
 save_memory_model = write_model
 
 
 def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
     """Read a memory model: the model, and the whole document; see `read_model`."""
-    return read_model(
-        path, "memory", MemoryModel.from_dict, writer="apportion calibrate memory", newest=FORMAT, part="model"
-    )
+    found, document = read_model(path, "memory", MemoryFile, writer="apportion calibrate memory", newest=FORMAT)
+    return found.model, document
 
 
 def predict_memory(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import drawing, notebook, units
-from simulator.base.documents import Record, named, read
+from simulator.base.documents import Record, Vector, at, named, read
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 from simulator.models.file import check_level
@@ -28,11 +28,11 @@ AXES = ("M_words", "alpha", "L")
 class Sweeps(Record):
     """Seconds per word of vector loops; straight lines between the logarithms, constant beyond; n sizes."""
 
-    m_words: Floats = field(metadata=named("M_words"))
+    m_words: Vector = field(metadata=named("M_words"))
     """M: words swept again and again, ascending; (n,)."""
-    read_s: Floats
+    read_s: Vector
     """Seconds of a word that is read; (n,)."""
-    write_s: Floats
+    write_s: Vector
     """Seconds of a word that is written without being read, its line's way there and back in it; (n,)."""
 
     def __post_init__(self) -> None:
@@ -71,6 +71,15 @@ class MemoryPredictions:
     def outside_training_range(self) -> NDArray[np.bool_]:
         """Whether any of the three lies outside; (n,)."""
         return np.asarray((self.distance > 1.0).any(axis=1))
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """Least and most of each axis, as a file says them."""
+
+    M_words: tuple[float, float]
+    alpha: tuple[float, float]
+    L: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -189,11 +198,17 @@ class MemoryModel(Record):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "MemoryModel":
-        """The model that `to_dict` wrote."""
-        inner, last = data["levels"][:-1], data["levels"][-1]
-        unbounded = {} if last["capacity_bytes"] is not None else {"capacity_bytes": np.inf}
-        trained = [data["trained"][name] for name in AXES]
-        return read(cls, {**data, "levels": [*inner, last | unbounded], "trained": trained})
+        """The model that `to_dict` wrote; see `documents.read` for what is refused."""
+        plain = dict(data)
+        levels, trained = plain.get("levels"), plain.get("trained")
+        if isinstance(levels, list) and levels and isinstance(levels[-1], dict):
+            last = levels[-1]
+            unbounded = {"capacity_bytes": np.inf} if last.get("capacity_bytes", 0) is None else {}
+            plain["levels"] = [*levels[:-1], last | unbounded]
+        if "trained" in plain:
+            with at("trained"):
+                plain["trained"] = [vars(read(_Trained, trained))[name] for name in AXES]
+        return read(cls, plain)
 
     def _constants(self) -> Constants:
         capacities = np.array([level.capacity_bytes / WORD_BYTES for level in self.levels[:-1]])

@@ -1,7 +1,7 @@
 """Network models from and to files: ping-pong times in a CSV, the fitted forms and the chosen model in JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import drawing, files
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.documents import FLAT, read
+from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
-from simulator.models.file import cell_faults, read_model, refuse, rows_of, write_model
+from simulator.models.file import ModelFile, cell_faults, read_model, refuse, rows_of, write_model
 from simulator.models.network import (
     CRITERION,
     NetworkFit,
@@ -24,14 +25,13 @@ from simulator.models.network import (
     fit_network,
     make_points,
 )
-from simulator.models.network.message_cost import MessageCost
+from simulator.models.network.message_cost import CostEntries, MessageCost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-FORMAT = 2
-"""Since 2 the model says its doubt; links of files of format 1 have none."""
+FORMAT, WRITER = 2, "apportion calibrate network"
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,28 @@ def fit_network_table(path: str | Path) -> CalibratedNetwork:
     return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}))
 
 
+@dataclass(frozen=True, kw_only=True)
+class NetworkFile(ModelFile):
+    """What the file of a network model says."""
+
+    model: NetworkModel
+    chosen: str = ""
+    criterion: str = ""
+    models: tuple[dict[str, Any], ...] = ()
+    jump: tuple[dict[str, float], ...] | None = None
+    breakpoints: tuple[dict[str, float], ...] = ()
+    points: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    measured: dict[str, Any] | None = None
+    costs: CostEntries = field(default_factory=CostEntries, metadata=FLAT)
+
+
 save_network_model = write_model
 
 
 def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
     """Read a network model: the chosen one, and the whole document; see `read_model`."""
-    return read_model(
-        path, "network", NetworkModel.from_dict, writer="apportion calibrate network", newest=FORMAT, part="model"
-    )
+    found, document = read_model(path, "network", NetworkFile, writer=WRITER, newest=FORMAT)
+    return found.model, document
 
 
 def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost | None:
@@ -170,10 +184,11 @@ def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost |
     ScenarioError
         If the entries are no costs.
     """
+    names = ("cpu", "memory_bytes_per_byte", "memory_from")
     try:
-        return MessageCost.from_document(document)
-    except MALFORMED as error:
-        raise ScenarioError(f"{path}: cpu: {error}; name a file that `apportion calibrate network` wrote") from error
+        return read(CostEntries, {name: document[name] for name in names if name in document}).cost
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: {line}; name a file that `{WRITER}` wrote" for line in error.lines]) from None
 
 
 def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """What a message costs the processors at its ends and the memory channel: linear in its bytes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,27 +55,6 @@ class MessageCost:
             found |= {"memory_bytes_per_byte": self.memory_bytes_per_byte, "memory_from": "copies, not measured"}
         return found
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "MessageCost | None":
-        """What `to_dict` wrote into a model's file; None where it holds nothing of it.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError
-            If the entries are no costs.
-        """
-        cpu = document.get("cpu")
-        if cpu is None:
-            return None
-        own, busy = (
-            None if part is None else CpuCost(float(part["per_message_s"]), float(part["per_byte_s"]))
-            for part in (cpu, cpu.get("beside_computation"))
-        )
-        memory = document.get("memory_bytes_per_byte")
-        if own is None or (memory is not None and not 0 <= float(memory) < np.inf):
-            raise ValueError("memory_bytes_per_byte: at least 0")
-        return cls(own, busy, None if memory is None else float(memory))
-
     def lines(self) -> list[str]:
         """The costs for the terminal."""
         found = [f"CPU of a message at each end: {self.cpu.shown}"]
@@ -85,6 +63,34 @@ class MessageCost:
         if self.memory_bytes_per_byte is not None:
             found.append(f"memory channel: {self.memory_bytes_per_byte:g} bytes for each byte, by copies, not measured")
         return found
+
+
+@dataclass(frozen=True)
+class CpuEntry(CpuCost):
+    """CPU seconds as a file says them."""
+
+    beside_computation: CpuCost | None = None
+
+
+@dataclass(frozen=True)
+class CostEntries:
+    """What a network model's file says of costs."""
+
+    cpu: CpuEntry | None = None
+    memory_bytes_per_byte: float | None = None
+    memory_from: str = ""
+
+    def __post_init__(self) -> None:
+        if self.memory_bytes_per_byte is not None and not 0 <= self.memory_bytes_per_byte < np.inf:
+            raise ValueError("memory_bytes_per_byte: at least 0")
+
+    @property
+    def cost(self) -> MessageCost | None:
+        """The costs; None where the file says none."""
+        if self.cpu is None:
+            return None
+        own = CpuCost(self.cpu.per_message_s, self.cpu.per_byte_s)
+        return MessageCost(own, self.cpu.beside_computation, self.memory_bytes_per_byte)
 
 
 def fit_cpu_cost(size_bytes: ArrayLike, cpu_s: ArrayLike) -> CpuCost:

@@ -1,12 +1,13 @@
 """A fitted network model: message times with the range of what was measured and an interval from held-out errors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.documents import Record
+from simulator.base.documents import FormError, Record, Vector, at, read
 from simulator.models.file import check_level
 from simulator.models.network.kinds import FORMS
 from simulator.models.network.kinds.kind import MessageModel, message_page
@@ -20,11 +21,11 @@ NEAREST = 20
 class Spread(Record):
     """Errors of rows that were held out, and the range measured."""
 
-    size_bytes: Floats
-    hops: Floats
-    relative_errors: Floats
-    size_range: Floats
-    hop_range: Floats
+    size_bytes: Vector
+    hops: Vector
+    relative_errors: Vector
+    size_range: Vector
+    hop_range: Vector
 
     def half_width(self, size_bytes: Floats, hops: Floats, *, level: float) -> Floats:
         """Relative half width that holds `level` of the held-out errors at the nearest sizes; wider outside."""
@@ -96,7 +97,19 @@ class NetworkModel:
         return {"form": self.name, "parameters": self.form.to_dict(), "spread": self.spread.to_dict()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "NetworkModel":
-        """The model that `to_dict` wrote; KeyError, TypeError or ValueError if it did not."""
-        form = FORMS[data["form"]].from_dict(data["parameters"])
-        return cls(str(data["form"]), form, Spread.from_dict(data["spread"]))
+    def from_dict(cls, data: Mapping[str, Any]) -> "NetworkModel":
+        """The model that `to_dict` wrote; see `documents.read` for what is refused."""
+        plain = read(_PlainModel, data)
+        if plain.form not in FORMS:
+            raise FormError([(("form",), f"{plain.form!r} is not known; give {' or '.join(FORMS)}")])
+        with at("parameters"):
+            return cls(plain.form, FORMS[plain.form].from_dict(plain.parameters), plain.spread)
+
+
+@dataclass(frozen=True)
+class _PlainModel:
+    """A network model's entry of a file, before its form says what its parameters are."""
+
+    form: str
+    parameters: dict[str, Any]
+    spread: Spread

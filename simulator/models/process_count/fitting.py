@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from simulator.base import drawing, files
+from simulator.base.documents import Array, FormError, Vector, at
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
+from simulator.models.file import ModelFile, read_model, write_model
 from simulator.models.process_count import paper
 from simulator.models.process_count.pooled.model import fit_pooled, pooled_from_dict
 from simulator.models.process_count.runs import (
@@ -77,7 +79,7 @@ FORMAT = 1
 KIND = "process_count"
 LEVEL = 0.9
 """Of the intervals that the fit is judged by."""
-AGAIN = "write the model again with `apportion allocate fit`"
+WRITER = "apportion allocate fit"
 
 
 @dataclass(frozen=True)
@@ -209,9 +211,7 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dic
     }
 
 
-def save_allocation_fit(fitted: AllocationFit, path: str | Path) -> None:
-    """Write a fitted model as JSON, whole or not at all."""
-    files.write_json(Path(path), fitted.to_dict())
+save_allocation_fit = write_model
 
 
 def load_allocation_fit(path: str | Path) -> AllocationFit:
@@ -222,46 +222,40 @@ def load_allocation_fit(path: str | Path) -> AllocationFit:
     ScenarioError
         If the file is missing, no JSON, or no process-count model.
     """
-    path = Path(path)
-    document = files.read_json(path)
-    kind = document.get("kind") if isinstance(document, dict) else None
-    if kind != KIND:
-        raise ScenarioError(
-            f"{path} is no process-count model (kind {kind!r}); name one that `apportion allocate fit` wrote"
-        )
-    if document.get("format") != FORMAT:
-        raise ScenarioError(
-            f"{path}: format {document.get('format')!r} is not known; fit the model again for format {FORMAT}"
-        )
-    plain = _object(document, "model", path)
+    found, _ = read_model(path, KIND, AllocationFile, writer=WRITER, newest=FORMAT)
     try:
-        model = process_count_model_from_dict(plain)
+        with at("model"):
+            model = process_count_model_from_dict(found.model)
+        with at("measured"):
+            measured = found.measured.known(model.kinds)
     except ScenarioError as error:
-        raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from error
-    quality, provenance, measured = (_object(document, name, path) for name in ("quality", "provenance", "measured"))
-    notes = document.get("notes", [])
-    if not isinstance(notes, list):
-        raise ScenarioError(f"{path}: notes are no list; {AGAIN}")
-    return AllocationFit(model, _measured(measured, model.kinds, path), quality, tuple(map(str, notes)), provenance)
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None
+    return AllocationFit(model, measured, found.quality, found.notes, found.provenance)
 
 
-def _object(document: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:
-    found = document.get(name)
-    if not isinstance(found, dict):
-        raise ScenarioError(f"{path}: {name} is missing or no object; {AGAIN}")
-    return found
+@dataclass(frozen=True)
+class _Measured:
+    sizes: Vector
+    configurations: Annotated[Ints, Array("int64", 3)]
+    runs: int
+
+    def known(self, kinds: tuple[str, ...]) -> MeasuredAllocations:
+        """What was measured of these kinds."""
+        if not self.sizes.size or not np.all(np.isfinite(self.sizes) & (self.sizes > 0)):
+            raise FormError([(("sizes",), "this is no list of sizes above 0")])
+        if self.configurations.shape[1:] != (len(kinds), 2) or self.configurations.min() < 0:
+            wanted = f"[PEs, processes] for each of the {len(kinds)} kinds"
+            raise FormError([(("configurations",), f"this is no list of {wanted}")])
+        return MeasuredAllocations(kinds, np.sort(self.sizes), self.configurations, self.runs)
 
 
-def _measured(entry: Mapping[str, Any], kinds: tuple[str, ...], path: Path) -> MeasuredAllocations:
-    try:
-        sizes = np.array(entry.get("sizes"), dtype=np.float64)
-        allocations = np.array(entry.get("configurations"), dtype=np.int64)
-        whole = int(entry.get("runs", 0))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ScenarioError(f"{path}: measured holds something else than numbers; {AGAIN}") from error
-    if sizes.ndim != 1 or not sizes.size or not np.all(np.isfinite(sizes) & (sizes > 0)):
-        raise ScenarioError(f"{path}: measured.sizes is no list of sizes above 0; {AGAIN}")
-    if allocations.shape[1:] != (len(kinds), 2) or not allocations.shape[0] or allocations.min() < 0:
-        wanted = f"[PEs, processes] for each of the {len(kinds)} kinds"
-        raise ScenarioError(f"{path}: measured.configurations is no list of {wanted}; {AGAIN}")
-    return MeasuredAllocations(kinds, np.sort(sizes), allocations, whole)
+@dataclass(frozen=True, kw_only=True)
+class AllocationFile(ModelFile):
+    """What the file of a process-count model says; the model as its method writes it."""
+
+    method: str
+    kinds: tuple[str, ...]
+    measured: _Measured
+    quality: dict[str, dict[str, Any]]
+    model: dict[str, Any]
+    notes: tuple[str, ...] = ()

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
-from simulator.base.documents import read, to_dict
+from simulator.base.documents import FLAT, Counts, Matrix, Vector, read, to_dict
+from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.choice import odds
 from simulator.models.file import rows_of
@@ -392,16 +393,45 @@ def blend_to_dict(blend: Blend) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class _Cells:
+    names: tuple[str, ...]
+    values: Matrix
+    time_s: Vector
+    runs: Counts
+    run_sd: float
+
+
+@dataclass(frozen=True)
+class _Member:
+    extra: int
+    alike: bool
+    weight: float
+    mode: Vector
+    covariance: Matrix
+    variance: float
+    freedom: float
+    inflation: float
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A blend as a file says it."""
+
+    step_s: float
+    design: Design = field(metadata=FLAT)
+    forward_error: float | None
+    cells: _Cells
+    members: tuple[_Member, ...]
+
+
 def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
-    """The inverse of `blend_to_dict`."""
-    cells, members = document["cells"], document["members"]
-    times = np.array(cells["time_s"], dtype=np.float64)
-    values = np.array(cells["values"], dtype=np.float64).reshape(len(times), len(cells["names"]))
-    one_each = dict.fromkeys(("low_s", "high_s", "mean_s"), times) | {"cell_of_run": np.arange(len(times))}
-    return read(
-        Blend,
-        {"step_s": document["step_s"], "forward_error": document["forward_error"]}
-        | {name: [member[name] for member in members] for name in _MEMBERS},
-        design=read(Design, document, formula=parse(formula_text)),
-        cells=read(Cells, cells, values=values, **one_each),
-    )
+    """The inverse of `blend_to_dict`; see `documents.read` for what is refused."""
+    plain = read(_Plain, document, formula=parse(formula_text))
+    cells = plain.cells
+    times = dict.fromkeys(("low_s", "high_s", "mean_s"), cells.time_s)
+    if cells.values.shape != (cells.time_s.size, len(cells.names)) or cells.runs.size != cells.time_s.size:
+        raise ScenarioError("cells: there is not one row of values and one number of runs for each time")
+    columns: dict[str, Any] = {name: np.array([getattr(one, name) for one in plain.members]) for name in _MEMBERS}
+    whole = Cells(**vars(cells), **times, cell_of_run=np.arange(cells.time_s.size))
+    return Blend(design=plain.design, cells=whole, step_s=plain.step_s, forward_error=plain.forward_error, **columns)

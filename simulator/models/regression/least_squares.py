@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from simulator.base.documents import NOT_WRITTEN, Record
+from simulator.base.documents import NOT_WRITTEN, Matrix, Number, Record, Vector
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula
 from simulator.models.regression.runs import Floats, Runs
@@ -27,15 +27,15 @@ class LinearFit(Record):
     formula: Formula = field(metadata=NOT_WRITTEN)
     relative: bool
     """Whether errors grow with the time (weights 1/time) or are alike (ordinary least squares)."""
-    scale: Floats
+    scale: Vector
     """Largest trained value of each column, the constant's first; shape (columns,)."""
-    coefficients: Floats
+    coefficients: Vector
     """Of the scaled columns, shape (columns,); divide by `scale` for those of the formula."""
-    covariance: Floats
+    covariance: Matrix
     """Of the scaled coefficients, for residual variance 1; shape (columns, columns)."""
-    seen: Floats
+    seen: Matrix
     """Orthonormal basis of the determined directions, shape (columns, rank)."""
-    variance: Floats
+    variance: Number
     """Residual variance in s^2, or relative to the time squared; shape ()."""
     freedom: int
     """Runs minus rank."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from simulator.base import drawing, notebook, ties
-from simulator.base.documents import Record, named, read
+from simulator.base.documents import FLAT, Matrix, Record, Vector, at, read
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.base.tables import Table, as_table
@@ -109,7 +109,7 @@ class Part:
     fit: Blend | LinearFit
     points: Floats
     """Distinct trained points, shape (cells, parameters of the model)."""
-    observed_s: Floats = field(metadata=named("observed"))
+    observed_s: Floats
     """Mean, smallest and largest time and number of runs at each of them, shape (cells, 4)."""
     tails: Floats | None = None
     """Ascending residuals of runs, equally likely: logarithms, or seconds of `ols`; None: normal ones."""
@@ -132,10 +132,28 @@ class Part:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Part":
-        """The part that `to_dict` wrote."""
-        formula, fit = str(data["formula"]), data["fit"]
-        fitted = blend_from_dict(fit, formula) if "members" in fit else read(LinearFit, fit, formula=parse(formula))
-        return read(cls, data, fit=fitted)
+        """The part that `to_dict` wrote; see `documents.read` for what is refused."""
+        plain = read(_PlainPart, data)
+        with at("fit"):
+            fitted = (
+                read(LinearFit, plain.fit, formula=parse(plain.formula))
+                if {"relative", "coefficients"} & plain.fit.keys()
+                else blend_from_dict(plain.fit, plain.formula)
+            )
+        return cls(plain.response, fitted, plain.points, plain.observed, plain.tails)
+
+
+@dataclass(frozen=True)
+class _PlainPart:
+    """A part as a file says it."""
+
+    response: str
+    formula: str
+    terms: tuple[str, ...]
+    points: Matrix
+    observed: Matrix
+    fit: dict[str, Any]
+    tails: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -208,10 +226,10 @@ class RuntimeModel(Record):
     parts: tuple[Part, ...]
     names: tuple[str, ...]
     """Parameters."""
-    low: Floats
+    low: Vector
     """Smallest trained value of each parameter."""
-    high: Floats
-    correlation: Floats
+    high: Vector
+    correlation: Matrix
     """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
     warnings: tuple[str, ...]
 
@@ -410,9 +428,18 @@ class RuntimeModel(Record):
         return tuple(found)
 
 
+@dataclass(frozen=True)
+class RuntimeFile:
+    """What the file of a run-time model says."""
+
+    model: RuntimeModel = field(metadata=FLAT)
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+
 def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> RuntimeModel:
     """The inverse of `RuntimeModel.to_dict`; see `model_of`."""
-    return model_of(document, "runtime", RuntimeModel.from_dict, writer=WRITER, newest=FORMAT, place=place)
+    return model_of(document, "runtime", RuntimeFile, writer=WRITER, newest=FORMAT, place=place).model
 
 
 def observed_table(cells: Cells) -> Floats:
@@ -505,7 +532,7 @@ save_runtime_fit = write_model
 
 def load_runtime_model(path: str | Path) -> RuntimeModel:
     """Read a model that `save_runtime_fit` wrote; see `read_model`."""
-    return read_model(path, "runtime", RuntimeModel.from_dict, writer=WRITER, newest=FORMAT)[0]
+    return read_model(path, "runtime", RuntimeFile, writer=WRITER, newest=FORMAT)[0].model
 
 
 def predict_table(

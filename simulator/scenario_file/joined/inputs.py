@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.documents import read
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
@@ -121,7 +122,7 @@ class OwnWarnings(_Loose):
 class SpeedDocument(_Loose):
     """A speed model."""
 
-    format: Literal[1, 2]
+    format: Literal[2]
     kind: Literal["speed"]
     model: _Band
     kernel: str | None = None
@@ -139,7 +140,7 @@ class SpeedDocument(_Loose):
     def band(self) -> SpeedBand:
         """The band; of a surface, at its largest number of columns."""
         if self.surface is None:
-            return SpeedBand.from_dict(self.model.model_dump())
+            return SpeedBand.from_dict(self.model)
         surface = SpeedSurface.from_dict(self.surface)
         return surface.at(surface.columns[-1])
 
@@ -296,13 +297,15 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
         wanted = "give a fitted form, sizes_bytes and times_s, or latency_s, packet_bytes and packet_s"
         raise ScenarioError(f"{path}: model: {_short(model)} says no message times; {wanted}")
     try:
-        if "packet_bytes" in found:
-            return message_data(files.known(PacketModel.from_dict(dict(found))))
-        return message_data(files.known(LinkModel.from_dict(dict(found))))
+        return message_data(read(PacketModel if "packet_bytes" in found else LinkModel, _bare(found)))
     except ScenarioError as error:
-        raise ScenarioError(f"{path}: {error.lines[0]}") from None
-    except MALFORMED as error:
-        raise ScenarioError(f"{path}: model: {error}; give numbers") from None
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None
+
+
+def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What plain message times say of themselves; the document around them may say more."""
+    wanted = {"sizes_bytes", "times_s", "latency_s", "packet_bytes", "packet_s", "doubt"}
+    return {name: value for name, value in found.items() if name in wanted}
 
 
 def _bare_link(document: Mapping[str, Any]) -> Mapping[str, Any] | None:

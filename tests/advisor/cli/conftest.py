@@ -12,7 +12,7 @@ from tests.support.command_line import apportion_here
 from tests.support.modes_reached import DATA, SMALL, STRIPS, write_tables
 
 SWEPT = {
-    "format": 1,
+    "format": 2,
     "kind": "speed",
     "kernel": "triad",
     "model": {"sizes": [1e3, 1e6]} | {name: [2e9, 1e9] for name in ("low", "mid", "high")},

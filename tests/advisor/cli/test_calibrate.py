@@ -129,7 +129,7 @@ def test_bad_input_is_one_line(tmp_path, arguments, code, found):
 
 @pytest.mark.slow
 def test_files_that_hold_no_speed_model_are_refused(tmp_path):
-    (tmp_path / "m.json").write_text('{"kind": "speed", "format": 1, "model": {"sizes": [1]}}')
+    (tmp_path / "m.json").write_text('{"kind": "speed", "format": 2, "model": {"sizes": [1]}}')
     done = apportion("show", "m.json", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     (tmp_path / "m.json").write_text("[]")

@@ -130,7 +130,7 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     assert (
         err == f"error: {model}: kind is 'weather'; give one of 'runtime', 'speed', 'memory', 'network', 'neighbours'\n"
     )
-    model.write_text('{"kind": "memory", "format": 1, "model": {"levels": []}}')
+    model.write_text('{"kind": "memory", "format": 2, "model": {"levels": []}}')
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {model}: model: ")

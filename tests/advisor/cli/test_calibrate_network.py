@@ -97,9 +97,9 @@ def test_a_bad_table_gets_its_lines(refused, path):
 
 def test_a_model_of_another_kind_and_bad_targets_are_refused(capsys, calibrated, tmp_path):
     speed = tmp_path / "speed.json"
-    speed.write_text('{"kind": "speed", "format": 1}')
+    speed.write_text('{"kind": "speed", "format": 2}')
     torn = tmp_path / "torn.json"
-    torn.write_text('{"kind": "network", "format": 1, "model": {"form": "hockney"}}')
+    torn.write_text('{"kind": "network", "format": 2, "model": {"form": "hockney"}}')
     at = tmp_path / "at.csv"
     at.write_text("bytes,hops\n-5,1\n")
     code, _, err = said(capsys, "predict", torn, "--at", at)

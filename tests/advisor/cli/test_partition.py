@@ -101,7 +101,7 @@ def test_null_is_as_good_as_nothing(document, tmp_path):
 
 def model(tmp_path, name, **model):
     path = tmp_path / name
-    path.write_text(json.dumps({"format": 1, "kind": "speed", "model": model}))
+    path.write_text(json.dumps({"format": 2, "kind": "speed", "model": model}))
     return path.name
 
 

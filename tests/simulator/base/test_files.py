@@ -1,5 +1,4 @@
 import csv
-import dataclasses
 import io
 import json
 import os
@@ -7,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from simulator import files
@@ -89,7 +87,7 @@ def test_text_that_is_no_utf8_names_its_line(tmp_path):
 def test_json_that_is_none(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(ScenarioError, match=r"x.json.*JSON"):
+    with pytest.raises(ScenarioError, match=r"x.json.*(JSON|too deep)"):
         files.read_json(path)
 
 
@@ -126,8 +124,8 @@ def test_shipped_data_is_found():
         ("9" * 10**6, "of 1000000 digits is beyond the largest number"),
         ("[NaN]", "NaN is no JSON number"),
         ("[-Infinity]", "-Infinity is no JSON number"),
-        ("[" * 20_000, "P: this is no JSON: maximum recursion depth exceeded while decoding a JSON"),
-        ('{"a": ' * 20_000, "P: this is no JSON: maximum recursion depth exceeded while decoding a JSON"),
+        ("[" * 20_000, "P: its lists and objects lie too deep in each other; write fewer levels"),
+        ('{"a": ' * 20_000, "P: its lists and objects lie too deep in each other; write fewer levels"),
         ("", "P:1:1: "),
         ("{", "P:1:2: "),
         ("[1_0]", "P:1:3: "),
@@ -170,25 +168,6 @@ def test_cells_are_no_formulas_and_come_back_as_they_were():
     assert [cell for cell in row[: len(FORMULAS)] if not cell.startswith("'")] == []
     assert row[len(FORMULAS) :] == [*PLAIN, "-1.5", ""]
     assert [files.plain_cell(cell) for cell in row] == [*FORMULAS, *PLAIN, "-1.5", ""]
-
-
-def test_a_model_with_something_else_among_its_numbers_is_named_by_its_field():
-    @dataclasses.dataclass(frozen=True)
-    class Model:
-        name: str
-        parts: tuple[object, ...]
-
-    good = Model("a", ({"b": np.arange(3.0)}, 1.5, None, 7, np.array([np.inf])))
-    assert files.known(good) is good
-    for wrong in (
-        float("nan"),
-        np.array([1, np.nan]),
-        np.array([None]),
-        {"b": [np.array(np.nan)]},
-        Model("c", (np.nan,)),
-    ):
-        with pytest.raises(ValueError, match=r"^parts\.1.* is not a number$"):
-            files.known(Model("a", (1.0, wrong)))
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -37,7 +37,7 @@ def memory(tmp_path):
     }
     caches = [{"level": 2, "kind": "unified", "size_bytes": 100_000, "shared_by": 4}]
     document = {
-        "format": 1,
+        "format": 2,
         "kind": "memory",
         "model": model,
         "comparison": [{"name": "L2", "nearest_fitted_bytes": EDGE, "ratio": 0.8, "agrees": True}],
@@ -62,7 +62,7 @@ def triad(tmp_path):
         for x, s in zip(SIZES.tolist(), speeds.tolist(), strict=True)
     ]
     path = tmp_path / "triad.json"
-    path.write_text(json.dumps({"format": 1, "kind": "speed", "kernel": "triad", "model": band, "points": points}))
+    path.write_text(json.dumps({"format": 2, "kind": "speed", "kernel": "triad", "model": band, "points": points}))
     return path
 
 

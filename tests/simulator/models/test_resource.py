@@ -107,4 +107,4 @@ def test_every_fault_of_a_document_is_told():
         in said
     )
     with pytest.raises(ScenarioError, match="kind 'speed' is no resource model; name a file of format 1"):
-        HardwareModel.from_dict({"format": 1, "kind": "speed"})
+        HardwareModel.from_dict({"format": 2, "kind": "speed"})

@@ -220,7 +220,7 @@ def test_what_was_measured_is_what_is_simulated(tmp_path, engine):
 @pytest.mark.parametrize("measured", ["on all cores at once", "alone"])
 def test_a_speed_measured_beside_neighbours_is_told_where_domains_count_them_again(written, tmp_path, measured):
     model = {"sizes": [1e3], "low": [1e9], "mid": [1e9], "high": [1e9]}
-    document = {"format": 1, "kind": "speed", "kernel": "dgemm", "measured": measured, "model": model, "points": []}
+    document = {"format": 2, "kind": "speed", "kernel": "dgemm", "measured": measured, "model": model, "points": []}
     (tmp_path / "speed.json").write_text(json.dumps(document))
     pes = '[{name: "{node}-c", count: 4, speeds: {dgemm: {model: speed.json}}}]'
     notes = load_scenario(written("{kind: clock, shares: [1, 0.9]}", pes=pes)).notes

@@ -153,7 +153,7 @@ def test_a_file_is_written_out_in_the_explicit_form(folder):
     ids=["missing", "another kind", "two forms", "not physical", "lengths"],
 )
 def test_what_is_no_link_is_refused_in_one_line(folder, link, told):
-    (folder / "speed.json").write_text('{"kind": "speed", "format": 1}')
+    (folder / "speed.json").write_text('{"kind": "speed", "format": 2}')
     with pytest.raises(ScenarioError, match=told) as error:
         load_scenario(scenario(folder, "bad.yaml", link=link))
     assert len(error.value.lines) == 1

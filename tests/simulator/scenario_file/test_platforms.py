@@ -204,7 +204,7 @@ configurations:
 
 def test_speed_models_are_read_from_their_files(tmp_path):
     band = {"sizes": [1000.0, 2000.0], "low": [1e9, 1e9], "mid": [2e9, 2e9], "high": [3e9, 3e9]}
-    files.write_json(tmp_path / "dgemm.json", {"format": 1, "kind": "speed", "model": band})
+    files.write_json(tmp_path / "dgemm.json", {"format": 2, "kind": "speed", "model": band})
     path = scenario_of(tmp_path, "star")
     path.write_text(path.read_text().replace("dgemm: 2Gflop/s", "dgemm: {model: dgemm.json}"))
     loaded = load_scenario(path)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator.base.documents import Vector
 from simulator.models.choice import TooFewPoints
 from simulator.models.network.kinds.kind import (
     LEAST_S,
@@ -33,11 +34,11 @@ class KnotsModel(MessageModel):
     knot its time holds, beyond the last knot its bandwidth over the last octave.
     """
 
-    hops: Floats
+    hops: Vector
     """Distances measured, ascending."""
-    knots_bytes: tuple[Floats, ...]
+    knots_bytes: tuple[Vector, ...]
     """Knots of each distance, ascending, at least two."""
-    knots_s: tuple[Floats, ...]
+    knots_s: tuple[Vector, ...]
     """Not decreasing, above zero."""
 
     def __post_init__(self) -> None:

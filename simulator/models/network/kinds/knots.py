@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import units
+from simulator.base.documents import Vector
 from simulator.models.network.kinds.kind import (
     Floats,
     Kind,
@@ -25,9 +26,9 @@ class LinkModel(MessageModel):
     One line is wrong by 30 to 190 % somewhere between a byte and some MiB on every medium, hence the knots.
     """
 
-    sizes_bytes: Floats
+    sizes_bytes: Vector
     """Ascending payload sizes, at least two; below the first one its time holds."""
-    times_s: Floats
+    times_s: Vector
     """Message times at the knots, not decreasing, above zero."""
     is_fitted: ClassVar[bool] = False
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
+from simulator.base.documents import Vector
 from simulator.models.choice import TooFewPoints, schwarz
 from simulator.models.network.kinds.kind import (
     LEAST_S,
@@ -47,14 +48,14 @@ class PiecewiseModel(MessageModel):
     breaks is Hockney's model. At a break the time may jump: eager messages end there and rendezvous begins.
     """
 
-    breaks_bytes: Floats
+    breaks_bytes: Vector
     """Where one line ends and the next begins, ascending; a message of so many bytes belongs to the former."""
-    latencies_s: Floats
+    latencies_s: Vector
     """Of each line; (breaks + 1,). Those of later lines are intercepts: they may be negative."""
-    gaps_s_per_byte: Floats
-    hop_latencies_s: Floats
+    gaps_s_per_byte: Vector
+    hop_latencies_s: Vector
     """For each hop beyond the first."""
-    hop_gaps_s_per_byte: Floats
+    hop_gaps_s_per_byte: Vector
 
     def __post_init__(self) -> None:
         lines = self.latencies_s.size

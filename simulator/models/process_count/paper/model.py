@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.documents import Array, Vector, read
+from simulator.base.errors import ScenarioError
 from simulator.models.process_count.paper.fits import (
     ALONE,
     BY_1_P,
@@ -359,34 +360,47 @@ def from_dict(document: Mapping[str, Any]) -> PaperModel:
     Raises
     ------
     ScenarioError
-        If the document lacks something.
+        If it is none; see `documents.read`.
     """
-    try:
-        kinds, found = tuple(map(str, document["kinds"])), document["runs"]
-        columns = [np.array(found[name], float) for name in ("size", "time_s", "comp_s", "comm_s")]
-        runs = AllocationRuns(kinds, columns[0], np.array(found["allocations"], np.int64), *columns[1:])
-        options = document["options"]
-        regimes = options["regimes"]
-        given: dict[str, Any] = {
-            "compose": {str(name): Composed(**composed) for name, composed in options["compose"].items()},
-            "regimes": regimes
-            and MemoryRegimes(
-                tuple(tuple(map(float, row)) for row in regimes["thresholds_bytes"]),
-                float(regimes["coefficient"]),
-                float(regimes["power"]),
-            ),
-            "adjust": bool(options["adjust"]),
-            "adjust_size": None if options["adjust_size"] is None else float(options["adjust_size"]),
-        }
-    except MALFORMED as error:
-        raise ScenarioError(
-            f"its runs or options are not those of the paper's model ({error}); fit it again"
-        ) from error
-    count = runs.size.size
-    shapes = ((count,), (count, len(kinds), 2), (count,), (count, len(kinds)), (count, len(kinds)))
-    if tuple(x.shape for x in (runs.size, runs.allocations, runs.time_s, runs.comp_s, runs.comm_s)) != shapes:
+    plain = read(_Plain, document)
+    runs, count, kinds = plain.runs, len(plain.runs.size), len(plain.kinds)
+    columns = [_with_gaps(rows) for rows in (runs.comp_s, runs.comm_s)]
+    shapes = tuple(x.shape for x in (runs.size, runs.allocations, runs.time_s, *columns))
+    if shapes != ((count,), (count, kinds, 2), (count,), (count, kinds), (count, kinds)):
         raise ScenarioError("runs have lists of unequal length; each needs one entry per run")
-    return fit_paper(runs, **given)
+    known = AllocationRuns(plain.kinds, runs.size, runs.allocations, runs.time_s, *columns)
+    return fit_paper(known, **vars(plain.options))
+
+
+def _with_gaps(rows: tuple[tuple[float | None, ...], ...]) -> Floats:
+    """Times by run and kind; NaN where one was not measured."""
+    try:
+        return np.array(rows, np.float64)
+    except ValueError:
+        raise ScenarioError("runs have rows of unequal length; each needs one entry per kind") from None
+
+
+@dataclass(frozen=True)
+class _Runs:
+    size: Vector
+    allocations: Annotated[Ints, Array("int64", 3)]
+    time_s: Vector
+    comp_s: tuple[tuple[float | None, ...], ...]
+    comm_s: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A model as a file says it; coefficients and noise are there to be read by people."""
+
+    kind: Literal["process_count"]
+    method: Literal["paper"]
+    kinds: tuple[str, ...]
+    runs: _Runs
+    options: Options
+    coefficients: dict[str, Any]
+    noise: Any
+    warnings: tuple[str, ...]
 
 
 def _require(runs: AllocationRuns, one: Configurations, built: Built) -> None:

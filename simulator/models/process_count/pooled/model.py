@@ -9,14 +9,15 @@ is carried over to larger sizes, as far as its sizes agree about it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base import ties
+from simulator.base.documents import Array, Counts, FormError, Matrix, Vector, at, read
+from simulator.base.errors import ScenarioError
 from simulator.models.choice import odds
 from simulator.models.process_count.pooled.doubts import (
     Rival,
@@ -26,8 +27,6 @@ from simulator.models.process_count.pooled.doubts import (
     mixture_codes,
 )
 from simulator.models.process_count.pooled.fitting import (
-    BY_CELL,
-    WHOLE,
     Posterior,
     Predicted,
     Structure,
@@ -362,50 +361,88 @@ def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
     Raises
     ------
     ScenarioError
-        If it is none.
+        If it is none; see `documents.read`.
     """
-    try:
-        return _model(document)
-    except (*MALFORMED, StopIteration) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"it is no pooled process-count model of this version ({reason}); fit it again") from error
-
-
-def _model(document: Mapping[str, Any]) -> PooledModel:
-    if document["terms"] != [term.name for term in TERMS]:
-        raise ValueError("its terms are others")
-    stored = document["cells"]
-    size = _floats(stored["size"])
-    allocations = np.array(stored["allocations"], dtype=np.int64)
-    kinds = tuple(document["kinds"])
-    unknown = np.full((len(size), len(kinds)), np.nan)
+    plain = read(_Plain, document)
+    if plain.terms != tuple(term.name for term in TERMS):
+        raise FormError([(("terms",), "these are not the terms of this version; fit the model again")])
+    stored, kinds = plain.cells, plain.kinds
+    count = stored.size.size
+    if (stored.allocations.shape, stored.time_s.size, stored.runs.size) != ((count, len(kinds), 2), count, count):
+        raise FormError([(("cells",), "there is not one allocation, time and number of runs for each size")])
+    unknown = np.full((count, len(kinds)), np.nan)
     cells = Cells(
+        **vars(stored),
         kinds=kinds,
-        size=size,
-        allocations=allocations,
-        time_s=_floats(stored["time_s"]),
         comp_s=unknown,
         comm_s=unknown,
-        runs=np.array(stored["runs"], dtype=np.int64),
-        configuration=np.cumsum(starts(*allocations.reshape(len(size), -1).T)) - 1,
-        run_sd=float(stored["run_sd"]),
+        configuration=np.cumsum(starts(*stored.allocations.reshape(count, -1).T)) - 1,
     )
+    structures = []
+    for number, part in enumerate(plain.structures):
+        with at("structures", str(number)):
+            structures.append(Structure(_posterior(part, cells), cells))
     return PooledModel(
         cells=cells,
-        structures=tuple(Structure(_posterior(part, cells), cells) for part in document["structures"]),
-        weights=_floats([part["weight"] for part in document["structures"]]),
-        warnings=tuple(document["warnings"]),
-        known_inflation=float(document["inflation"]),
+        structures=tuple(structures),
+        weights=np.array([part.weight for part in plain.structures]),
+        warnings=plain.warnings,
+        known_inflation=plain.inflation,
     )
 
 
-def _posterior(part: Mapping[str, Any], cells: Cells) -> Posterior:
-    shape = next(shape for shape in SHAPES if shape.name == part["shape"])
-    belief = next(belief for belief in BELIEFS if belief.name == part["belief"])
-    numbers: dict[str, Any] = {name: float(part[name]) for name in (*WHOLE[2:], "evidence")}
-    arrays: dict[str, Any] = {name: _floats(part[name]) for name in (*WHOLE[:2], *BY_CELL)}
-    return Posterior(shape=shape, prior=prior_of(len(cells.kinds), belief, _floats(part["scale"])), **numbers, **arrays)
+@dataclass(frozen=True)
+class _Cells:
+    size: Vector
+    allocations: Annotated[Ints, Array("int64", 3)]
+    time_s: Vector
+    runs: Counts
+    run_sd: float
 
 
-def _floats(values: Any) -> Floats:
-    return files.known(np.array(values, dtype=np.float64))
+@dataclass(frozen=True)
+class _Structure:
+    weight: float
+    shape: str
+    belief: str
+    scale: Vector
+    mode: Matrix
+    covariance: Matrix
+    variance: float
+    freedom: float
+    effective: float
+    likeness: float
+    evidence: float
+    amplitude: Vector
+    noise: Vector
+    residuals: Vector
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A model as a file says it."""
+
+    kind: Literal["process_count"]
+    method: Literal["pooled"]
+    kinds: tuple[str, ...]
+    terms: tuple[str, ...]
+    warnings: tuple[str, ...]
+    inflation: float
+    cells: _Cells
+    structures: tuple[_Structure, ...]
+
+
+def _posterior(part: _Structure, cells: Cells) -> Posterior:
+    shapes, beliefs = {one.name: one for one in SHAPES}, {one.name: one for one in BELIEFS}
+    for name, known in (("shape", shapes), ("belief", beliefs)):
+        if getattr(part, name) not in known:
+            raise FormError([((name,), f"{getattr(part, name)!r} is not known; there are {', '.join(known)}")])
+    values = vars(part) | {"shape": shapes[part.shape]}
+    size = len(cells.kinds) * part.scale.size
+    if part.mode.shape != (len(cells.kinds), part.scale.size) or part.covariance.shape != (size, size):
+        raise ScenarioError("mode and covariance do not have a place for each kind and term")
+    if not part.amplitude.size == part.noise.size == part.residuals.size == cells.size.size:
+        raise ScenarioError("amplitude, noise and residuals do not have a place for each cell")
+    for name in ("weight", "belief", "scale"):
+        del values[name]
+    return Posterior(prior=prior_of(len(cells.kinds), beliefs[part.belief], part.scale), **values)

@@ -86,11 +86,17 @@ def test_quality_is_of_the_runs_that_a_kind_took_part_in(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"measured": {"sizes": [], "configurations": [[[1, 1], [0, 0]]]}}, "measured.sizes is no list of sizes"),
-        ({"measured": {"sizes": [400, "x"], "configurations": []}}, "measured holds something else than numbers"),
-        ({"measured": {"sizes": [400], "configurations": [[1, 1]]}}, "measured.configurations is no list"),
-        ({"quality": None}, "quality is missing or no object"),
-        ({"notes": "x"}, "notes are no list"),
+        (
+            {"measured": {"sizes": [], "configurations": [[[1, 1], [0, 0]]], "runs": 1}},
+            "measured.sizes: this is no list of sizes",
+        ),
+        ({"measured": {"sizes": [400, "x"], "configurations": [], "runs": 1}}, "measured.sizes.1: 'x' is not a number"),
+        (
+            {"measured": {"sizes": [400], "configurations": [[1, 1]], "runs": 1}},
+            "measured.configurations.0.0: 1 is no list",
+        ),
+        ({"quality": None}, "quality: None is no object"),
+        ({"notes": "x"}, "notes: 'x' is no list"),
     ],
 )
 def test_a_spoilt_model_is_refused(tmp_path, change, said):

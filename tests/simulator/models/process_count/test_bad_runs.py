@@ -115,11 +115,11 @@ def test_thresholds_ascend(thresholds):
         ({"kind": "process_count", "method": "best"}, "method 'best' is not known; give pooled or paper"),
         (
             {"kind": "process_count", "method": "paper"},
-            "its runs or options are not those of the paper's model ('kinds')",
+            "kinds: missing key; add it",
         ),
         (
             {"kind": "process_count", "method": "paper", "kinds": ["a"], "runs": {"size": ["x"]}},
-            "its runs or options are not those",
+            "runs.size.0: 'x' is not a number",
         ),
     ],
 )

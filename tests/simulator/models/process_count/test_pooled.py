@@ -238,7 +238,7 @@ def test_plain_data_and_back(fitted):
     assert first.warnings == second.warnings
     assert again.warnings == fitted.warnings
     assert np.array_equal(fitted.members(4800, clusters.judged()), again.members(4800, clusters.judged()))
-    with pytest.raises(ScenarioError, match="it is no pooled process-count model"):
+    with pytest.raises(ScenarioError, match="terms: these are not the terms of this version"):
         pooled_from_dict({**fitted.to_dict(), "terms": ["others"]})
 
 

@@ -72,5 +72,5 @@ def memory_model(path, *, latency=1e-7):
         {"name": "level 3", "capacity_bytes": None, "latency_s": latency, "gap_s": 3e-9, "shared": False},
     ]
     model = {"form": "3 levels", "levels": levels}
-    path.write_text(json.dumps({"format": 1, "kind": "memory", "model": model, "provenance": provenance()}))
+    path.write_text(json.dumps({"format": 2, "kind": "memory", "model": model, "provenance": provenance()}))
     return path

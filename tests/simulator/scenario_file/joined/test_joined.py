@@ -253,7 +253,7 @@ def test_the_command_writes_what_check_accepts(tmp_path, capsys, models):
 def test_a_fitted_network_model_passes_through(tmp_path, models):
     parameters = {"alpha_s": 1e-5, "packet_bytes": 1500.0}
     fitted = tmp_path / "fitted.json"
-    document = {"format": 1, "kind": "network", "model": {"form": "packetised", "parameters": parameters}}
+    document = {"format": 2, "kind": "network", "model": {"form": "packetised", "parameters": parameters}}
     fitted.write_text(json.dumps(document | {"provenance": provenance()}))
     assert "link: {alpha_s: 1.0e-05, packet_bytes: 1500.0}" in join_platform([models["n01"], fitted]).text
 
@@ -267,7 +267,7 @@ def test_the_measurements_of_quickstart_hold_a_link(tmp_path, models):
     assert float(platform.message_s(0, 1, 1e6)) == pytest.approx(1e-3)
 
 
-GOOD_SPEED = {"format": 1, "kind": "speed", "kernel": "k", "model": {n: [1.0] for n in ("sizes", "low", "mid", "high")}}
+GOOD_SPEED = {"format": 2, "kind": "speed", "kernel": "k", "model": {n: [1.0] for n in ("sizes", "low", "mid", "high")}}
 NODE = {"format": 1, "kind": "node", "name": "n", "topology": {"pe_count": 1}, "models": [GOOD_SPEED]}
 BAD_FILES = {
     "no JSON": ("{", "this is no JSON"),
@@ -278,7 +278,7 @@ BAD_FILES = {
         "the file has kind 'runtime'; name one of kind speed, memory, network, neighbours or node",
     ),
     "another format": (json.dumps(GOOD_SPEED | {"format": 3}), "format: 3 does not fit"),
-    "no model": ('{"format": 1, "kind": "speed"}', "model is missing"),
+    "no model": ('{"format": 2, "kind": "speed"}', "model is missing"),
     "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 does not fit"),
     "speeds that fall below 0": (
         json.dumps(GOOD_SPEED | {"model": GOOD_SPEED["model"] | {"low": [-1.0]}}),
@@ -350,7 +350,7 @@ BAD_MEMORY = {
 def test_a_bad_memory_model_gets_its_line(tmp_path, models, case):
     model, expected = BAD_MEMORY[case]
     path = tmp_path / "bad.json"
-    path.write_text(json.dumps({"format": 1, "kind": "memory", "model": model}))
+    path.write_text(json.dumps({"format": 2, "kind": "memory", "model": model}))
     with pytest.raises(ScenarioError, match="bad") as caught:
         join_platform([models["n01"], path, models["link"]])
     assert any(expected in line for line in caught.value.lines)

@@ -1,0 +1,92 @@
+"""Documents of every format with a key too much, too few or of another type, and nested too deep: one line, exit 2."""
+
+import copy
+import json
+
+import pytest
+
+from tests.hostile.running import Case, run_here
+
+ADVISE = "allocate advise {} --kinds fast:1:6,slow:8:1 --size 6400"
+SURFACE = {"format": 2, "kind": "speed", "model": {"columns": [8.0], "bands": [None]}}
+NOUGHT = [[0.0, 0.0, 0.0]]
+CORRECTION = {"kind": "gaussian", "amplitude": 0.1, "lengths": [1.0, 1.0, 1.0], "noise": 0.1, "slope": 0.0}
+CORRECTION |= {"places": NOUGHT, "inflation": [1.0], "origin": [0.0] * 3, "extent": [1.0] * 3, "weights": [0.0]}
+FORMATS = {
+    "speed band": ("show {}", "speed.json", "model", "mid", "sizes.0"),
+    "speed points": ("show {}", "speed.json", "", "model", "experimental_s"),
+    "speed surface": ("show {}", "surface.json", "model.bands.0", "low", "high.1"),
+    "network model": ("predict {} --at bytes.csv", "network.json", "model.spread", "hops", "size_range.0"),
+    "network form": ("show {}", "network.json", "model.parameters", "latencies_s", "breaks_bytes"),
+    "memory model": ("predict {} --at memory_at.csv", "files/memory.json", "model", "spread", "scores.0.1"),
+    "memory level": ("predict {} --at memory_at.csv", "files/memory.json", "model.levels.1", "gap_s", "latency_s"),
+    "correction": ("predict {} --at memory_at.csv", "corrected.json", "model.correction", "noise", "lengths.1"),
+    "run-time model": ("predict {} --at targets.csv", "runtime.json", "parts.0", "points", "observed.0.0"),
+    "run-time fit": ("predict {} --at targets.csv", "runtime.json", "parts.0.fit", "members", "step_s"),
+    "process counts": (ADVISE, "pooled.json", "model.cells", "runs", "run_sd"),
+    "process counts of the paper": (ADVISE, "paper.json", "model.options", "compose", "adjust"),
+    "neighbours": ("predict {} --at pairs.csv", "neighbours.json", "domains.0", "kind", "softness"),
+    "plan": ("allocate run {}", "plan.json", "runs.0", "repetitions", "size"),
+    "resource model": ("check application_seg.yaml", "files/resource.json", "", "methods", "methods"),
+    "scenario": ("check {}", "scenario.json", "application", "name", "parameters"),
+}
+"""Command, file, an object in it, a key that it needs, and one whose value becomes `x`."""
+
+
+def at(document, place):
+    for part in filter(None, place.split(".")):
+        document = document[int(part) if isinstance(document, list) else part]
+    return document
+
+
+def spoilt(document, way, where, missing, typed):
+    document = copy.deepcopy(document)
+    if way == "unknown":
+        at(document, where)["nonesuch"] = 1
+    elif way == "missing":
+        del at(document, where)[missing]
+    else:
+        *above, last = f"{where}.{typed}".strip(".").split(".")
+        holder = at(document, ".".join(above))
+        holder[int(last) if isinstance(holder, list) else last] = {"x": ["x"]}
+    return json.dumps(document).encode()
+
+
+def whole(name, good):
+    """The document of a file, or one made of others."""
+    if name == "surface.json":
+        return SURFACE | {"model": {"columns": [8.0], "bands": [whole("speed.json", good)["model"]]}}
+    if name == "corrected.json":
+        found = whole("files/memory.json", good)
+        return found | {"model": found["model"] | {"correction": CORRECTION}}
+    return json.loads((good / name).read_text(encoding="utf-8"))
+
+
+def ending(good, command, name, data):
+    arguments = tuple(command.format(name).split())
+    return run_here(Case(name, arguments, files={name: data}), good)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("way", ["unknown", "missing", "typed", "deep"])
+def test_a_document_with_one_fault_is_refused_in_one_line_with_its_file(good, kind, way):
+    command, name, where, missing, typed = FORMATS[kind]
+    data = b"[" * 200_000 if way == "deep" else spoilt(whole(name, good), way, where, missing, typed)
+    found = ending(good, command, name, data)
+    assert found.exit == 2, found.said
+    lines = [line for line in found.said.splitlines() if not line.startswith("warning: ")]
+    assert len(lines) == 1, found.said
+    assert lines[0].startswith("error: ")
+    assert name in lines[0]
+    assert not any(word in lines[0] for word in ("Error(", "Error:", "object has no", "NoneType", "recursion")), lines[
+        0
+    ]
+    if way != "deep":
+        key = {"unknown": "nonesuch", "missing": missing, "typed": typed.split(".", maxsplit=1)[0]}[way]
+        assert key in lines[0]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FORMATS if "resource" not in kind and kind != "plan"])
+def test_the_document_itself_is_read(good, kind):
+    command, name, *_ = FORMATS[kind]
+    assert ending(good, command, name, json.dumps(whole(name, good)).encode()).exit == 0
