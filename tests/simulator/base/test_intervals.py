@@ -237,8 +237,10 @@ def test_chances_and_losses_come_true(truths):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("truths", [10, 20, 200])
-@pytest.mark.parametrize(("own", "spread"), [(0.03, 0.03), (0.002, 0.01), (0.02, 0.1)])
+@pytest.mark.parametrize(
+    ("own", "spread", "truths"),
+    [(0.03, 0.03, 10), (0.03, 0.03, 200), (0.002, 0.01, 10), (0.002, 0.01, 20), (0.02, 0.1, 20)],
+)
 def test_chances_come_true_by_thirds(truths, own, spread):
     """Rather too unsure than too sure where noise of replications hides by what few truths differ."""
     hidden = truths <= 20 and own < 0.03 / np.sqrt(10)
