@@ -1,6 +1,7 @@
 """`apportion advise`: which partition of a scenario's work is best, and what that gains over the naive ones."""
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
+from advisor.cli import signs
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
@@ -299,5 +301,6 @@ def _budget_s(budget: str | None) -> float | None:
         return None
     left_s = read_budget(budget)
     if left_s <= LEAST_LEFT_S:
-        raise ScenarioError(f"--budget: {budget} is too little to read the scenario; give at least 5s")
+        enough_s = max(5, math.ceil(2 * signs.spent_s()))
+        raise ScenarioError(f"--budget: {budget} is too little to read the scenario; give at least {enough_s}s")
     return left_s

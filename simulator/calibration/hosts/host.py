@@ -153,8 +153,11 @@ def _checked(told: dict[str, Any]) -> dict[str, Any]:
         With the field that is not, in words.
     """
     for field, value in _leaves(told):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if (number and not abs(value) <= MOST_NUMBER) or (field.endswith(_QUANTITIES) and (not number or value < 0)):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            fits = (0 if field.endswith(_QUANTITIES) else -MOST_NUMBER) <= value <= MOST_NUMBER
+        else:
+            fits = not field.endswith(_QUANTITIES)
+        if not fits:
             raise ValueError(f"{printable(field)} is {printable(str(value))[:40] or 'nothing'}")
     return told
 

@@ -14,7 +14,7 @@ from advisor.cluster.answer import Asked, most_doubted, result_of, run_line
 from advisor.report.cluster import ClusterResult, cluster_page, cluster_text
 from advisor.report.html import render_page
 from advisor.report.text import render_blocks
-from simulator import SpeedBand, documents, load_scenario
+from simulator import SpeedBand, documents, load_scenario, partitions
 from simulator.calibration import About, MeasuredCluster, MeasuredHost
 from simulator.calibration.hosts.campaign import Available, MeasuredPair
 from tests.hosts.stand_in import ABOUT
@@ -130,6 +130,23 @@ def test_unlike_links_become_a_link_for_each_host(tmp_path):
     found = [link.bandwidth_bytes_per_s for link in answer.scenario.platform.network.links]
     assert found[1:] == pytest.approx([9e8, 1e7], rel=0.1)
     assert "c has the slowest link" in result.network
+
+
+def test_times_of_processes_on_hosts_that_are_alike_are_those_of_each_by_itself(tmp_path):
+    hosts = [measured_host(name, 1e9 if name < "c" else 2e9, cores=2) for name in "abcd"]
+    rates = {"a": 1e9, "b": 1e7, "c": 1e9, "d": 1e7}
+    answer, _, _ = answered(ClusterWish(parameters={"n": 500}), measured(*hosts, rates=rates), tmp_path)
+    scenario, placement = answer.scenario, (7, 0, 1, 2, 3, 4, 5, 6)
+    work, platform = scenario.application.work, scenario.platform
+    counts = np.array([30, 30, 30, 30, 40, 40, 40, 40])
+    alone = []
+    for pe, count in zip(placement, counts.tolist(), strict=True):
+        step, other = work.compute(len(placement))(count), platform.pes[pe]
+        messages = platform.message_s(placement[0], pe, np.array(work.messages_bytes(count))).sum()
+        alone.append(step.volume / float(other.speeds["dgemm"].speed(step.size)) + messages)
+    found = partitions.model_times(scenario, placement, led=False)(counts)
+    np.testing.assert_allclose(found[1:], alone[1:], rtol=1e-12)
+    assert len(set(found[1:].tolist())) > 4
 
 
 def test_page_and_text_name_who_is_left_out_and_what_to_run(unequal):

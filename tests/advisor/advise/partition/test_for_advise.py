@@ -79,6 +79,19 @@ def test_by_times_scales():
     assert np.allclose(np.array(partition) / speeds, 1e9 / speeds.sum(), rtol=1e-6)
 
 
+def test_by_times_takes_units_at_once_from_all_that_end_together():
+    asked, speeds = [], np.repeat([1.0, 1.7], 1000)
+
+    def times_s(counts):
+        asked.append(1)
+        return counts / speeds
+
+    partition = by_times(6001, 2000, times_s)
+    assert sum(partition) == 6001
+    assert max(times_s(np.array(partition))) == pytest.approx(5 / 1.7)
+    assert len(asked) < 300
+
+
 @pytest.mark.parametrize("start", [(500, 500), (900, 100), (100, 900), (0, 1000)])
 def test_refined_finds_the_balance_that_the_model_missed(start):
     calls = []
