@@ -418,7 +418,9 @@ def _about(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedP
     """What must be the same for runs to stand in one table."""
     time = chosen.reader.time
     return {
-        "kinds": [{name: kind.to_dict()[name] for name in ("name", "pes", "competitors")} for kind in made.kinds],
+        "kinds": [
+            {name: documents.to_dict(kind)[name] for name in ("name", "pes", "competitors")} for kind in made.kinds
+        ],
         "command": list(chosen.words),
         "time": None if time is None else time.pattern,
         "files": dict(chosen.templates),

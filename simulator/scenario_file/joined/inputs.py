@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simulator.base import files
-from simulator.base.documents import read
+from simulator.base.documents import at, read
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
@@ -104,15 +104,6 @@ class Made(_Loose):
     machine: MachineFacts | None = None
 
 
-class _Band(_Loose):
-    sizes: list[float]
-    low: list[float]
-    mid: list[float]
-    high: list[float]
-    doubt: dict[str, Any] | None = None
-    noise: dict[str, Any] | None = None
-
-
 class OwnWarnings(_Loose):
     """What any model may say of itself."""
 
@@ -124,7 +115,7 @@ class SpeedDocument(_Loose):
 
     format: Literal[2]
     kind: Literal["speed"]
-    model: _Band
+    model: dict[str, Any]
     kernel: str | None = None
     provenance: Made = Made()
     surface: dict[str, Any] | None = None
@@ -509,9 +500,10 @@ def _with_speed(node: CalibratedNode, document: dict[str, Any], source: str, *, 
     if kernel in node.speeds:
         raise ScenarioError(f"{source}: the node has a speed model of kernel {kernel!r} already; leave one out")
     try:
-        band = form.band()
+        with at("model"):
+            band = form.band()
     except ScenarioError as error:
-        raise ScenarioError(f"{source}: model: {error.lines[0]}") from None
+        raise ScenarioError([f"{source}: {line}" for line in error.lines]) from None
     said = list(node.warnings)
     if form.kernel is None:
         said.append(f"{source}: says no kernel; called {kernel!r}")

@@ -279,7 +279,7 @@ BAD_FILES = {
     ),
     "another format": (json.dumps(GOOD_SPEED | {"format": 3}), "format: 3 does not fit"),
     "no model": ('{"format": 2, "kind": "speed"}', "model is missing"),
-    "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 does not fit"),
+    "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 is no list"),
     "speeds that fall below 0": (
         json.dumps(GOOD_SPEED | {"model": GOOD_SPEED["model"] | {"low": [-1.0]}}),
         "model: speed band: curves have to be in order: 0 <= low <= mid <= high",
