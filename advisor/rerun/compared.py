@@ -12,7 +12,10 @@ from advisor.rerun.kept import LIMIT_BYTES, Record
 from simulator import files
 
 VOLATILE = frozenset(
-    ("provenance", "rerun", "spent", "points", "sweep", "seconds", "setting", "output", "folder", "report", "made")
+    {
+        *("provenance", "rerun", "written", "spent", "points", "sweep", "seconds"),
+        *("setting", "output", "folder", "report", "made"),
+    }
 )
 """Entries at the top of a document that say when, where and how long, not what was found."""
 NO_RESULTS = frozenset(("report.html",))

@@ -68,7 +68,7 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 class _Kept(caching.NullCache):
     """A kernel's machine code on disk, as its dispatcher asks for it before it compiles and hands it in afterwards.
 
-    One file for each kernel and signature, sealed by a hash of its name and its content and replaced as a whole. What is
+    One file for each kernel and signature, sealed by a hash of its name and content, and replaced as a whole. What is
     cut, damaged, copied from another file or cannot be read is no code: it is compiled, and the file is written again.
     What cannot be written is not kept.
     """
@@ -118,7 +118,7 @@ class _Kept(caching.NullCache):
 
 
 def _seal(path: Path, payload: bytes) -> bytes:
-    """A hash of the code and of where it lies, so that a file copied over another, or from another cache, is no code."""
+    """A hash of the code and of its place: a file copied over another, or from another cache, is no code."""
     return hashlib.sha256(f"{path.parent.name}/{path.name}\0".encode() + payload).digest()
 
 
