@@ -196,8 +196,9 @@ def _end(folder: Path, name: str, before: list[str], written: set[Path], keep: C
         return
     there = folder.resolve()
     for path in sorted(set(before) - _listed(there, written)):
-        if ".." not in Path(path).parts and (there / path).is_file() and (there / path).resolve() == there / path:
-            files.remove(there / path)
+        whole = (there / path).resolve()  # a manifest may come from anybody, and name what lies elsewhere
+        if whole == there / path and whole.is_relative_to(there) and whole.is_file():
+            files.remove(whole)
     keep()
     document = _manifest(folder) or {"format": 1, "kind": "results", "command": name}
     files.write_json(folder / MANIFEST, {**document, LISTED: sorted(_listed(there, written))})
