@@ -22,7 +22,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reason
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, malformed, reason
 
 __all__ = [
     "alone",
@@ -230,8 +230,8 @@ def understood(place: object, writer: str) -> Iterator[None]:
     try:
         yield
     except MALFORMED as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"{place}: this is not what `{writer}` writes ({reason}); write it again") from error
+        said = f"this is not what `{writer}` writes ({malformed(error)})"
+        raise ScenarioError(f"{place}: {said}; write it again") from error
 
 
 @contextlib.contextmanager

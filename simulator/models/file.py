@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError, malformed
 from simulator.base.tables import MAX_FAULTS, Table
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def model_of(
     except ScenarioError as error:
         raise ScenarioError([f"{where}: {line}" for line in error.lines]) from None
     except MALFORMED as error:
-        raise ScenarioError(f"{where}: {error!r}; name a file that `{writer}` wrote") from error
+        raise ScenarioError(f"{where}: {malformed(error)}; name a file that `{writer}` wrote") from error
 
 
 def write_model(model: Any, path: str | Path) -> None:

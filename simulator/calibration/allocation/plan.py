@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, malformed, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
 
@@ -452,7 +452,9 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     except ApportionError:
         raise
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: this plan is damaged ({error}); name the file as it was written") from error
+        raise ScenarioError(
+            f"{path}: this plan is damaged ({malformed(error)}); name the file as it was written"
+        ) from error
     if not (runs and kinds and plan.budget_s > 0 and plan.full_s > 0):
         raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `allocate plan`")
     return plan

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import drawing, files
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError, malformed
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
@@ -173,7 +173,9 @@ def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost |
     try:
         return MessageCost.from_document(document)
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: cpu: {error}; name a file that `apportion calibrate network` wrote") from error
+        raise ScenarioError(
+            f"{path}: cpu: {malformed(error)}; name a file that `apportion calibrate network` wrote"
+        ) from error
 
 
 def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:

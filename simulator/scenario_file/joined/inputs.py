@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError, malformed
 from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
@@ -302,7 +302,7 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error.lines[0]}") from None
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: model: {error}; give numbers") from None
+        raise ScenarioError(f"{path}: model: {malformed(error)}; give numbers") from None
 
 
 def _bare_link(document: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError, malformed
 from simulator.models.process_count.paper.fits import (
     ALONE,
     BY_1_P,
@@ -380,7 +380,7 @@ def from_dict(document: Mapping[str, Any]) -> PaperModel:
         }
     except MALFORMED as error:
         raise ScenarioError(
-            f"its runs or options are not those of the paper's model ({error}); fit it again"
+            f"its runs or options are not those of the paper's model ({malformed(error)}); fit it again"
         ) from error
     count = runs.size.size
     shapes = ((count,), (count, len(kinds), 2), (count,), (count, len(kinds)), (count, len(kinds)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError, malformed
 from simulator.models.choice import odds
 from simulator.models.process_count.pooled.doubts import (
     Rival,
@@ -367,7 +367,7 @@ def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
     try:
         return _model(document)
     except (*MALFORMED, StopIteration) as error:
-        reason = f"{type(error).__name__}: {error}"
+        reason = malformed(error)
         raise ScenarioError(f"it is no pooled process-count model of this version ({reason}); fit it again") from error
 
 
