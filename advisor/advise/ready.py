@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from advisor.advise.export.layout import check_hosts_of
 from simulator import AS_NOW, Configuration, Scenario, ScenarioError, partitions
 
 CANDIDATES = 4
@@ -31,6 +32,11 @@ def lacks(scenario: Scenario) -> list[str]:
         return [f"platform: {lacking}; an advice compares all PEs, so each needs one"]
     checks = (_check_as_now, _check_one_on_each, partial(Scenario.check_memory_needed, candidates=CANDIDATES))
     return [line for check in checks for line in _lines(check, scenario)]
+
+
+def lacks_for_launchers(scenario: Scenario) -> list[str]:
+    """What host files need for an advice that is written, and a scenario does not have."""
+    return list(_lines(check_hosts_of, scenario))
 
 
 def _lines(check: Callable[[Scenario], None], scenario: Scenario) -> Sequence[str]:

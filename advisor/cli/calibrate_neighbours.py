@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
@@ -95,11 +96,12 @@ def _measured(
 
 
 def _caches(texts: list[str]) -> list[tuple[str, float]]:
-    found = []
+    found: list[tuple[str, float]] = []
     for text in texts:
         name, equals, size = text.partition("=")
         if not (equals and name):
             raise ScenarioError(f"--cache: {text!r} is no NAME=SIZE, such as L3=32MiB")
+        simulator.given.check_once(name, dict(found), where="--cache")
         found.append((name, units.parse(size, units.SIZE, field=f"--cache {name}")))
     return found
 

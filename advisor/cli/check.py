@@ -133,10 +133,12 @@ def _few(names: list[str]) -> list[str]:
 
 def _ready(scenario: "simulator.Scenario") -> dict[str, list[str]]:
     """By command, what the scenario lacks for it; what it lacks for all of them was refused when it was read."""
-    from advisor.advise.ready import lacks
+    from advisor.advise.ready import lacks, lacks_for_launchers
     from advisor.verification.check import lacks_here
 
-    return {"simulate": [], "whatif": [], "advise": lacks(scenario), "verify": lacks_here(scenario)}
+    found = {"simulate": [], "whatif": [], "advise": lacks(scenario), "verify": lacks_here(scenario)}
+    unnamed = lacks_for_launchers(scenario)
+    return found | ({"advise -o": unnamed} if unnamed else {})
 
 
 # `apportion export`: a scenario's platform as another program's files.

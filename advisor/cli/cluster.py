@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Json, Level, Seed, folder
 from advisor.cli.outputs import finish
 from advisor.cli.progress import host_table
@@ -119,6 +120,7 @@ def _wish(
         name, equals, number = text.partition("=")
         if not (name.isidentifier() and equals and number.isascii() and number.isdigit() and int(number)):
             raise ScenarioError(f"--parameter is {text!r}; give NAME=N with a whole number above 0, such as n=4000")
+        simulator.given.check_once(name, found, where="--parameter")
         found[name] = int(number)
     words = tuple(command or ())
     if words:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.options import LEVEL, Json, Level, file
 from simulator import calibration, documents, units
 
@@ -211,12 +212,13 @@ def _tell_coverage(document: dict[str, Any]) -> None:
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for text in texts:
         name, _, value = text.partition("=")
         number = units.to_number(value)
         if number is None or not name.strip():
             raise typer.BadParameter(f"{option} is {text!r}; give NAME=NUMBER")
+        simulator.given.check_once(name.strip(), found, where=option)
         found[name.strip()] = number
     return found
 

@@ -308,12 +308,13 @@ def _whole(text: str | None, option: str) -> list[int] | None:
 
 
 def _prices(text: str | None) -> Mapping[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for word in _words(text or ""):
         kind, _, price = word.partition("=")
         value = units.to_number(price)
         if value is None:
             raise typer.BadParameter(f"--price: {word!r} is no price of a change; write add=1000")
+        simulator.given.check_once(kind, found, where="--price")
         found[kind] = value
     return found
 

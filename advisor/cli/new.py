@@ -98,6 +98,7 @@ def _parameters(texts: list[str]) -> dict[str, str]:
         name, mark, value = text.partition("=")
         if not (name and mark and value):
             raise ScenarioError(f"--parameter is {text!r}; give NAME=VALUE, such as n=8000")
+        simulator.given.check_once(name, found, where="--parameter")
         found[name] = value
     return found
 

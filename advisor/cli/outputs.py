@@ -1,11 +1,16 @@
 """What commands write: looked at before they begin, and what was computed kept somewhere if it fails at the end."""
 
 import functools
+import importlib
 import inspect
 import json
+import os
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +22,7 @@ from advisor.cli.options import PRINTED, print_json
 from advisor.cli.progress import say_compiling
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
 
-WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
+WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
     *("quickstart", "scenarios", "export", "simulate", "whatif", "verify", "reproduce", "calibrate load-check"),
@@ -29,6 +34,11 @@ RERUN = (
     *("jobs run", "jobs compare", "jobs advise"),
 )
 """Commands that `rerun` can run again; as `advisor.rerun.COMMANDS`, which takes long to import."""
+REPLACED = ("export", "simulate", "advise", "jobs run", "jobs compare", "jobs advise")
+"""Commands whose folder can be written again: old results go. The others go on in it, or keep what was measured."""
+UNMARKED = ("scenarios", "whatif", "rerun")
+"""Commands whose folder gets no manifest first: they refuse what they would replace, or write one themselves."""
+MANIFEST, LISTED = "manifest.json", "written"
 WIDTH = 100
 """Columns of a terminal that texts are broken for."""
 GROWING = ("history add", "history import", "history record")
@@ -56,21 +66,148 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
     def checked(**given: Any) -> Any:
         if signs.text() == signs.STARTING:
             signs.say(name)
-        _check({one: given[one] for one in named if given.get(one) is not None}, name)
+        _check_environment()
+        _check({one: given[one] for one in named if given.get(one) is not None}, given, name)
         if say_compiling not in simulator.on_compile:
             simulator.on_compile.append(say_compiling)
         if given.get("as_json") and given.get("table_form") in PRINTED:
             raise ScenarioError(f"--format {given['table_form']} has no effect with --json: leave one of them out")
-        try:
-            found = run(**given)
-        except typer.Exit as end:
-            if end.exit_code in {0, 1}:
-                _keep(run, name, given)
-            raise
-        _keep(run, name, given)
-        return found
+        folder = None if given.get("only") or given.get("job_script") else _folder(name, given)
+        if folder is None:
+            return run(**given)
+        with _alone_in(folder, name) as end:
+            try:
+                found = run(**given)
+            except typer.Exit as error:
+                if error.exit_code in {0, 1}:
+                    end(partial(_keep, run, name, given))
+                raise
+            end(partial(_keep, run, name, given))
+            return found
 
     return checked
+
+
+def _check_environment() -> None:
+    """Refuse what the environment says that this process, or a library in it, would fail on in the middle.
+
+    Raises
+    ------
+    ScenarioError
+        With the variable.
+    """
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        try:
+            datetime.fromtimestamp(int(epoch), UTC)
+        except (ValueError, OverflowError, OSError):
+            raise ScenarioError(
+                f"the environment variable SOURCE_DATE_EPOCH is {epoch!r}; give whole seconds since 1970, or unset it"
+            ) from None
+    if backend := os.environ.get("MPLBACKEND"):
+        try:
+            importlib.import_module("matplotlib")
+        except ValueError:
+            raise ScenarioError(
+                f"the environment variable MPLBACKEND is {backend!r}, which Matplotlib does not know; unset it"
+            ) from None
+    if (sign := os.environ.get(signs.SWITCH)) not in {None, "", "never"}:
+        raise ScenarioError(f"the environment variable {signs.SWITCH} is {sign!r}; give 'never', or unset it")
+    if state := os.environ.get("APPORTION_STATE"):
+        try:
+            files.check_room(Path(state), folder=True)
+        except ScenarioError as error:
+            raise ScenarioError(f"the environment variable APPORTION_STATE: {error.lines[0]}") from error
+
+
+def _folder(name: str, given: Mapping[str, Any]) -> Path | None:
+    """The folder that a command writes, if it writes one."""
+    path = given.get("output")
+    single = name not in FOLDERS or (name == "advise" and path is not None and path.suffix == ".json")
+    return None if single else path
+
+
+@contextmanager
+def _alone_in(folder: Path, name: str) -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Have a folder of results to oneself; what comes with it ends the results well, by keeping what made them.
+
+    The folder says by its manifest from the beginning whose it is: so it is ours after `kill -9`, too. Where nothing
+    was written in it, it goes again.
+    """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        files.make_folder(folder)
+        with files.alone(folder):
+            before = _check_ours(folder, name)
+            begun = name not in UNMARKED and not (folder / MANIFEST).exists()
+            if begun:
+                files.write_json(folder / MANIFEST, {"format": 1, "kind": "results", "command": name})
+            try:
+                with files.noted() as written:
+                    yield partial(_end, folder, name, before, written)
+            finally:
+                if begun and [path.name for path in folder.iterdir()] == [MANIFEST]:
+                    files.remove(folder / MANIFEST)
+    finally:
+        with suppress(OSError):  # something is in it
+            for path in made:
+                path.rmdir()
+
+
+def _check_ours(folder: Path, name: str) -> list[str]:
+    """Refuse a folder that holds anything but results that this command goes on with or replaces; what it wrote there.
+
+    Raises
+    ------
+    ScenarioError
+        With what is in it.
+    """
+    inside = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    if not inside or name == "scenarios":
+        return []
+    manifest = _manifest(folder)
+    whose = _whose(manifest)
+    if whose is None:
+        raise ScenarioError(f"--output: {folder} holds {inside[0]}, which is no result of ours; name a new folder")
+    if whose != name and not {whose, name} <= set(REPLACED):
+        raise ScenarioError(f"--output: {folder} holds results of `apportion {whose}`; name another folder")
+    return [path for path in manifest.get(LISTED, ()) if isinstance(path, str)]
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """What a manifest says; nothing where there is none that can be read."""
+    with suppress(ScenarioError):
+        found = files.read_json(folder / MANIFEST)
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _whose(manifest: Mapping[str, Any]) -> str | None:
+    """The command that a manifest is of; None if it is no command that writes a folder."""
+    rerun = manifest.get("rerun")
+    named = (rerun.get("command") if isinstance(rerun, dict) else None, manifest.get("command"))
+    by_kind = {"runs": "simulate", "sweep": "whatif"}.get(str(manifest.get("kind")))
+    return next((one for one in (*named, by_kind) if one in FOLDERS), None)
+
+
+def _end(folder: Path, name: str, before: list[str], written: set[Path], keep: Callable[[], None]) -> None:
+    """Remove results of before that were not written again, keep what makes these again, and list what was written."""
+    if name not in REPLACED:
+        keep()
+        return
+    there = folder.resolve()
+    for path in sorted(set(before) - _listed(there, written)):
+        whole = (there / path).resolve()  # a manifest may come from anybody, and name what lies elsewhere
+        if whole == there / path and whole.is_relative_to(there) and whole.is_file():
+            files.remove(whole)
+    keep()
+    document = _manifest(folder) or {"format": 1, "kind": "results", "command": name}
+    files.write_json(folder / MANIFEST, {**document, LISTED: sorted(_listed(there, written))})
+
+
+def _listed(there: Path, written: set[Path]) -> set[str]:
+    """Paths that were written in a folder, from there."""
+    whole = [path.parent.resolve() / path.name for path in written]
+    return {path.relative_to(there).as_posix() for path in whole if path.is_relative_to(there) and path.is_file()}
 
 
 def _keep(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
@@ -84,20 +221,54 @@ def _keep(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
     keep(name, given, defaults, folder)
 
 
-def _check(paths: dict[str, Path], name: str) -> None:
+def _check(paths: dict[str, Path], given: Mapping[str, Any], name: str) -> None:
+    """Whether what is to be written can be, and is nothing that is read or written otherwise."""
     faults, seen = [], dict[Path, str]()
     for parameter, path in paths.items():
         if parameter == "plot":
             simulator.plots.figure_kind(path)
-        folder = parameter == "output" and name in FOLDERS and not (name == "advise" and path.suffix == ".json")
+        folder = parameter == "output" and _folder(name, given) is not None
         try:
             files.check_room(path, folder=folder)
         except ScenarioError as error:
             faults += [f"--{parameter}: {line}" for line in error.lines]
-        if (other := seen.setdefault(path.absolute(), parameter)) != parameter:
+            continue
+        if (other := seen.setdefault(path.resolve(), parameter)) != parameter:
             faults.append(f"--{parameter}: {path} is where --{other} writes too; name another file")
+        read = {one: value for one, value in given.items() if one not in paths}
+        if path.exists() and (source := _read_there(path, read)):
+            said, what = ("holds", "folder") if folder else ("is", "file")
+            faults.append(f"--{parameter}: {path} {said} the input {source}; name another {what}")
     if faults:
         raise ScenarioError(faults)
+
+
+def _read_there(output: Path, given: Mapping[str, Any]) -> Path | None:
+    """An input that stands where something is to be written: the file itself by any name, or what is in the folder."""
+    for source in _inputs(given):
+        with suppress(OSError, ValueError):  # no file
+            whole, there = source.resolve(strict=True), output.resolve()
+            if output.samefile(source) or (output.is_dir() and whole.is_relative_to(there)):
+                return source
+            if source.is_dir() and there.is_relative_to(whole):
+                mine = _manifest(source).get(LISTED, ())
+                if there.relative_to(whole).as_posix() in mine:
+                    return output
+    return None
+
+
+def _inputs(given: Mapping[str, Any]) -> Iterator[Path]:
+    """All files and folders that a command line names to be read, and the files that those name."""
+    from advisor.rerun import named_by
+
+    for value in given.values():
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, Path):
+                yield one
+                if one.exists():
+                    yield from named_by(one, given).values()
+            elif isinstance(one, str):
+                yield from (Path(word) for word in re.split(r"[=,:\s]+", one) if "." in word or "/" in word)
 
 
 def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:

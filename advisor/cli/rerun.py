@@ -25,8 +25,9 @@ def rerun(
 ) -> None:
     """Run the command of a results folder again from what the folder keeps, and say what is equal and what differs.
 
-    Equal means bit for bit where it was simulated, and within what was stated or seen where it was measured. Nothing
-    outside the folder is read, and nothing written but in -o. Exit code 1: something differs. Example:
+    Equal means bit for bit where it was simulated, or to 1e-9 of each number on another processor, and within what was
+    stated or seen where it was measured. Nothing outside the folder is read, and nothing written but in -o. Exit code
+    1: something differs. Example:
 
     apportion rerun out/advice
     """

@@ -102,7 +102,11 @@ def generate(
     """
     from simulator.load_traces import chosen_generator, fit_document, trace_text
 
-    model, report = chosen_generator(kind, dict(text.partition("=")[::2] for text in settings or ()), recording, seed)
+    found: dict[str, str] = {}
+    for name, _, value in (text.partition("=") for text in settings or ()):
+        simulator.given.check_once(name, found, where="--set")
+        found[name] = value
+    model, report = chosen_generator(kind, found, recording, seed)
     step_s = units.parse_duration(interval, field="--interval")
     drawn = model.draw(
         units.parse_duration(duration, field="--duration"), step_s, simulator.randomness.stream(seed, "generate", kind)

@@ -12,7 +12,7 @@ from typing import Any
 
 import simulator
 from advisor.jobs.own_policy import named_file
-from advisor.rerun.compared import Difference, Figure, differing_files, measured_figures
+from advisor.rerun.compared import EQUAL, MOST_DIFFERENCES, Difference, Figure, differing_files, measured_figures
 from advisor.rerun.kept import CODE, Record, read_record
 from simulator import ScenarioError, blocks, calibration, files, provenance, shipped
 
@@ -38,7 +38,9 @@ class Rerun:
     compared: tuple[str, ...]
     """Files that were compared."""
     differences: tuple[Difference, ...]
-    """Of what was simulated."""
+    """Of what was simulated, beyond the last digits of numbers."""
+    last_digits: int
+    """Numbers of what was simulated that are equal to a relative size of `EQUAL`, and not bit for bit."""
     measured: tuple[Figure, ...]
     versions: tuple[str, ...]
     """Those that differ, as lines."""
@@ -220,7 +222,9 @@ def _confined(record: Record, target: Path, spare: Path) -> Iterator[None]:
 
 
 def _compared(record: Record, target: Path, kept: str | None) -> Rerun:
-    names, found = differing_files(record, target)
+    names, unlike_places = differing_files(record, target)
+    found = tuple(one for one in unlike_places if one.counts)
+    last_digits = len(unlike_places) - len(found)
     figures = measured_figures(record, target) if record.rule.measured else ()
     now, here = provenance.versions(), simulator.this_machine()
     was, machine = dict(record.versions), dict(record.machine)
@@ -232,7 +236,9 @@ def _compared(record: Record, target: Path, kept: str | None) -> Rerun:
         if machine.get(name) != value
     ]
     equal = not found and all(one.within for one in figures)
-    return Rerun(1, "rerun", record.command, equal, names, found, figures, tuple(versions), tuple(unlike), kept)
+    listed = found[:MOST_DIFFERENCES]
+    around = (tuple(versions), tuple(unlike), kept)
+    return Rerun(1, "rerun", record.command, equal, names, listed, last_digits, figures, *around)
 
 
 def rerun_text(found: Rerun) -> "Iterator[blocks.Block]":
@@ -267,7 +273,10 @@ def _verdict(found: Rerun) -> str:
     files_ = f"{len(found.compared)} file{'' if len(found.compared) == 1 else 's'} ({', '.join(found.compared)})"
     if found.differences:
         return f"{found.reran}: {len(found.differences)} places differ in {files_}"
-    simulated = f"equal where simulated, bit for bit: {files_}" if found.compared else "measured again"
+    how = "bit for bit"
+    if found.last_digits:
+        how = f"to {EQUAL:g} of each number ({found.last_digits} end in other digits, as on another processor)"
+    simulated = f"equal where simulated, {how}: {files_}" if found.compared else "measured again"
     if not found.measured:
         return f"{found.reran}: {simulated}"
     outside = sum(not one.within for one in found.measured)

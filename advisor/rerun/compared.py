@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,10 @@ from advisor.rerun.kept import LIMIT_BYTES, Record
 from simulator import files
 
 VOLATILE = frozenset(
-    ("provenance", "rerun", "spent", "points", "sweep", "seconds", "setting", "output", "folder", "report", "made")
+    {
+        *("provenance", "rerun", "written", "spent", "points", "sweep", "seconds"),
+        *("setting", "output", "folder", "report", "made"),
+    }
 )
 """Entries at the top of a document that say when, where and how long, not what was found."""
 NO_RESULTS = frozenset(("report.html",))
@@ -20,6 +24,11 @@ NO_RESULTS = frozenset(("report.html",))
 VERSIONED = "hash"
 """Column of a table that names the version of the sources too."""
 MOST_DIFFERENCES = 1000
+"""Of those that a document lists."""
+EQUAL = 1e-9
+"""Relative size to which numbers are equal: processors sum in other orders, and their logarithms end in other bits."""
+_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?")
+"""With a point or an exponent: a whole number is equal or is not."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,11 @@ class Difference:
     before: str
     after: str
     ratio: float | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is more than the last digits of a number."""
+        return self.ratio is None or abs(self.ratio - 1) > EQUAL
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ def differing_files(record: Record, again: Path) -> tuple[tuple[str, ...], tuple
         found += _differences(before, after, (record.output, str(again)))
     extra = sorted(path.name for path in again.iterdir() if path.is_file() and path.name not in names)
     found += [Difference(name, "missing", "there", None) for name in extra if _is_result(name)]
-    return tuple(names), tuple(found[:MOST_DIFFERENCES])
+    return tuple(names), tuple(found)
 
 
 def _is_result(name: str) -> bool:
@@ -78,8 +92,18 @@ def _differences(before: Path, after: Path, outputs: tuple[str, str]) -> Iterato
         yield from _in_tables(old.decode(), new.decode(), before.name)
     else:
         own, other = (data.decode(errors="replace") for data in (old, new))
-        if own.replace(outputs[0], "OUT") != other.replace(outputs[1], "OUT"):
-            yield Difference(before.name, f"{len(old)} bytes", f"{len(new)} other bytes", None)
+        sizes = f"{len(old)} bytes", f"{len(new)} other bytes"
+        yield from _in_texts(own.replace(outputs[0], "OUT"), other.replace(outputs[1], "OUT"), before.name, sizes)
+
+
+def _in_texts(before: str, after: str, place: str, shown: tuple[str, str]) -> Iterator[Difference]:
+    """Where the numbers of two texts differ, if nothing else does; else what is to be shown of them."""
+    if _NUMBER.split(before) != _NUMBER.split(after):
+        yield Difference(place, *shown, _ratio(before, after))
+        return
+    for old, new in zip(_NUMBER.findall(before), _NUMBER.findall(after), strict=True):
+        if old != new:
+            yield Difference(place, old, new, _ratio(old, new))
 
 
 def _lasting(path: Path) -> Any:
@@ -99,7 +123,10 @@ def _in_data(before: Any, after: Any, place: str) -> Iterator[Difference]:
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _in_data(old, new, f"{place}.{number}")
-    elif before != after and not _are_paths(before, after):
+    elif isinstance(before, str) and isinstance(after, str):
+        if before != after and not _are_paths(before, after):
+            yield from _in_texts(before, after, place, (_shown(before), _shown(after)))
+    elif before != after:
         yield Difference(place, _shown(before), _shown(after), _ratio(before, after))
 
 
@@ -120,7 +147,7 @@ def _in_tables(before: str, after: str, name: str) -> Iterator[Difference]:
     for number, (row, other) in enumerate(zip(old, new, strict=True)):
         for column, (cell, now) in enumerate(zip(row, other, strict=False)):
             if cell != now and old[0][column] != VERSIONED:
-                yield Difference(f"{name}: row {number}, {old[0][column]}", cell, now, _ratio(cell, now))
+                yield from _in_texts(cell, now, f"{name}: row {number}, {old[0][column]}", (cell, now))
 
 
 def _shown(value: object) -> str:
@@ -129,6 +156,7 @@ def _shown(value: object) -> str:
 
 
 def _ratio(before: object, after: object) -> float | None:
+    """The one over the other; None where they are not two numbers above or below 0."""
     try:
         old, new = float(str(before)), float(str(after))
     except ValueError:

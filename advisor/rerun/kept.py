@@ -137,7 +137,7 @@ def _files_in(folder: Path) -> list[str]:
 def _kept(path: Path, name: str, folder: Path, stated: Mapping[str, Any]) -> tuple[str, list[str]]:
     """Copy an input into the folder with the files that it names: where it is there, and what could not be kept."""
     root = PurePath(INPUTS) / name
-    used = _named_by(path, stated)
+    used = named_by(path, stated)
     ups = max((PurePath(one).parts.count("..") for one in used if not PurePath(one).is_absolute()), default=0)
     base = root.joinpath(*["up"] * ups)
     lost: list[str] = []
@@ -167,7 +167,7 @@ def _copy(source: Path, target: Path, lost: list[str]) -> None:
         files.write_bytes(target, files.read_bytes(source, limit_bytes=MOST_BYTES), synced=False)
 
 
-def _named_by(path: Path, stated: Mapping[str, Any]) -> dict[str, Path]:
+def named_by(path: Path, stated: Mapping[str, Any]) -> dict[str, Path]:
     """The files that an input names, by their names; those of a folder of advice by their own."""
     if path.is_dir():
         return {name: path / name for name in ("advice.json", "scenario.yaml") if (path / name).is_file()}

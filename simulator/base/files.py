@@ -16,6 +16,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -324,11 +325,27 @@ def open_whole(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         temporary = None
+        for written in _noted:
+            written.add(path)
     except OSError as error:
         raise ApportionError(f"{path}: {reason(error)}") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+_noted: list[set[Path]] = []
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[set[Path]]:
+    """Note the paths of all files that are written whole meanwhile, by whatever thread."""
+    written: set[Path] = set()
+    _noted.append(written)
+    try:
+        yield written
+    finally:
+        _noted.pop()
 
 
 class Spool:
@@ -369,16 +386,17 @@ def locked(path: Path) -> Iterator[bool]:
     up. Where the file system has no locks, or the system nothing that can be locked, everybody has it.
     """
     lock_file = None if path.is_dir() else path.with_name(f".{path.name}.lock")
+    opened = path if lock_file is None else lock_file
     try:
         import fcntl
 
-        handle = os.open(path, os.O_RDONLY) if lock_file is None else os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(opened, os.O_RDONLY if lock_file is None else os.O_RDWR | os.O_CREAT, 0o666)
     except (ImportError, OSError):
         yield True
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mine = lock_file is None or _is_open(lock_file, handle)
+        mine = _is_open(opened, handle)
     except BlockingIOError:
         mine = False
     except OSError:
@@ -393,12 +411,16 @@ def locked(path: Path) -> Iterator[bool]:
 
 
 def _is_open(path: Path, handle: int) -> bool:
-    """Whether a path still names the file that is open: else who had the lock before has just removed it."""
+    """Whether a path still names what is open: else the process that had the lock before has just removed it."""
     try:
         found, own = path.stat(), os.fstat(handle)
     except OSError:
         return False
     return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
+
+
+_alone_at: ContextVar[frozenset[str]] = ContextVar("_alone_at", default=frozenset())
+"""Where this thread writes alone already: a command has its folder, and so has what it calls."""
 
 
 @contextlib.contextmanager
@@ -410,10 +432,18 @@ def alone(path: Path) -> Iterator[None]:
     ScenarioError
         If another one does.
     """
+    place = os.path.realpath(path)
+    if place in _alone_at.get():
+        yield
+        return
     with locked(path) as mine:
         if not mine:
             raise ScenarioError(f"{path}: another run is writing there; wait until it has ended, or name another place")
-        yield
+        token = _alone_at.set(_alone_at.get() | {place})
+        try:
+            yield
+        finally:
+            _alone_at.reset(token)
 
 
 def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES) -> None:

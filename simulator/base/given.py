@@ -11,7 +11,7 @@ import numpy as np
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 
-__all__ = ["check_choice", "check_is", "check_name", "plain", "quantity", "several", "shown", "whole"]
+__all__ = ["check_choice", "check_is", "check_name", "check_once", "plain", "quantity", "several", "shown", "whole"]
 
 _LONGEST = 60
 """Letters of a value that a sentence shows."""
@@ -57,6 +57,12 @@ def check_choice(value: object, names: Iterable[str], *, where: str) -> None:
     known = list(names)
     if value not in known:
         raise ScenarioError(f"{where}: it is {shown(value)}; give one of {', '.join(known)}{meant(value, known)}")
+
+
+def check_once(name: str, taken: Iterable[str], *, where: str) -> None:
+    """Refuse a name of NAME=VALUE that was given before: which of the two counts is nobody's guess."""
+    if name in taken:
+        raise ScenarioError(f"{where}: {name!r} is given twice; leave one out")
 
 
 def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: str, zero: bool = False) -> float:

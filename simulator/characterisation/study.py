@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.base import formula
 from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
+from simulator.base.given import check_once
 from simulator.base.randomness import stream
 from simulator.calibration.kernels.sized import compiled
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
@@ -167,11 +168,12 @@ def _around(judged: Sequence[int]) -> list[int]:
 def _formulas(design: Sequence[str], names: tuple[str, ...]) -> dict[str, formula.Formula]:
     from simulator.characterisation.costs.guesses import DESIGN
 
-    found = {}
+    found: dict[str, formula.Formula] = {}
     for text in design:
         operation, mark, amount = text.partition("=")
         if not mark or operation not in DESIGN:
             raise ScenarioError(f"--design is {text!r}; write OPERATION=FORMULA with one of {', '.join(DESIGN)}")
+        check_once(operation, found, where="--design")
         try:
             found[operation] = formula.parse(amount, names=names, place=f"--design {operation}")
         except FormulaError as error:

@@ -1,14 +1,17 @@
 """A scenario to begin with, from a few words: kinds of nodes, a network, an application, busy hours; commented YAML."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import compact, expanded
 from simulator.programs.applications import PARAMETERS
+from simulator.scenario_file.load import read_text
 
 __all__ = ["EXAMPLES", "NETWORKS", "BegunScenario", "begin_scenario"]
 
@@ -37,6 +40,9 @@ EXAMPLES: Mapping[str, tuple[str, Mapping[str, int]]] = {
 }
 """Application -> the kernel whose speed it needs, and parameters to begin with."""
 MOST_CORES = 1024
+WRITTEN = "the scenario that would be written"
+_PLACE = re.compile(rf"(?<={WRITTEN})(:[0-9]+)+")
+_PARAMETER = re.compile(rf"{WRITTEN}: application\.parameters(?:\.|: )(\w+):")
 DAY_S = 86_400
 DRAWS = 200
 _KIND = re.compile(r"\s*([^\s:]+)(?:\s*:|\s)\s*(.*)")
@@ -44,6 +50,9 @@ _CORES = re.compile(r"([0-9]+)\s*(?:x|cores?)\b\s*", re.IGNORECASE)
 _BUSY = re.compile(
     r"\s*(\S+)\s+([0-9]{1,2}:[0-9]{2})\s*(?:-|to)\s*([0-9]{1,2}:[0-9]{2})(?:\s+(?:load\s+)?([0-9.]+))?\s*"
 )
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+_NO_TEXTS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+"""Words that are no texts to YAML."""
 _PARTS = re.compile(r",(?![^\[]*\])")
 LOOPBACK = {"latency": "1us", "bandwidth": "5GB/s"}
 
@@ -126,7 +135,18 @@ def begin_scenario(
         *_draws(hours),
     ]
     cores = sum(len(kind.names) * kind.cores for kind in kinds)
-    return BegunScenario("\n".join(document) + "\n", sum(len(kind.names) for kind in kinds), cores, name)
+    text = "\n".join(document) + "\n"
+    _check(text)
+    return BegunScenario(text, sum(len(kind.names) for kind in kinds), cores, name)
+
+
+def _check(text: str) -> None:
+    """Refuse what `apportion check` would refuse, before it is written; a fault names the option in place of a line."""
+    try:
+        read_text(text, Path(WRITTEN))
+    except ScenarioError as error:
+        said = [_PLACE.sub("", line) for line in error.lines]
+        raise ScenarioError([_PARAMETER.sub(r"--parameter \1:", line) for line in said]) from error
 
 
 def _gathered(faults: list[str], read: Callable[[Text], Found], texts: Iterable[Text]) -> list[Found]:
@@ -260,7 +280,7 @@ def _platform(
                 *([] if kind.memory is None else [f"      memory: {kind.memory}"]),
                 "      pes:",
                 f"        - cores: {kind.cores}",
-                f"          speeds: {{{kernel}: {kind.speed}}}  # of one core",
+                f"          speeds: {{{_quoted(kernel)}: {kind.speed}}}  # of one core",
                 *_load(kind, own),
             ]
     latency, bandwidth = ends
@@ -318,7 +338,7 @@ def _clock(seconds: int) -> str:
 
 
 def _program(name: str, kernel: str, values: Mapping[str, object]) -> list[str]:
-    inner = ", ".join(f"{own}: {value}" for own, value in values.items())
+    kernel, inner = _quoted(kernel), ", ".join(f"{own}: {value}" for own, value in values.items())
     return [
         "# What runs; `kernel` names the speeds above that its computations have.",
         f"application: {{name: {name}, kernel: {kernel}, parameters: {{{inner}}}}}",
@@ -348,4 +368,6 @@ def _draws(hours: Sequence[_Busy]) -> list[str]:
 
 
 def _quoted(name: str) -> str:
-    return f'"{name}"' if "[" in name else name
+    """A name as YAML takes it for a text."""
+    plain = _PLAIN.fullmatch(name) and name.lower() not in _NO_TEXTS
+    return name if plain else json.dumps(name, ensure_ascii=False)

@@ -20,7 +20,7 @@ from simulator.base.faults import Faults, validated
 from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many
 from simulator.base.shipped import locate
 from simulator.base.units import write_size
-from simulator.base.yaml_document import Document, read_value, yaml_text
+from simulator.base.yaml_document import Document, document_of, read_value, yaml_text
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.domains import DomainsModelForm, domain_data
@@ -721,6 +721,12 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
         With one line per fault, each naming file, line, column and field.
     """
     return _scenario(read_extended(locate(path)), changes, oversized=oversized)[0]
+
+
+def read_text(text: str, path: Path) -> Scenario:
+    """The scenario of a text that is not in a file yet; faults name it by that path. See `load_scenario`."""
+    document = document_of(text, path)
+    return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {})).scenario()
 
 
 def load_platform(path: str | Path) -> Platform:

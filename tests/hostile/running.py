@@ -35,7 +35,12 @@ PATIENCE_S = 60
 """Longest wait for a case on a busy machine; one that waits for something for ever ends here."""
 ADDRESSES = 16 * 2**30
 """Most address space of a process, so that a case that eats memory does not take the machine's."""
-DAMAGE = ("Traceback", "╭", "│", "RuntimeWarning", "object at 0x")
+DAMAGE = (
+    *("Traceback", "╭", "│", "RuntimeWarning", "object at 0x"),
+    *("KeyError", "TypeError", "ValueError", "AttributeError", "IndexError", "ZeroDivision", "NoneType", "unhashable"),
+    *("could not convert", "invalid literal", "is not iterable", "not subscriptable", "unexpected keyword", "<class"),
+    *("positional argument", "object is not", "inhomogeneous", "broadcast", "values to unpack"),
+)
 """What no user should read."""
 
 

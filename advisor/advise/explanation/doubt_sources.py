@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import randomness
+from simulator import randomness, ties
 
 Floats = NDArray[np.float64]
 
 UNSTATED = "as stated"
 """Cause of a doubt whose model or entry does not say what it is made of."""
+SHARE_DIGITS = 6
+"""Decimals of a share: it is what is left of a difference, so that more of them depend on the processor."""
 UNEXPLAINED = "interactions and noise"
 MOST_DEGREE = 4
 """Of the polynomials of one deviate."""
@@ -127,7 +129,7 @@ class Regression:
         """
         parts = self.explained()[:, row]
         whole = max(float(np.var(self.rows[row], ddof=1)) - error, float(parts.sum()))
-        parts = parts / whole if whole > 0 else parts
+        parts = np.round(parts / whole, SHARE_DIGITS) if whole > 0 else parts
         found = [
             Share(source.name, part, {cause: part * share for cause, share in source.shares.items()})
             for source, part in zip(self.sources, parts.tolist(), strict=True)
@@ -198,8 +200,8 @@ class Regression:
                 [degree + (place == other) for other, degree in enumerate(degrees)] for place in range(len(degrees))
             ]
             errors = [self._left_out(one) if max(one) <= MOST_DEGREE else np.inf for one in raised]
-            place = int(np.argmin(errors))
-            if not errors[place] < error * (1 - LEAST_BETTER):
+            place = ties.first_least(errors)
+            if not ties.is_less(errors[place], error * (1 - LEAST_BETTER)):
                 return degrees
             degrees, error = raised[place], errors[place]
 

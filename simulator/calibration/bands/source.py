@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError, malformed
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.calibration.bench.journal import PointStore, read_entries
 from simulator.calibration.bench.measurement import Measurement
@@ -285,7 +285,7 @@ def _points(path: Path) -> ReplaySource:
         ]
         columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: a point is damaged ({error}); measure it again") from error
+        raise ScenarioError(f"{path}: a point is damaged ({malformed(error)}); measure it again") from error
     if np.unique(columns[0]).size < 2:
         raise ScenarioError(f"{path}: {len(points)} finished points in it; measure two sizes or more")
     return replace(recorded(*columns), subject=subject)

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, Interrupted, ScenarioError
+from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, Interrupted, ScenarioError, malformed
 from simulator.base.machine import Machine
 
 SYNC_S = 1.0
@@ -206,7 +206,7 @@ def renew(path: Path | None, begin: bytes, lines: Callable[[Entry], Iterable[Ent
         text = "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines(document))
     except (KeyError, TypeError, StopIteration) as error:
         raise ScenarioError(
-            f"{path}: this file of {document['kind']} is damaged ({error}); name another one"
+            f"{path}: this file of {document['kind']} is damaged ({malformed(error)}); name another one"
         ) from error
     files.write_text(path, text)
 

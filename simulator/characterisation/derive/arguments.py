@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simulator.base import formula, units
 from simulator.base.errors import ScenarioError
+from simulator.base.given import check_once
 from simulator.base.randomness import stream
 
 Values: TypeAlias = Mapping[str, float]
@@ -58,6 +59,7 @@ def parse_arguments(texts: Sequence[str], *, place: str = "arguments") -> dict[s
         read = value if _ARRAY.fullmatch(value) else _number(value)
         if read is None:
             raise ScenarioError(f"{place}: {name} is {value!r}; give a number or TYPE[SIZE,...]")
+        check_once(name, found, where=place)
         found[name] = read
     return found
 

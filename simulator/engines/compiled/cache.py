@@ -68,8 +68,9 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 class _Kept(caching.NullCache):
     """A kernel's machine code on disk, as its dispatcher asks for it before it compiles and hands it in afterwards.
 
-    One file for each kernel and signature, sealed by a hash of all of it and replaced as a whole. What is cut, damaged
-    or cannot be read is no code: it is compiled, and the file mended. What cannot be written is not kept.
+    One file for each kernel and signature, sealed by a hash of its name and content, and replaced as a whole. What is
+    cut, damaged, copied from another file or cannot be read is no code: it is compiled, and the file is written again.
+    What cannot be written is not kept.
     """
 
     def __init__(self, kernel: Callable[..., Any], folder: Path | None) -> None:
@@ -93,7 +94,7 @@ class _Kept(caching.NullCache):
             return
         payload = serialize.dumps(cres._reduce())  # noqa: SLF001 - as Numba's own cache does
         with suppress(ApportionError):
-            files.write_bytes(path, hashlib.sha256(payload).digest() + payload, synced=False)
+            files.write_bytes(path, _seal(path, payload) + payload, synced=False)
 
     def _path(self, signature: Any, codegen: Any) -> Path | None:
         """Where the code lies for a signature and a processor, of a kernel whose source is this one."""
@@ -112,8 +113,13 @@ class _Kept(caching.NullCache):
         with suppress(ApportionError):
             sealed = files.read_bytes(path)
             seal, payload = sealed[: hashlib.sha256().digest_size], sealed[hashlib.sha256().digest_size :]
-            return payload if hashlib.sha256(payload).digest() == seal else None
+            return payload if _seal(path, payload) == seal else None
         return None
+
+
+def _seal(path: Path, payload: bytes) -> bytes:
+    """A hash of the code and of its place: a file copied over another, or from another cache, is no code."""
+    return hashlib.sha256(f"{path.parent.name}/{path.name}\0".encode() + payload).digest()
 
 
 def numba_type(hint: Any) -> Any:

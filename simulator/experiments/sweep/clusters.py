@@ -35,6 +35,7 @@ from tornado.iostream import IOStream, StreamClosedError
 
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError, SweepError, reason, shortage
+from simulator.base.given import check_once
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -366,7 +367,7 @@ def slurm_options(text: str) -> dict[str, Any]:
         For an unknown key, or a value that it cannot have.
     """
     found: dict[str, Any] = {"jobs": 1, "cores": 1, "memory": "2GB", "processes": 1, "walltime": "01:00:00"}
-    directives = []
+    directives, named = [], set[str]()
     for part in _parts(text):
         key, equals, value = part.partition("=")
         if not equals or key not in _KEYS:
@@ -376,6 +377,8 @@ def slurm_options(text: str) -> dict[str, Any]:
         if key == "directive":
             directives.append(value)
         else:
+            check_once(key, named, where="--slurm")
+            named.add(key)
             found[_KEYS[key] or key] = _value(key, value)
     if found["processes"] > found["cores"]:
         said = f"{found['processes']} processes for {found['cores']} cores; give at most one each"

@@ -7,10 +7,13 @@ import subprocess
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import simulator
 from advisor.cli.signs import SWITCH
-from simulator import units
+from simulator import ScenarioError, units
+from simulator.programs.applications import PARAMETERS
 from simulator.scenario_file.begun import EXAMPLES, NETWORKS, begin_scenario
 from tests.support.command_line import APPORTION, ROOT, apportion_here
 
@@ -63,6 +66,30 @@ def test_without_load_nothing_is_drawn_and_the_file_is_small_and_commented(tmp_p
     assert text.count("#") > 10
 
 
+NAMES = st.sampled_from(["a", "b[1-3]", "null", "{x}", "1e3", "yes", "a'b", '"', "#", "é", "n,2", "a/b", "-", "[1-2]"])
+SPEEDS = st.sampled_from(["1 Gflop/s", "0 Gflop/s", "1e-30 Gflop/s", "1e30 Gflop/s", "3 Gunits/s 1MiB", "2 Gflop/s 0B"])
+VALUES = st.one_of(st.integers(-1, 40).map(str), st.sampled_from(["1e3", "x", "0x10", "1.5", "true", "9" * 20, "{a}"]))
+PLACES = st.builds("{}: {} cores {}".format, NAMES, st.integers(0, 4), SPEEDS)
+KERNELS = st.sampled_from([None, "own", "a: b", "null", "", " ", "x]", "n\nm"])
+LINKS = st.sampled_from(["10GbE", "0us,1Gbit/s", "1us,0Gbit/s", "1s,1bit/s", "1us,1e30Gbit/s"])
+TIMES = st.lists(st.sampled_from(["a 1:00-2:00", "b1 0:00-24:00 0.5", "a 2:00-3:00 1"]), max_size=2)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data(), st.sampled_from(sorted(EXAMPLES)), PLACES, LINKS, KERNELS, TIMES)
+def test_what_is_written_is_what_check_takes(tmp_path_factory, data, application, place, link, kernel, busy):
+    """Or nothing is written."""
+    names = st.sampled_from(sorted(PARAMETERS[application]))
+    asked = {"parameters": data.draw(st.dictionaries(names, VALUES, max_size=2)), "kernel": kernel}
+    try:
+        begun = begin_scenario(nodes=[place], network=link, application=application, busy=busy, **asked)
+    except ScenarioError:
+        return
+    path = tmp_path_factory.getbasetemp() / "begun.yaml"
+    path.write_text(begun.text, encoding="utf-8")
+    assert simulator.load_scenario(path).application.name == application
+
+
 BAD = {
     "--nodes a": "--nodes: 'a' is no kind of nodes; give NAMES: CORES cores SPEED [MEMORY], such as",
     "--nodes 'a: 2 cores'": "--nodes: 'a: 2 cores' has no speed; give",
@@ -73,6 +100,9 @@ BAD = {
     "--network 1us,fast": "--network: 'fast' is no bandwidth",
     "--application stencl": "--application: 'stencl' is unknown; take stencil,",
     "--parameter n": "--parameter is 'n'; give NAME=VALUE, such as n=8000",
+    "--parameter n=0": "--parameter n: it is 0; give an integer of at least 1",
+    "--parameter n=1 --parameter n=2": "--parameter: 'n' is given twice; leave one out",
+    "--nodes 'a: 2 cores 0 Gflop/s'": "'0 Gflop/s' is too small; give more than zero",
     "--parameter m=1": "--parameter: stencil has no 'm'; take n, iterations",
     "--busy node1": "--busy: 'node1' is no time of a node; give NODE FROM-TO",
     "--busy 'node9 13:00-18:00'": "--busy: there is no node 'node9'; name one of node1,",

@@ -1,5 +1,6 @@
 """What commands write is looked at before they begin; what was computed is not lost if writing fails at the end."""
 
+import inspect
 import json
 import os
 import resource
@@ -9,6 +10,7 @@ import time
 import typing
 
 import pytest
+import typer
 
 from advisor.cli.commands import app
 from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
@@ -30,8 +32,8 @@ READ = {
     "hosts_file",
 }
 """Parameters of commands that name what is read."""
-BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}
-"""Written, but beside what is looked at first."""
+BESIDE = {("allocate run", "folder")}
+"""Where programs run, which write there themselves."""
 HOSTS = """
 format: 1
 platform:
@@ -53,6 +55,17 @@ def commands(group=app, prefix=""):
     for inner in group.registered_groups:
         yield from commands(inner.typer_instance, f"{prefix}{inner.name} ")
 
+
+NAMED = """
+format: 1
+platform:
+  nodes:
+  - {name: one, pes: [{name: a, speeds: {dgemm: {model: speed.json}}}]}
+  - {name: two, pes: [{name: b, speeds: {dgemm: 1 Gunits/s}}]}
+  link: {latency: 10 us, bandwidth: 1 GB/s}
+application: {name: matmul, kernel: dgemm, parameters: {n: 600}}
+configurations: {equal: {partition: equal}}
+"""
 
 COMMANDS = {name: (command, paths) for name, command, paths in commands()}
 LOOKED_AT = [
@@ -79,6 +92,192 @@ def test_no_command_begins_if_it_cannot_write(tmp_path, name, parameter):
     with pytest.raises(ScenarioError, match=rf"--{parameter}: .*below\.svg: .*file is a file, so no folder"):
         command.callback(**{parameter: tmp_path / "file" / "below.svg"})
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+PAIRS = [
+    (name, output, source)
+    for name, output in LOOKED_AT
+    for source in COMMANDS[name][1]
+    if source in READ and (name, source) not in LOOKED_AT
+]
+"""Command, an option that writes, an option or argument that names what is read."""
+
+
+def other_names(path):
+    """A file by other names: another spelling, a symbolic link, a hard link."""
+    (path.parent / "soft.svg").symlink_to(path)
+    (path.parent / "hard.svg").hardlink_to(path)
+    return path, path.parent / ".." / path.parent.name / path.name, path.parent / "soft.svg", path.parent / "hard.svg"
+
+
+@pytest.mark.parametrize(("name", "output", "source"), PAIRS)
+def test_an_output_is_never_an_input(tmp_path, name, output, source):
+    path = tmp_path / "read.svg"
+    path.write_text("mine")
+    several = "list" in str(inspect.signature(COMMANDS[name][0].callback).parameters[source].annotation)
+    folder = output == "output" and name in FOLDERS
+    for spelled in other_names(path):
+        where, said = (tmp_path, "holds") if folder else (spelled, "is")
+        given = [spelled] if several else spelled
+        if name == "advise" and folder:
+            where, said = path.rename(path.with_suffix(".json")), "is"
+            given = path = where
+        with pytest.raises(ScenarioError, match=rf"--{output}: .* {said} the input .*; name another"):
+            COMMANDS[name][0].callback(**{output: where, source: given})
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("simulate s.yaml --timeline speed.json", "--timeline: speed.json is the input"),
+        ("advise s.yaml -o speed.json", "--output: speed.json is the input"),
+        ("advise s.yaml --hostfile speed.json", "--hostfile: speed.json is the input"),
+        ("simulate base.yaml --jobs s.yaml.swf --timeline speed.json", "--timeline: speed.json is the input"),
+        ("advise s.yaml -o .", "--output: . holds the input s.yaml; name another folder"),
+        ("whatif s.yaml --vary seed=1,2 -o ../here", "--output: ../here holds the input s.yaml"),
+        ("whatif s.yaml --vary platform.nodes.0.pes.0.speeds.dgemm=speed.json -o .", "holds the input s.yaml"),
+    ],
+)
+def test_what_an_input_names_is_not_written_either(tmp_path, prepared, words, said):
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "speed.json").write_text((prepared["w"] / "speed.json").read_text())
+    text = (TUTORIAL / "three-pes.yaml").read_text()
+    (here / "s.yaml").write_text(NAMED)
+    (here / "base.yaml").write_text("format: 1\nextends: s.yaml\n")
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    ran = apportion_here(*words.split(), cwd=here)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), (ran.stderr, text)
+    assert said in ran.stderr
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_a_figure_does_not_replace_what_is_in_the_results(tmp_path):
+    apportion_here("simulate", THREE, "--replications", 2, "-o", tmp_path / "d")
+    chart = tmp_path / "d" / "timeline-0.svg"
+    before = chart.read_bytes()
+    ran = apportion_here("plot", tmp_path / "d", "-o", chart)
+    assert (ran.returncode, "is the input" in ran.stderr, chart.read_bytes() == before) == (2, True, True)
+    for _ in range(2):
+        assert apportion_here("plot", tmp_path / "d", "-o", tmp_path / "d" / "figure.svg").returncode == 0
+
+
+WRITERS = sorted(set(FOLDERS) - {"scenarios"})
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("manifest", [None, "no JSON", "[]", '{"format": 1, "kind": "other"}', '{"command": "fit"}'])
+def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
+    (tmp_path / "scenario.yaml").write_text("mine")
+    if manifest is not None:
+        (tmp_path / "manifest.json").write_text(manifest)
+    with pytest.raises(ScenarioError, match=r"--output: .* which is no result of ours; name a new folder"):
+        COMMANDS[name][0].callback(output=tmp_path)
+    assert (tmp_path / "scenario.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path, name):
+    for other in ("verify", "cluster", "quickstart", "whatif"):
+        (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "kind": "results", "command": other}))
+        if other != name:
+            with pytest.raises(ScenarioError, match=rf"holds results of `apportion {other}`; name another folder"):
+                COMMANDS[name][0].callback(output=tmp_path)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_two_commands_write_one_folder(tmp_path, name):
+    with files.locked(tmp_path) as mine:
+        assert mine
+        with pytest.raises(ScenarioError, match=BUSY):
+            COMMANDS[name][0].callback(output=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_command_that_fails_leaves_no_folder(tmp_path, name):
+    with pytest.raises((TypeError, AttributeError, ScenarioError, typer.BadParameter)):
+        COMMANDS[name][0].callback(output=tmp_path / "new" / "er", scenario="none", what=None, log=None, budget="no")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_search_goes_on_in_its_folder(tmp_path):
+    """Its folder has no results yet, and is ours all the same."""
+    command = [*APPORTION, "advise", THREE, "--replications", "20000", "-o", tmp_path / "d"]
+    first = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not list((tmp_path / "d").glob("search-*")) and time.monotonic() < until:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    (kept,) = (tmp_path / "d").glob("search-*.partial")
+    ran = apportion_here("advise", THREE, "--replications", "20", "-o", tmp_path / "d")
+    assert ran.returncode == 0, ran.stderr
+    assert kept.exists()  # of another search: not ours to remove
+
+
+def test_old_results_go_when_a_folder_is_written_again(tmp_path):
+    folder = tmp_path / "d"
+
+    def ran(*words):
+        done = apportion_here(*words, "--replications", 2, "-o", folder)
+        assert done.returncode == 0, done.stderr
+        return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+    first = ran("simulate", THREE)
+    (folder / "notes.txt").write_text("mine")
+    second = ran("simulate", TUTORIAL / "two-cores.yaml")
+    fresh = {name for name in first if name.startswith("timeline")} - second
+    assert fresh, "the first scenario has more configurations"
+    assert "three-pes.yaml" not in {name.rpartition("/")[2] for name in second}
+    assert "notes.txt" in second
+    again = apportion_here("rerun", folder)
+    assert "notes.txt" in again.stdout  # a file of the user's, and nothing else differs
+    (folder / "notes.txt").unlink()
+    again = apportion_here("rerun", folder)
+    assert (again.returncode, "equal where simulated" in again.stdout) == (0, True), again.stdout
+    third = ran("advise", TUTORIAL / "two-cores.yaml")
+    assert not {"runs.csv", "processes.csv"} & third
+    assert apportion_here("rerun", folder).returncode == 0
+
+
+def test_a_manifest_from_anybody_removes_nothing_outside_its_folder(tmp_path):
+    folder = tmp_path / "d"
+    assert apportion_here("simulate", THREE, "--replications", 2, "-o", folder).returncode == 0
+    outside, linked = tmp_path / "outside.txt", tmp_path / "linked"
+    outside.write_text("mine")
+    linked.mkdir()
+    (linked / "inside.txt").write_text("mine")
+    (folder / "link").symlink_to(linked)
+    (folder / "soft.txt").symlink_to(outside)
+    document = json.loads((folder / "manifest.json").read_text())
+    document["written"] = ["../outside.txt", str(outside), "link/inside.txt", "soft.txt", "", ".", 3, None]
+    (folder / "manifest.json").write_text(json.dumps(document))
+    ran = apportion_here("simulate", THREE, "--replications", 2, "-o", folder)
+    assert ran.returncode == 0, ran.stderr
+    assert [outside.read_text(), (linked / "inside.txt").read_text()] == ["mine", "mine"]
+
+
+ENVIRONMENT = [
+    ("SOURCE_DATE_EPOCH", "abc", "give whole seconds since 1970, or unset it"),
+    ("SOURCE_DATE_EPOCH", "9" * 30, "give whole seconds since 1970, or unset it"),
+    ("MPLBACKEND", "nonsense", "which Matplotlib does not know; unset it"),
+    ("APPORTION_SIGNS", "often", "give 'never', or unset it"),
+    ("APPORTION_STATE", "/proc/here", "nothing can be written there"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "said"), ENVIRONMENT)
+def test_a_wrong_environment_variable_is_one_line(tmp_path, variable, value, said):
+    environment = os.environ | {"PYTHONPATH": str(ROOT), variable: value, "APPORTION_SIGNS": "never"}
+    environment |= {variable: value}
+    command = [*APPORTION, "plot", TUTORIAL / "three-pes.yaml", "-o", tmp_path / "p.pdf"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    lines = [line for line in ran.stderr.splitlines() if "so far" not in line]
+    assert (ran.returncode, ran.stdout, len(lines)) == (2, "", 1), ran.stderr
+    assert variable in lines[0]
+    assert said in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +316,18 @@ def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
     assert "host" in ran.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("host", ["'n,2'", "other"])
+def test_check_knows_what_advise_refuses_to_write(tmp_path, host):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(HOSTS.replace("HOST", host))
+    written = apportion_here("advise", path, "-o", tmp_path / "out")
+    checked = apportion_here("check", path)
+    assert f"not for advise -o: {written.stderr.removeprefix('error: ')}" in checked.stdout
+    assert "advise -o" in json.loads(apportion_here("check", path, "--json").stdout)["ready"]
+    path.write_text(HOSTS.replace("HOST", "third"))
+    assert "advise -o" not in apportion_here("check", path).stdout
 
 
 def test_hosts_of_kinds_are_looked_at_first(tmp_path):

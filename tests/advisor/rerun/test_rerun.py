@@ -2,13 +2,16 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
-from advisor.rerun.compared import Figure, measured_figures
-from advisor.rerun.kept import read_record
+from advisor.rerun.compared import Figure, differing_files, measured_figures
+from advisor.rerun.kept import Record, read_record
 from simulator import ScenarioError, files
-from tests.support.command_line import apportion_here
+from tests.core_types import environment as environ
+from tests.core_types import why_not
+from tests.support.command_line import APPORTION, ROOT, apportion_here
 
 COMMANDS = {
     "simulate": "simulate {f}/own.yaml --replications 4 --set platform.link.latency=x2 -o {f}/out",
@@ -67,6 +70,58 @@ def made(folder):
 @pytest.fixture
 def moved(made, tmp_path):
     return shutil.copytree(made, tmp_path / "moved")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "counts"),
+    [
+        ("a.json", '{"x": 0.1}', '{"x": 0.10000000000000002}', [False]),
+        ("a.json", '{"x": 0.1}', '{"x": 0.100001}', [True]),
+        ("a.json", '{"n": 5, "k": 0.5}', '{"n": 6, "k": 0.5000000000000001}', [True, False]),
+        ("a.json", '{"x": 0.0}', '{"x": 1e-300}', [True]),
+        ("a.json", '{"said": "takes 1.25 s"}', '{"said": "takes 1.2500000000001 s"}', [False]),
+        ("a.json", '{"said": "takes 1.25 s"}', '{"said": "lasts 1.25 s"}', [True]),
+        ("a.json", '{"yes": true}', '{"yes": false}', [True]),
+        ("a.csv", "x,y\n1.5,a\n", "x,y\n1.5000000000000002,a\n", [False]),
+        ("a.csv", "x,y\n1.5,a\n", "x,y\n1.5,b\n", [True]),
+        ("a.svg", '<path d="M1.5 2.5"/>', '<path d="M1.5000000000000002 2.5"/>', [False]),
+        ("a.svg", '<path d="M1.5 2.5"/>', '<path d="M1.5 2.6"/>', [True]),
+        ("a.yaml", "units: [5, 6]\n", "units: [6, 5]\n", [True]),
+    ],
+)
+def test_the_last_digits_of_numbers_are_no_difference(tmp_path, name, before, after, counts):
+    for folder, text in (("old", before), ("new", after)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(text)
+    record = Record(tmp_path / "old", "simulate", {}, "old", {}, {}, {})
+    _, found = differing_files(record, tmp_path / "new")
+    assert [one.counts for one in found] == counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("core", ["Nehalem", "Prescott"])
+def test_another_processor_comes_to_equal_results(tmp_path, core):
+    """Speeds by the memory model, and where doubt comes from, are sums and linear algebra."""
+    if reason := why_not(core):
+        pytest.skip(reason)
+    made = apportion_here("advise", "memory", "--explain", "--replications", 60, "-o", tmp_path / "d")
+    assert made.returncode == 0, made.stderr
+    command = [*APPORTION, "rerun", tmp_path / "d"]
+    environment = environ(core) | {"PYTHONPATH": str(ROOT)}
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stdout
+    assert again.stdout.startswith("advise: equal where simulated, ")
+
+
+def test_what_differs_in_the_last_digits_is_said(moved):
+    """As if another processor had made it."""
+    text = (moved / "runs.csv").read_text()
+    number = text.splitlines()[1].rpartition(",")[2]
+    (moved / "runs.csv").write_text(text.replace(number, repr(float(number) * (1 + 1e-12)), 1))
+    done = rerun(moved)
+    assert done.returncode == 0, done.stdout
+    said = " ".join(done.stdout.split())
+    assert "equal where simulated, to 1e-09 of each number (1 end in other digits, as on another processor)" in said
 
 
 def rerun(*arguments):

@@ -129,6 +129,29 @@ def plus_one(number: int) -> int:
     return number + 1
 
 
+def plus_two(number: int) -> int:
+    return number + 2
+
+
+def test_a_file_copied_over_another_is_compiled_again(tmp_path, monkeypatch):
+    """Each of the two is whole; the code of another kernel was loaded, or ended every later run with a traceback."""
+    folder = tmp_path / "kept"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(cache, "cache_folder", lambda: folder)
+
+    def answered(kernel):
+        cache.compiled.cache_clear()
+        found = cache.compiled(kernel)(40)
+        cache.compiled.cache_clear()
+        return found
+
+    assert [answered(plus_one), answered(plus_two)] == [41, 42]
+    one, two = sorted(folder.iterdir())
+    shutil.copyfile(one, two)
+    assert [answered(plus_one), answered(plus_two)] == [41, 42]
+    assert one.read_bytes() != two.read_bytes()
+
+
 @pytest.mark.slow
 def test_processes_that_mend_at_the_same_time(package, tmp_path):
     kept = tmp_path / "cache"
