@@ -93,7 +93,7 @@ def new(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _parameters(texts: list[str]) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for text in texts:
         name, mark, value = text.partition("=")
         if not (name and mark and value):

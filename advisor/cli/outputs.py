@@ -116,6 +116,8 @@ def _check_environment() -> None:
         try:
             files.check_room(Path(state), folder=True)
         except ScenarioError as error:
+            if Path(state).is_dir():
+                return  # nothing is kept then, as where there is none
             raise ScenarioError(f"the environment variable APPORTION_STATE: {error.lines[0]}") from error
 
 

@@ -25,9 +25,6 @@ from typing import (
     get_type_hints,
 )
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
 
 if TYPE_CHECKING:
@@ -38,12 +35,8 @@ __all__ = [
     "NOT_WRITTEN",
     "SPARE",
     "Array",
-    "Counts",
     "FormError",
-    "Matrix",
-    "Number",
     "Record",
-    "Vector",
     "at",
     "from_dict",
     "named",
@@ -72,12 +65,6 @@ class Array:
 
     dtype: Literal["float64", "int64"]
     dimensions: int
-
-
-Vector = Annotated[NDArray[np.float64], Array("float64", 1)]
-Matrix = Annotated[NDArray[np.float64], Array("float64", 2)]
-Number = Annotated[NDArray[np.float64], Array("float64", 0)]
-Counts = Annotated[NDArray[np.int64], Array("int64", 1)]
 
 
 class FormError(ScenarioError):
@@ -176,7 +163,7 @@ def read(kind: type[T], data: object, **known: Any) -> T:
     TypeError
         If the class has an annotation that is not understood, whatever the data.
     """
-    structure = _form(kind, frozenset(known))
+    structure = _form(cast("Any", kind), frozenset(known))
     try:
         return cast("T", _made(kind, structure(_mapping(data), None), known))
     except _REFUSALS as error:
@@ -271,7 +258,7 @@ def _not_understood(hint: Any) -> Hook:
 
 
 def _hook(hint: Any) -> Hook:
-    return cast("Hook", _converter().get_structure_hook(hint))
+    return _converter().get_structure_hook(hint)
 
 
 def _faults(error: BaseException, where: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -310,7 +297,8 @@ _LONGEST = 60
 
 def _each(hooks: Iterable[Hook], entries: Iterable[tuple[object, Any]]) -> list[Any]:
     """Entries by a hook each; all of their faults together."""
-    found, faults = [], []
+    found: list[Any] = []
+    faults: list[tuple[tuple[str, ...], str]] = []
     for hook, (name, value) in zip(hooks, entries, strict=True):
         try:
             found.append(hook(value, None))
@@ -425,6 +413,8 @@ def _record(kind: Any) -> Hook:
 
 
 def _array(hint: Any) -> Hook:
+    import numpy as np
+
     wanted: Array = hint.__metadata__[0]
     number, plain = (_number, {int, float}) if wanted.dtype == "float64" else (_whole, {int})
 

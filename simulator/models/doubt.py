@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.documents import Record, Vector
+from simulator.base.arrays import Vector
+from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]

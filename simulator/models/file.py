@@ -71,8 +71,9 @@ def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: in
         If it is no model of the kind, or of another format, or says anything against the form: a line for each key.
     """
     if not isinstance(document, dict) or document.get("kind") != kind:
-        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{place}: kind {found!r} is no {kind} model; name a file that `{writer}` wrote")
+        kind_found = document.get("kind") if isinstance(document, dict) else None
+        found = "what stands there" if kind_found is None else f"kind {kind_found!r}"
+        raise ScenarioError(f"{place}: {found} is no {kind} model; name a file that `{writer}` wrote")
     files.check_format(document, newest, place, writer)
     try:
         return read(form, {name: value for name, value in document.items() if name not in {"format", "kind"}})

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from simulator.base import drawing, files, ties, units
-from simulator.base.documents import FormError, Vector, at, read
+from simulator.base.arrays import Vector
+from simulator.base.documents import FormError, at, read
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.doubt import DRIFT, Doubt, doubt_data
@@ -398,9 +399,9 @@ class NeighboursFile(ModelFile):
             with at("domains", str(number)):
                 found += [replace(domain, doubt=self.doubt) for domain in entry.domains(places)]
         uses, nothing = {}, KernelUses(np.array([1.0]), {}, {})
-        for name, entry in self.uses.items():
+        for name, use in self.uses.items():
             with at("uses", name):
-                uses[name] = _read_uses(entry)
+                uses[name] = _read_uses(use)
         return NeighboursModel(
             tuple(found),
             {name: uses.get(name, nothing) for name in self.kernels},

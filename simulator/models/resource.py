@@ -455,10 +455,8 @@ class HardwareModel:
             With one line per fault, each beginning with its field.
         """
         if not isinstance(data, Mapping) or data.get("kind") != KIND or data.get("format") != FORMAT:
-            found = data.get("kind") if isinstance(data, Mapping) else type(data).__name__
-            raise ScenarioError(
-                f"kind {found!r} is no resource model; name a file of format {FORMAT} and kind {KIND!r}"
-            )
+            found = f"kind {data.get('kind')!r}" if isinstance(data, Mapping) else "what stands there"
+            raise ScenarioError(f"{found} is no resource model; name a file of format {FORMAT} and kind {KIND!r}")
         faults = [
             f"{key}: this is no key of a resource model; there are {', '.join(_KEYS)}{meant(key, _KEYS)}"
             for key in data

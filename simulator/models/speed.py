@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import drawing, notebook
-from simulator.base.documents import NOT_WRITTEN, Record, Vector
+from simulator.base.arrays import Vector
+from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise

@@ -220,8 +220,8 @@ def read_table(path: Path, kinds: Mapping[str, str]) -> "pd.DataFrame":
     try:
         named = {files.harmless_cell(name): kind for name, kind in kinds.items()}
         frame = pd.read_csv(io.StringIO(text), dtype=named, keep_default_na=False, na_values=[""])
-    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ScenarioError(f"{path}: {str(error).splitlines()[0]}; give the table as it was written") from None
+    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError):
+        raise ScenarioError(f"{path}: a cell is not of its column's kind; give the table as it was written") from None
     frame.columns = frame.columns.map(files.plain_cell)
     if missing := sorted(set(kinds) - set(frame.columns)):
         raise ScenarioError(f"{path}: the column {missing[0]!r} is missing; write the table again")

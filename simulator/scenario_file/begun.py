@@ -11,7 +11,7 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import compact, expanded
 from simulator.programs.applications import PARAMETERS
-from simulator.scenario_file.load import read_text
+from simulator.scenario_file.load import scenario_of_text
 
 __all__ = ["EXAMPLES", "NETWORKS", "BegunScenario", "begin_scenario"]
 
@@ -143,7 +143,7 @@ def begin_scenario(
 def _check(text: str) -> None:
     """Refuse what `apportion check` would refuse, before it is written; a fault names the option in place of a line."""
     try:
-        read_text(text, Path(WRITTEN))
+        scenario_of_text(text, Path(WRITTEN))
     except ScenarioError as error:
         said = [_PLACE.sub("", line) for line in error.lines]
         raise ScenarioError([_PARAMETER.sub(r"--parameter \1:", line) for line in said]) from error

@@ -723,7 +723,7 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
     return _scenario(read_extended(locate(path)), changes, oversized=oversized)[0]
 
 
-def read_text(text: str, path: Path) -> Scenario:
+def scenario_of_text(text: str, path: Path) -> Scenario:
     """The scenario of a text that is not in a file yet; faults name it by that path. See `load_scenario`."""
     document = document_of(text, path)
     return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {})).scenario()

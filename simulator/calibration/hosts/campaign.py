@@ -386,12 +386,17 @@ def measure_cluster(
         alive = [host for host in alive if not host.fault]
         _links(alive, parts, plan, kept, lost, on_progress)
         alive = [host for host in alive if not host.fault]
+    pairs = _pairs(alive, kept, lost)
+    held = tuple(_whole(measured[host.name], about[host.name]) for host in alive)
+    return MeasuredCluster(held, pairs, lost, kept.reused, time.monotonic() - begin_s)
+
+
+def _pairs(alive: Sequence[Host], kept: _Kept, lost: Mapping[str, str]) -> tuple[MeasuredPair, ...]:
+    """What was measured between hosts that held out; a CalibrationError where none did."""
     if not alive:
         raise CalibrationError([f"{name}: {reason}" for name, reason in lost.items()])
     names = {host.name for host in alive}
-    pairs = tuple(MeasuredPair(pair, row) for pair, row in sorted(kept.pairs.items()) if names.issuperset(pair))
-    held = tuple(_whole(measured[host.name], about[host.name]) for host in alive)
-    return MeasuredCluster(held, pairs, lost, kept.reused, time.monotonic() - begin_s)
+    return tuple(MeasuredPair(pair, row) for pair, row in sorted(kept.pairs.items()) if names.issuperset(pair))
 
 
 def _fit_for(

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
-from simulator.base.documents import Matrix, Record
+from simulator.base.arrays import Matrix
+from simulator.base.documents import Record
 from simulator.base.machine import Machine
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain, read_entries, renew

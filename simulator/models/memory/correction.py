@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.base.documents import FLAT, NOT_WRITTEN, Matrix, Record, Vector, read
+from simulator.base.arrays import Matrix, Vector
+from simulator.base.documents import FLAT, NOT_WRITTEN, Record, read
 from simulator.base.errors import ScenarioError
 from simulator.models.memory.forms import Floats, MemoryTimes, scattered
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import drawing, notebook, units
-from simulator.base.documents import Record, Vector, at, named, read
+from simulator.base.arrays import Vector
+from simulator.base.documents import FormError, Record, at, named, read
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 from simulator.models.file import check_level
@@ -201,7 +202,9 @@ class MemoryModel(Record):
         """The model that `to_dict` wrote; see `documents.read` for what is refused."""
         plain = dict(data)
         levels, trained = plain.get("levels"), plain.get("trained")
-        if isinstance(levels, list) and levels and isinstance(levels[-1], dict):
+        if levels == []:
+            raise FormError([(("levels",), "there is none; give one at least")])
+        if isinstance(levels, list) and isinstance(levels[-1], dict):
             last = levels[-1]
             unbounded = {"capacity_bytes": np.inf} if last.get("capacity_bytes", 0) is None else {}
             plain["levels"] = [*levels[:-1], last | unbounded]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base.documents import FormError, Record, Vector, at, read
+from simulator.base.arrays import Vector
+from simulator.base.documents import FormError, Record, at, read
 from simulator.models.file import check_level
 from simulator.models.network.kinds import FORMS
 from simulator.models.network.kinds.kind import MessageModel, message_page

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from simulator.base import drawing, files
-from simulator.base.documents import Array, FormError, Vector, at
+from simulator.base.arrays import Vector
+from simulator.base.documents import Array, FormError, at
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
 from simulator.models.file import ModelFile, read_model, write_model

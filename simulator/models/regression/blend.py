@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
-from simulator.base.documents import FLAT, Counts, Matrix, Vector, read, to_dict
+from simulator.base.arrays import Counts, Matrix, Vector
+from simulator.base.documents import FLAT, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.choice import odds
@@ -429,7 +430,7 @@ def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
     """The inverse of `blend_to_dict`; see `documents.read` for what is refused."""
     plain = read(_Plain, document, formula=parse(formula_text))
     cells = plain.cells
-    times = dict.fromkeys(("low_s", "high_s", "mean_s"), cells.time_s)
+    times: dict[str, Any] = dict.fromkeys(("low_s", "high_s", "mean_s"), cells.time_s)
     if cells.values.shape != (cells.time_s.size, len(cells.names)) or cells.runs.size != cells.time_s.size:
         raise ScenarioError("cells: there is not one row of values and one number of runs for each time")
     columns: dict[str, Any] = {name: np.array([getattr(one, name) for one in plain.members]) for name in _MEMBERS}

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from simulator.base.documents import NOT_WRITTEN, Matrix, Number, Record, Vector
+from simulator.base.arrays import Matrix, Number, Vector
+from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula
 from simulator.models.regression.runs import Floats, Runs

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from simulator.base import drawing, notebook, ties
-from simulator.base.documents import FLAT, Matrix, Record, Vector, at, read
+from simulator.base.arrays import Matrix, Vector
+from simulator.base.documents import FLAT, Record, at, read
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.base.tables import Table, as_table
@@ -232,6 +233,12 @@ class RuntimeModel(Record):
     correlation: Matrix
     """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
     warnings: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.correlation.shape != (len(self.parts),) * 2:
+            raise ScenarioError(f"correlation: it is no square of the {len(self.parts)} parts; write it again")
+        if self.low.shape != (len(self.names),) or self.high.shape != self.low.shape:
+            raise ScenarioError(f"low, high: there is not one number for each of the {len(self.names)} parameters")
 
     @cached_property
     def known_spreads(self) -> dict[tuple[tuple[str, float], ...], tuple[Doubt | None, Noise | None]]:

@@ -133,7 +133,7 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     model.write_text('{"kind": "memory", "format": 2, "model": {"levels": []}}')
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
-    assert err.startswith(f"error: {model}: model: ")
+    assert err.startswith(f"error: {model}: model.")
     assert len(err.splitlines()) == 1
 
 

@@ -103,8 +103,8 @@ def test_a_model_of_another_kind_and_bad_targets_are_refused(capsys, calibrated,
     at = tmp_path / "at.csv"
     at.write_text("bytes,hops\n-5,1\n")
     code, _, err = said(capsys, "predict", torn, "--at", at)
-    assert (code, err.count("\n")) == (2, 1)
-    assert err.startswith(f"error: {torn}: model: ")
+    assert (code, err.count("\n")) == (2, 2)
+    assert err.startswith(f"error: {torn}: model.")
     assert (
         said(capsys, "calibrate", "network", "--replay", calibrated / "fitted.csv", "-o", tmp_path / "l.json")[0] == 0
     )

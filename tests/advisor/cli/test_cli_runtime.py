@@ -108,7 +108,7 @@ def test_bad_models_and_targets_are_refused(apportion, hpl, tmp_path):
     for text, message in (
         ("{", "this is no JSON"),
         ("[]", "this is no model but a list"),
-        ('{"kind": "speed"}', "kind 'speed'"),
+        ('{"kind": "speed"}', "the format is missing"),
     ):
         model.write_text(text)
         code, _, err = apportion("predict", model, "--at", targets)

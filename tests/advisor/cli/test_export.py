@@ -31,7 +31,7 @@ def test_the_files_are_read_back_with_what_it_prints(tmp_path, scenario, capsys)
     out = tmp_path / "out"
     assert _run(["export", str(scenario), "--simgrid", "-o", str(out), "--replication", "2"]) == 0
     printed = capsys.readouterr().out
-    assert {path.name for path in out.iterdir()} == {"platform.xml", "a.profile"}
+    assert {path.name for path in out.iterdir()} == {"platform.xml", "a.profile", "manifest.json"}
     lines = scenario.read_text().splitlines()
     platform = printed.partition("read it back with ")[2].strip()
     again = out / "again.yaml"

@@ -153,7 +153,10 @@ def test_results_of_another_scenario_are_refused(apportion, monkeypatch, tmp_pat
     folder.mkdir()
     (folder / "manifest.json").write_text('{"format": 1, "kind": "runs", "files": ["runs.csv"]}')
     code, _, errors = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=x2", "-o", folder, "--resume")
-    assert (code, errors) == (2, f"error: {folder} holds results that are not a sweep's; name a folder of this sweep\n")
+    assert (code, errors) == (
+        2,
+        f"error: --output: {folder} holds results of `apportion simulate`; name another folder\n",
+    )
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_the_last_digits_of_numbers_are_no_difference(tmp_path, name, before, af
     for folder, text in (("old", before), ("new", after)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(text)
-    record = Record(tmp_path / "old", "simulate", {}, "old", {}, {}, {})
+    record = Record(tmp_path / "old", tmp_path / "old" / "manifest.json", "simulate", {}, "old", {}, {}, {})
     _, found = differing_files(record, tmp_path / "new")
     assert [one.counts for one in found] == counts
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import simulator.calibration
 import simulator.models
 from simulator import documents
+from simulator.base import arrays
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,9 @@ def test_an_annotation_that_is_not_understood_is_an_error_at_once():
 
 @dataclass(frozen=True)
 class Strict:
-    sizes: documents.Vector
-    rows: documents.Matrix
-    counts: documents.Counts
+    sizes: arrays.Vector
+    rows: arrays.Matrix
+    counts: arrays.Counts
     kind: Literal["a", "b"] = "a"
     ends: tuple[float, float] = (0.0, 1.0)
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator.base.documents import Vector
+from simulator.base.arrays import Vector
 from simulator.models.choice import TooFewPoints
 from simulator.models.network.kinds.kind import (
     LEAST_S,

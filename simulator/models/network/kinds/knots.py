@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import units
-from simulator.base.documents import Vector
+from simulator.base.arrays import Vector
 from simulator.models.network.kinds.kind import (
     Floats,
     Kind,

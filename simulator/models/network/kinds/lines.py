@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
-from simulator.base.documents import Vector
+from simulator.base.arrays import Vector
 from simulator.models.choice import TooFewPoints, schwarz
 from simulator.models.network.kinds.kind import (
     LEAST_S,

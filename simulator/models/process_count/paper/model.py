@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import Array, Vector, read
+from simulator.base.arrays import Vector
+from simulator.base.documents import Array, read
 from simulator.base.errors import ScenarioError
 from simulator.models.process_count.paper.fits import (
     ALONE,

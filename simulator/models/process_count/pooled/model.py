@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simulator.base import ties
-from simulator.base.documents import Array, Counts, FormError, Matrix, Vector, at, read
+from simulator.base.arrays import Counts, Matrix, Vector
+from simulator.base.documents import Array, FormError, at, read
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import odds
 from simulator.models.process_count.pooled.doubts import (

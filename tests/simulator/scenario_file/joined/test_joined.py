@@ -247,7 +247,7 @@ def test_the_command_writes_what_check_accepts(tmp_path, capsys, models):
     printed = capsys.readouterr().out
     assert re.sub("on 20.*", "", printed) == re.sub("on 20.*", "", output.read_text())
     assert _run([*command, "-o", str(models["n01"])]) == 2
-    assert "which is an input" in capsys.readouterr().err
+    assert "n01.json is the input " in capsys.readouterr().err
 
 
 def test_a_fitted_network_model_passes_through(tmp_path, models):
