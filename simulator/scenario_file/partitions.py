@@ -279,7 +279,7 @@ def model_times(scenario: Scenario, placement: Sequence[int] | None = None, *, l
             process_s(int(same[kind]), count) if count else 0.0
             for kind, count in (divmod(one, width) for one in asked.tolist())
         ]
-        return np.take(np.array(times, dtype=np.float64), which.reshape(-1))
+        return np.asarray(np.array(times, dtype=np.float64)[which.reshape(-1)])
 
     return times_s
 
