@@ -116,7 +116,7 @@ def _check_environment() -> None:
         try:
             files.check_room(Path(state), folder=True)
         except ScenarioError as error:
-            if Path(state).is_dir():
+            if isinstance(error.__cause__, PermissionError):
                 return  # nothing is kept then, as where there is none
             raise ScenarioError(f"the environment variable APPORTION_STATE: {error.lines[0]}") from error
 

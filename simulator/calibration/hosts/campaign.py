@@ -378,9 +378,8 @@ def measure_cluster(
             alive, guarded(lambda host: _speeds(host, parts[host.name], plan, turns, folder, kept, measured), "speeds")
         )
         alive = [host for host in alive if host.name in measured]
-        together = _Together(
-            plan, sum(about[host.name].machine.pe_count for host in alive), Barrier(max(1, len(alive)))
-        )
+        count = sum(about[host.name].machine.pe_count for host in alive)
+        together = _Together(plan, count, Barrier(max(1, len(alive))))
         kept.whole("together", alive)
         _all_at_once(alive, guarded(lambda host: _together(host, together, kept, measured), "all PEs at once"))
         alive = [host for host in alive if not host.fault]

@@ -311,7 +311,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_simulated(tmp_path):
 @pytest.mark.parametrize("option", ["-o", "--hostfile"])
 def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
     path = tmp_path / "scenario.yaml"
-    path.write_text(HOSTS.replace("HOST", "other"))
+    path.write_text(HOSTS.replace("HOST", host))
     ran = apportion_here("advise", path, "--replications", 10**7, option, tmp_path / "out")  # would take an hour
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
     assert "host" in ran.stderr
@@ -320,7 +320,7 @@ def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
 
 def test_check_knows_what_advise_refuses_to_write(tmp_path):
     path = tmp_path / "scenario.yaml"
-    path.write_text(HOSTS.replace("HOST", host))
+    path.write_text(HOSTS.replace("HOST", "other"))
     written = apportion_here("advise", path, "-o", tmp_path / "out")
     checked = apportion_here("check", path)
     assert f"not for advise -o: {written.stderr.removeprefix('error: ')}" in checked.stdout
