@@ -602,7 +602,9 @@ def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) 
             judge.of([one for one in near if advisable(asked.scenario, one, asked.most)])
             fine += judge.best == before  # small moves of units when large ones no longer help
     best = judge.best
-    return None if best is None or best == start else renamed(best, "stepped")
+    taken = {one.name for one in candidates}  # the user's own may have the name from an advice of before
+    name = next(name for n in range(len(taken) + 1) if (name := f"stepped-{n + 1}" if n else "stepped") not in taken)
+    return None if best is None or best == start else renamed(best, name)
 
 
 def _ranking(

@@ -9,7 +9,8 @@ from advisor import advice_document, recommend
 from advisor.advise.objectives import statistic
 from advisor.advise.pareto import front, pareto_fronts
 from advisor.advise.strategies import most_processes, usual_vary
-from simulator import Application, LinkModel, ScenarioError
+from simulator import Application, Configuration, LinkModel, ScenarioError, load_scenario
+from simulator.base.shipped import locate
 from simulator.platform.nodes import Node, Platform
 from tests.support.platforms import band, pe, scenario, trace
 
@@ -158,3 +159,12 @@ def test_rates_that_are_missing_are_named():
     (found,) = pareto_fronts(energy, recommend(energy))
     point = found.to_dict()["points"][0]
     assert (found.of, point["energy"]) == ("energy", pytest.approx(100 * point["objective_s"]))
+
+
+def test_a_configuration_of_the_users_may_have_the_name_that_a_search_gives():
+    """As in a scenario that an advice wrote."""
+    shipped = load_scenario(locate("scenarios/tutorial/three-pes.yaml"))
+    own = Configuration("stepped", (1, 1, shipped.application.work.units - 2))
+    asked = shipped.with_configurations((*shipped.configurations, own))
+    names = [one.name for one in recommend(asked, confirm=0, replications=20).candidates]
+    assert {"stepped", "stepped-2"} <= set(names)
