@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 UVFLAGS ?=
+SLOW_LIMIT ?= 2h
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := .ci/requirements.lock
@@ -30,7 +31,7 @@ test: $(VENV)/.ok  ## set up, then lint, types and all tests but those of `slow`
 	@$(PYTEST) $(SHARED)
 
 slow: $(VENV)/.ok  ## the tests that take long and give the same everywhere, in 30 minutes on two cores
-	@$(PYTEST) $(SHARED) -m slow --durations=25
+	@timeout --signal=INT $(SLOW_LIMIT) $(PYTEST) $(SHARED) -m slow --durations=25
 
 kernels: $(VENV)/.ok
 	@$(BIN)/python -m tests.support.kernels
