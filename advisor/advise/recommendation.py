@@ -381,7 +381,7 @@ class _Asked:
         processes = sum(pe.cores for pe in scenario.platform.pes)
         steps = processes * scenario.application.work.rounds(processes)
         draws = min(int(np.clip(OPERATIONS // max(1, steps), 2, MOST_DRAWS)), scenario.replications)
-        return Judge(scenario, self.objective, self.spending, draws=draws, first=SEARCH_FIRST)
+        return Judge(replace(scenario, strata=draws), self.objective, self.spending, draws=draws, first=SEARCH_FIRST)
 
 
 def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[list[Configuration], tuple[str, ...]]:

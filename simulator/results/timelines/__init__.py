@@ -95,8 +95,7 @@ def write_timeline(
     if unknown:
         raise ScenarioError(f"there is no configuration {unknown[0]}; give one of {', '.join(runs.configurations)}")
     chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
-    scenario = replace(scenario, seed=runs.seed, truths=runs.truth_count)
-    scenario = of_replication(scenario, first_replication + replication)
+    scenario = of_replication(runs.drawn(scenario), first_replication + replication)
     one = replace(scenario, replications=1)
     starts_s = draw(one, first=first_replication + replication).load_starts_s[0].tolist()
     views = _views(scenario, runs, chosen, replication=replication, starts_s=starts_s)

@@ -24,7 +24,7 @@ def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: i
     Parameters
     ----------
     scenario
-        With the seed and the number of truths of the run.
+        With the seed and the numbers of truths and strata of the run.
     replication
         Its number decides where in their traces the loads start.
     end_s
