@@ -453,6 +453,12 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     return Draws(starts, positions, noise, truths, series, *more, first + np.arange(scenario.replications))
 
 
+def draw_one(scenario: Scenario, replication: int) -> Draws:
+    """The draws of one replication of a scenario, by its number as given to `run`, as the run of all has them."""
+    one = replace(scenario, replications=1, truths=truth_count(scenario), strata=stratum_count(scenario))
+    return draw(one, first=replication)
+
+
 def _of_application(
     scenario: Scenario, first: int, truths: Ints | None, of_series: Ints | None
 ) -> tuple[Floats | None, Floats | None]:
