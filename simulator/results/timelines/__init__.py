@@ -5,7 +5,6 @@ A timeline as a table: one row per operation, times in seconds under the names t
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
