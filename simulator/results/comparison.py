@@ -130,7 +130,8 @@ def compare(
     draws = [(runs.makespan_ticks.shape[1], runs.seed) for runs in (one, other)]
     ways = [(*both, runs.strata) for both, runs in zip(draws, (one, other), strict=True)]
     if draws[0] != draws[1] or (ways[0] != ways[1] and not (one.deterministic or other.deterministic)):
-        shown = " and ".join(f"{count} replications of seed {of}, drawn as {strata}" for count, of, strata in ways)
+        some = [f"{count}" if strata == count else f"{count} of {strata}" for count, _, strata in ways]
+        shown = " and ".join(f"{count} replications of seed {of}" for count, (_, of) in zip(some, draws, strict=True))
         raise ScenarioError(f"compare: the draws differ ({shown}); give results of the same draws")
     names = [(name, name) for name in one.configurations if name in other.configurations]
     if not names and len(one.configurations) == len(other.configurations) == 1:

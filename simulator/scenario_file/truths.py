@@ -504,14 +504,13 @@ def _place(scenario: Scenario, pes: list[int], of_series: Ints, truths: Ints, po
 
 @dataclass(frozen=True)
 class StartKey:
-    """Which starts of loads: the seed, the series, the clock, and how many replications and truths share the trace."""
+    """Which starts of loads: the seed, the series, how many replications share the trace, and the clock."""
 
     seed: int
     series: int
     turn: int
-    """Which of the series: each has so many replications."""
+    """Which round of the series: each has so many replications."""
     strata: int
-    truths: int
     clock: str
     """Draw name of the PE that draws for all of its clock."""
 
@@ -521,23 +520,10 @@ class StartKey:
 
 
 def _places(key: StartKey) -> Floats:
-    """One start in each of as many equal parts as there are replications, and those of a truth evenly spread.
-
-    Parts lie in blocks of as many as there are truths. Each truth visits the blocks in an order of its own and has one
-    part of each; the order of truths within a block is drawn, too. What is left of truths shares a smaller block, which
-    would lie at the same place: so the parts are turned round by as many as are drawn.
-    """
-    count = key.strata
-    stream = randomness.stream(key.seed, key.series, "load", count, key.clock, key.turn)
-    truths = (key.turn * count + np.arange(count)) % key.truths
-    order = np.lexsort((stream.random(count), truths))
-    block = np.empty(count, np.int64)
-    block[order] = np.arange(count) - np.searchsorted(truths[order], truths[order])
-    part = np.empty(count, np.int64)
-    part[np.lexsort((stream.random(count), block))] = np.arange(count)
-    if count % key.truths:
-        part = (part + stream.integers(count)) % count
-    found: Floats = np.minimum((part + stream.random(count)) / count, 1 - 2.0**-53)
+    """One start in each of as many equal parts of the trace as there are replications."""
+    stream = randomness.stream(key.seed, key.series, "load", key.strata, key.clock, key.turn)
+    found: Floats = (stream.permutation(key.strata) + stream.random(key.strata)) / key.strata
+    found = np.minimum(found, 1 - 2.0**-53)
     found.setflags(write=False)
     return found
 
@@ -552,7 +538,7 @@ def _starts(scenario: Scenario, first: int, clock: str) -> Floats:
     found = np.empty(scenario.replications)
     for one, which in np.unique(np.stack((series, turn), axis=1), axis=0).tolist():
         rows = (series == one) & (turn == which)
-        key = StartKey(scenario.seed, one, which, stratum_count(scenario), truth_count(scenario), clock)
+        key = StartKey(scenario.seed, one, which, stratum_count(scenario), clock)
         found[rows] = key.places()[place[rows]]
     return found
 
