@@ -614,10 +614,9 @@ class Scenario:
         return replace(self, configurations=configurations)
 
     def with_draws(self, replications: int | None, seed: int | None) -> "Scenario":
-        """The same scenario with so many replications and this seed; None leaves its own. Fewer are some of its own."""
+        """The same scenario with so many replications and this seed; None leaves its own."""
         count = self.replications if replications is None else replications
-        strata = self.replications if self.strata is None and count < self.replications else self.strata
-        return replace(self, replications=count, seed=self.seed if seed is None else seed, strata=strata)
+        return replace(self, replications=count, seed=self.seed if seed is None else seed)
 
 
 def truth_count(scenario: Scenario) -> int:

@@ -167,7 +167,7 @@ def make_plan(  # noqa: PLR0913 - all by name
         before=before,
         replications=drawn.replications,
         truths=truths,
-        strata=drawn.strata,
+        strata=max(base.replications, drawn.replications),
         level=level,
         seed=drawn.seed,
         oversized=oversized,
