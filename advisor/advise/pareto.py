@@ -80,9 +80,8 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
     configurations = [*recommendation.candidates, *sets]
     tables = [runs.makespan_s]
     if sets:
-        again = scenario.with_configurations(tuple(sets))
-        replications = runs.makespan_ticks.shape[1]
-        tables.append(run_or_recall(again, replications=replications, seed=runs.seed).makespan_s)
+        again = runs.drawn(scenario.with_configurations(tuple(sets)))
+        tables.append(run_or_recall(again, replications=runs.makespan_ticks.shape[1]).makespan_s)
     makespans_s = np.concatenate(tables)
     values = statistic(makespans_s, objective)
     fronts = []

@@ -322,7 +322,8 @@ def recommend(  # noqa: PLR0913 - all by name
     """
     check_objective(objective)
     vary = usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else vary
-    scenario = scenario.with_draws(replications, seed)
+    strata = scenario.strata or max(replications or 1, scenario.replications)  # fewer replications are some of its own
+    scenario = replace(scenario.with_draws(replications, seed), strata=strata)
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
     asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
@@ -381,7 +382,7 @@ class _Asked:
         processes = sum(pe.cores for pe in scenario.platform.pes)
         steps = processes * scenario.application.work.rounds(processes)
         draws = min(int(np.clip(OPERATIONS // max(1, steps), 2, MOST_DRAWS)), scenario.replications)
-        return Judge(scenario, self.objective, self.spending, draws=draws, first=SEARCH_FIRST)
+        return Judge(replace(scenario, strata=draws), self.objective, self.spending, draws=draws, first=SEARCH_FIRST)
 
 
 def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[list[Configuration], tuple[str, ...]]:

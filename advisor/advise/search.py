@@ -150,6 +150,7 @@ def search_allocation(
     if not 1 <= budget <= MOST_RUNS:
         raise ScenarioError(f"runs: {budget} simulated runs cannot be compared; give 1 to {MOST_RUNS}")
     planned = max(1, int(SEARCHED * budget))
+    scenario = replace(scenario, strata=scenario.strata or scenario.replications)  # whatever a round asks for at once
     problem = problem_of(scenario, most=most, objective=objective, budget=planned, first=SEARCH_FIRST, run=run)
     bound = model_optimum(problem)
     plain = allocation_baselines(scenario, problem)

@@ -81,8 +81,8 @@ def simulate(
     """Simulate every configuration of a scenario on the same draws.
 
     >>> print(simulate("two-cores"))
-    two-to-one: 462 ms (444 to 482)
-    equal: 692 ms (671 to 710)
+    two-to-one: 459 ms (447 to 474)
+    equal: 688 ms (659 to 715)
     90 % intervals of the true mean: noise and what is not known of the models included; 20 truths x 10 replications
 
     Parameters
@@ -128,8 +128,8 @@ def advise(
     """Find who should get how much: PEs, processes on each and units of each.
 
     >>> print(advise("two-cores"))
-    Give core0 1792 rows and core1 712: 1.61 (1.56 to 1.65) times faster than the equal split (predicted; no real run...
-    Predicted makespan: mean 430 ms (425 to 436), refined; equal: 692 ms (671 to 710).
+    Give core0 1785 rows and core1 719: 1.60 (1.55 to 1.67) times faster than the equal split (predicted; no real run...
+    Predicted makespan: mean 429 ms (421 to 437), stepped; equal: 688 ms (659 to 715).
 
     Parameters
     ----------

@@ -133,8 +133,7 @@ def predict_times(
     if not stream.applications or np.any(stream.application < 0):
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be predicted")
     cluster = cluster_of(scenario)
-    count = scenario.replications if replications is None else replications
-    base = replace(scenario, replications=count, seed=scenario.seed if seed is None else seed)
+    base = scenario.with_draws(replications, seed)
     processes, seconds, needs = [], [], []
     for application in range(len(stream.applications)):
         sizes = _sizes(stream, application, cluster.count)
@@ -343,7 +342,7 @@ def setting_of(
     if not stream.applications:
         return Setting(cluster_of(base), base, label=label)
     predicted = predict_times(stream, base, replications=replications, progress=progress)
-    return Setting(predicted.cluster, replace(base, replications=predicted.draws), predicted, times, label)
+    return Setting(predicted.cluster, base.with_draws(predicted.draws, None), predicted, times, label)
 
 
 def fitted_estimates(stream: Stream, model: RuntimeModel, quantile: float) -> Estimates:

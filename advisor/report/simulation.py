@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -369,9 +369,9 @@ def save_timeline(
     if replication:
         alone = loaded.with_configurations(tuple(one for one in loaded.configurations if one.name in shown))
         known: Any = runs.engine
-        again = {"replications": 1, "first_replication": replication, "seed": runs.seed, "engine": known}
-        alone = replace(alone, truths=runs.truth_count)
-        loaded, runs = alone, run(alone, log_replications=1, **again)
+        again = {"replications": 1, "first_replication": replication, "engine": known}
+        loaded = runs.drawn(alone)
+        runs = run(loaded, log_replications=1, **again)
     if path.suffix == ".svg":
         files.write_text(path, plots.gantt_svg(runs.timeline(shown[0])))
         return

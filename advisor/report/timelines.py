@@ -1,7 +1,7 @@
 """Timelines: runs of some configurations in small, what their makespans wait for, and the section that shows them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -188,8 +188,8 @@ def timelines(
     share = max(1, len(names))
     found: list[Timeline | TooLong] = []
     for name in names:
-        chosen = replace(scenario.with_configurations((by_name[name],)), truths=runs.truth_count)
-        logged = run(chosen, replications=1, seed=runs.seed, first_replication=replication, log_replications=1)
+        chosen = runs.drawn(scenario.with_configurations((by_name[name],)))
+        logged = run(chosen, replications=1, first_replication=replication, log_replications=1)
         which = name, replication, int(runs.makespan_ticks.shape[1])
         if len(logged.logs[0, 0]) > MOST_OPERATIONS:
             found.append(TooLong(*which, len(logged.logs[0, 0])))
@@ -329,8 +329,7 @@ def _loads(scenario: Scenario, runs: RunSet, replication: int, most: int) -> tup
     makespan, pes = int(runs.makespan_ticks[0, 0]), scenario.platform.pes
     used = {pe for pe in scenario.configurations[0].placement if pes[pe].load is not None}
     each = max(12, most // max(1, len(used)))
-    own = replace(scenario, seed=runs.seed)
-    profiles = load_profiles(own, replication=replication, end_s=makespan * runs.tick_s, most=each)
+    profiles = load_profiles(runs.drawn(scenario), replication=replication, end_s=makespan * runs.tick_s, most=each)
     found = []
     for pe in sorted(used)[: most // each]:
         times, values = profiles[pes[pe].name]

@@ -13,7 +13,7 @@ from simulator.engines.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.engines.run_set import RunSet
 from simulator.programs.program import Loop, Row
-from simulator.scenario_file.scenario import Scenario, truth_count
+from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
 # Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
@@ -116,11 +116,11 @@ def run(  # noqa: PLR0913 - all by name
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
             found = _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
-            return replace(found, deterministic=scenario.deterministic, **_truths(draws, scenario))
+            return replace(found, deterministic=scenario.deterministic, **_draws(draws, scenario))
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
     found = _at_some_tick(partial(run_here, scenario, draws, **kept))
     # What is the user's own may draw.
-    return replace(found, deterministic=scenario.deterministic and not own, **_truths(draws, scenario))
+    return replace(found, deterministic=scenario.deterministic and not own, **_draws(draws, scenario))
 
 
 def _with_moves(
@@ -159,19 +159,21 @@ def _check(engine: str, scenario: Scenario) -> None:
 
 
 def _asked(scenario: Scenario, engine: str, replications: int | None, seed: int | None) -> Scenario:
-    """The scenario with replications and seed of the call: fewer than its own are some of them, of the same truths."""
+    """The scenario with replications and seed of the call: fewer than its own are some of them, as all draw."""
     _check(engine, scenario)
     count = scenario.replications if replications is None else replications
     seed = scenario.seed if seed is None else seed
     whole = replace(scenario, replications=max(count, scenario.replications))
-    asked = replace(scenario, replications=count, seed=seed, truths=truth_count(whole) if whole.doubtful else None)
+    truths = truth_count(whole) if whole.doubtful else None
+    asked = replace(scenario, replications=count, seed=seed, truths=truths, strata=stratum_count(whole))
     asked.check_memory_needed()
     return asked
 
 
-def _truths(draws: Draws, scenario: Scenario) -> dict[str, Any]:
-    """What a run set says of truths."""
-    return {} if draws.truths is None else {"truths": draws.truths, "truth_count": scenario.truths}
+def _draws(draws: Draws, scenario: Scenario) -> dict[str, Any]:
+    """What a run set says of how it was drawn."""
+    found = {"strata": scenario.strata}
+    return found if draws.truths is None else {**found, "truths": draws.truths, "truth_count": scenario.truths}
 
 
 def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:

@@ -57,10 +57,16 @@ class RunSet:
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
     truth_count: int | None = None
     """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
+    strata: int | None = None
+    """Replications that starts of loads are stratified over, of which these may be some only; None: the scenario's."""
     partitions: Mapping[str, tuple[tuple[tuple[float, tuple[int, ...]], ...], ...]] = field(default_factory=dict)
     """Of configurations whose units move: per replication, since when (seconds) processes had which units."""
     programs: Mapping[tuple[int, int], "Program"] = field(default_factory=dict)
     """Likewise, of runs that are logged: all that was done, moves among it; by (configuration, replication)."""
+
+    def drawn(self, scenario: "Scenario") -> "Scenario":
+        """Their scenario with the seed and the counts that they were drawn by: for more of the same replications."""
+        return replace(scenario, seed=self.seed, truths=self.truth_count, strata=self.strata)
 
     def program_of(self, scenario: "Scenario", configuration: int, replication: int) -> "Program":
         """What a logged run did."""

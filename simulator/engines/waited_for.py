@@ -91,8 +91,7 @@ def waited_for(
     ScenarioError
         If this replication was not logged.
     """
-    scenario = replace(scenario, seed=runs.seed, truths=runs.truth_count)
-    scenario = of_replication(scenario, first_replication + replication)
+    scenario = of_replication(runs.drawn(scenario), first_replication + replication)
     log, causes = explain(scenario, runs, configuration, replication)
     path = causes.path()
     one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1)

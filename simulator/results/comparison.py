@@ -125,10 +125,13 @@ def compare(
     count = len(known.of(known.configurations[0])) if isinstance(known, RunSet) else known.replications
     count, drawn = replications or count, known.seed if seed is None else seed
     shared: dict[str, Any] = {"replications": count, "seed": drawn, "truths": _truths(first, second, count)}
+    shared["strata"] = known.strata
     one, other = (asked if isinstance(asked, RunSet) else run(replace(asked, **shared)) for asked in (first, second))
     draws = [(runs.makespan_ticks.shape[1], runs.seed) for runs in (one, other)]
-    if draws[0] != draws[1]:
-        shown = " and ".join(f"{count} replications of seed {of}" for count, of in draws)
+    ways = [(*both, runs.strata) for both, runs in zip(draws, (one, other), strict=True)]
+    if draws[0] != draws[1] or (ways[0] != ways[1] and not (one.deterministic or other.deterministic)):
+        some = [f"{count}" if strata == count else f"{count} of {strata}" for count, _, strata in ways]
+        shown = " and ".join(f"{count} replications of seed {of}" for count, (_, of) in zip(some, draws, strict=True))
         raise ScenarioError(f"compare: the draws differ ({shown}); give results of the same draws")
     names = [(name, name) for name in one.configurations if name in other.configurations]
     if not names and len(one.configurations) == len(other.configurations) == 1:

@@ -20,8 +20,8 @@ from simulator.platform.foreign.simgrid_routes import MAX_NODES
 from simulator.platform.foreign.simgrid_zones import NODE_PROPERTY
 from simulator.platform.networks import Link, Listed, Star
 from simulator.platform.nodes import PE, Load, Platform
-from simulator.scenario_file.scenario import Scenario, truth_count
-from simulator.scenario_file.truths import Draws, draw, of_replication
+from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.truths import Draws, draw_one, of_replication
 
 # The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML.
 
@@ -463,7 +463,7 @@ def export_simgrid(
     if refused:
         raise ScenarioError(refused)
     scenario = of_replication(scenario, replication)
-    draws = draw(replace(scenario, replications=1, truths=truth_count(scenario)), first=replication)
+    draws = draw_one(scenario, replication)
     platform, network = scenario.platform, scenario.platform.network
     contention = "none" if network.contention == "none" else "fair"
     notes = [*(f"{what}: approximated: {instead}" for what, instead in losses.lost), *losses.notes]

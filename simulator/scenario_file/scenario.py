@@ -279,6 +279,8 @@ class Scenario:
     """Speeds taken to memory levels on which they were not measured."""
     truths: int | None = None
     """Truths that replications share out; None: a tenth of the replications, see `truth_count`."""
+    strata: int | None = None
+    """Replications that starts of loads are stratified over; None: the scenario's own, see `stratum_count`."""
 
     if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
 
@@ -294,6 +296,7 @@ class Scenario:
             changes: tuple[Change, ...] = (),
             extrapolations: tuple[Extrapolation, ...] = (),
             truths: int | None = None,
+            strata: int | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -311,8 +314,10 @@ class Scenario:
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"two configurations are called {name}; give each its own name")
-        if self.truths is not None and not 1 <= self.truths <= MOST_REPLICATIONS:
-            raise ScenarioError(f"truths: {self.truths} cannot be drawn; give 1 to {MOST_REPLICATIONS}")
+        for name in ("truths", "strata"):
+            count = getattr(self, name)
+            if count is not None and not 1 <= count <= MOST_REPLICATIONS:
+                raise ScenarioError(f"{name}: {count} cannot be drawn; give 1 to {MOST_REPLICATIONS}")
         if not (1 <= self.replications <= MOST_REPLICATIONS and 0 <= self.seed < 2**63):
             found = f"replications is {self.replications} and seed {self.seed}"
             raise ScenarioError(f"{found}; give 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1")
@@ -625,6 +630,11 @@ def truth_count(scenario: Scenario) -> int:
     if scenario.truths is not None:
         return scenario.truths
     return max(1, scenario.replications // RUNS_OF_A_TRUTH) if scenario.noisy else scenario.replications
+
+
+def stratum_count(scenario: Scenario) -> int:
+    """Over how many replications starts of loads are stratified: as the scenario says, else over its own."""
+    return scenario.replications if scenario.strata is None else scenario.strata
 
 
 def _steps_of(scenario: Scenario, configuration: Configuration) -> float:

@@ -27,7 +27,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.columns import Columns, FarmTable, UnitSpread
-from simulator.scenario_file.scenario import Scenario, truth_count
+from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 
 Floats = NDArray[np.float64]
 Parts = tuple[tuple[str, float], ...]
@@ -327,6 +327,8 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
 
 Ints = NDArray[np.int64]
 
+FEW_STARTS = 2**14
+"""Replications up to which the starts of a clock are remembered."""
 FEW_DRAWS = 2**16
 """Draws up to which each is remembered; more are made together, and as many at once."""
 
@@ -406,9 +408,9 @@ def _draw_units(spread: UnitSpread, generator: np.random.Generator, into: Floats
 def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
     """The draws of all replications of a scenario, numbered from `first` on.
 
-    The same seed, number and count of truths give the same bits, whatever the other PEs and replications are; only PEs
-    of a node that have the same recording share a draw (`Platform.load_clocks`). Replication r of a series has truth
-    `r % truth_count(scenario)`.
+    The same seed, number and counts of truths and strata give the same bits, whatever the other PEs and replications
+    are; only PEs of a node that have the same recording share a draw (`Platform.load_clocks`). Replication r of a
+    series has truth `r % truth_count(scenario)`, and its loads start in one of `stratum_count(scenario)` equal parts.
 
     Parameters
     ----------
@@ -438,16 +440,23 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
         _place(scenario, doubtful, series, truths, positions)
     if noisy:
         noise = np.full(shape, 0.5)
-        for index, drawn in _drawn(scenario, noisy, first, "speed"):
+        for index, drawn in _drawn(scenario, noisy, first):
             noise[:, index] = drawn
     clocks, of_clock = scenario.platform.load_clocks, dict[int, list[tuple[int, float]]]()
     for index, end_s in loaded:
         of_clock.setdefault(clocks[index], []).append((index, end_s))
-    for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
+    for clock in of_clock:
+        drawn = _starts(scenario, first, scenario.platform.draw_names[clock])
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
     more = _of_application(scenario, first, truths, series)
     return Draws(starts, positions, noise, truths, series, *more, first + np.arange(scenario.replications))
+
+
+def draw_one(scenario: Scenario, replication: int) -> Draws:
+    """The draws of one replication of a scenario, by its number as given to `run`, as the run of all has them."""
+    one = replace(scenario, replications=1, truths=truth_count(scenario), strata=stratum_count(scenario))
+    return draw(one, first=replication)
 
 
 def _of_application(
@@ -493,9 +502,50 @@ def _place(scenario: Scenario, pes: list[int], of_series: Ints, truths: Ints, po
             positions[rows, index] = ndtr(key.deviate(parts))[truths[rows]]
 
 
-def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, Floats]]:
-    """Each of some PEs with its draws for one use, from 0 to 1; (replication,)."""
-    seed, names = scenario.seed, scenario.platform.draw_names
+@dataclass(frozen=True)
+class StartKey:
+    """Which starts of loads: the seed, the series, how many replications share the trace, and the clock."""
+
+    seed: int
+    series: int
+    turn: int
+    """Which round of the series: each has so many replications."""
+    strata: int
+    clock: str
+    """Draw name of the PE that draws for all of its clock."""
+
+    def places(self) -> Floats:
+        """Where in its trace, from 0 to 1, the load of each replication starts; (replication,)."""
+        return (_places_again if self.strata <= FEW_STARTS else _places)(self)
+
+
+def _places(key: StartKey) -> Floats:
+    """One start in each of as many equal parts of the trace as there are replications."""
+    stream = randomness.stream(key.seed, key.series, "load", key.strata, key.clock, key.turn)
+    found: Floats = (stream.permutation(key.strata) + stream.random(key.strata)) / key.strata
+    found = np.minimum(found, 1 - 2.0**-53)
+    found.setflags(write=False)
+    return found
+
+
+_places_again = lru_cache(maxsize=FEW_TRUTHS)(_places)
+
+
+def _starts(scenario: Scenario, first: int, clock: str) -> Floats:
+    """Where in its trace, from 0 to 1, the load of a clock starts; (replication,)."""
+    series, number = np.divmod(first + np.arange(scenario.replications), SERIES)
+    turn, place = np.divmod(number, stratum_count(scenario))
+    found = np.empty(scenario.replications)
+    for one, which in np.unique(np.stack((series, turn), axis=1), axis=0).tolist():
+        rows = (series == one) & (turn == which)
+        key = StartKey(scenario.seed, one, which, stratum_count(scenario), clock)
+        found[rows] = key.places()[place[rows]]
+    return found
+
+
+def _drawn(scenario: Scenario, pes: list[int], first: int) -> Iterator[tuple[int, Floats]]:
+    """Each of some PEs with where in the noise of its speed it runs, from 0 to 1; (replication,)."""
+    seed, names, use = scenario.seed, scenario.platform.draw_names, "speed"
     numbers = range(first, first + scenario.replications)
     if len(pes) * len(numbers) <= FEW_DRAWS:
         for pe in pes:

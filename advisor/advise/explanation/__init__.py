@@ -149,8 +149,8 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     """
     check_explained(recommendation.objective)
     runs = recommendation.runs
-    whole = replace(scenario, seed=runs.seed, replications=runs.makespan_ticks.shape[1])
-    asked = replace(whole, replications=_replications(whole, whole.replications), truths=runs.truth_count)
+    whole = replace(runs.drawn(scenario), replications=runs.makespan_ticks.shape[1])
+    asked = replace(whole, replications=_replications(whole, whole.replications))
     simulations = Simulations(
         limit=most_runs,
         replications=asked.replications,

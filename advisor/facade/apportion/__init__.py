@@ -12,13 +12,13 @@ Four nodes of eight cores, of two kinds, one of them busy from 13 to 18 h:
 >>> stencil = ap.Application("stencil", parameters={"n": 8000, "iterations": 100})
 >>> scenario = ap.Scenario(cluster, stencil, {"as-now": "one-per-core"})
 >>> print(ap.simulate(scenario))
-as-now: 679 ms (654 to 704)
+as-now: 690 ms (664 to 716)
 90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
 >>> print(ap.advise(scenario))  # doctest: +ELLIPSIS
-Give fast1 8 x 345 units, fast2 8 parts, 344 to 345, slow1 8 parts, 205 to 207 and slow2 8 parts, 104 to 105: 1.41 ...
-Predicted makespan: mean 482... ms (482... to 482...), stepped; as-now: 679 ms (654 to 704).
+Give fast1 8 parts, 325 to 326 units, fast2 8 x 325, slow1 8 x 195 and slow2 7 parts, 176 to 177: 1.34 (1.32 to 1.35)...
+Predicted makespan: mean 516 ms (502 to 530), joint-1; as-now: 690 ms (664 to 716).
 >>> print(ap.what_if(scenario, {"platform.network.link.bandwidth": ["x4"]}))  # doctest: +ELLIPSIS
-platform.network.link.bandwidth=x4 pays most: 1.0108 (1.0102 to 1.0114) times as fast, 672 ms (647 to 697) in place ...
+platform.network.link.bandwidth=x4 pays most: 1.0106 (1.0100 to 1.0111) times as fast, 683 ms (657 to 709) in place ...
 90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
 
 `load`, `simulate`, `advise`, `what_if` and `verify` take a scenario, its file, or a shipped name such as "two-cores";

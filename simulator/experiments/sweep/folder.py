@@ -102,7 +102,9 @@ class KeptRuns:
 
     def _name(self, scenario: Scenario, how: Mapping[str, Any]) -> str:
         asked = hashlib.sha256(f"{self._search} {self._calls} {sorted(how.items())} {scenario.seed} ".encode())
-        asked.update(f"{scenario.replications} {scenario.truths} {scenario.application.parameters}".encode())
+        asked.update(
+            f"{scenario.replications} {scenario.truths} {scenario.strata} {scenario.application.parameters}".encode()
+        )
         for one in scenario.configurations:
             asked.update(f" {one.name!r} ".encode())
             asked.update(np.array([one.partition, one.placement]).tobytes())
@@ -146,6 +148,7 @@ def _plain(runs: RunSet) -> dict[str, Any]:
         "deterministic": runs.deterministic,
         "truths": None if runs.truths is None else _packed(runs.truths),
         "truth_count": runs.truth_count,
+        "strata": runs.strata,
         "partitions": runs.partitions,
     }
 
@@ -162,6 +165,7 @@ def _runs_of(found: Mapping[str, Any]) -> RunSet:
         deterministic=found["deterministic"],
         truths=None if found["truths"] is None else _unpacked(found["truths"], (-1,)),
         truth_count=found["truth_count"],
+        strata=found["strata"],
         partitions={
             name: tuple(tuple((since, tuple(units)) for since, units in one) for one in rows)
             for name, rows in found.get("partitions", {}).items()

@@ -60,6 +60,8 @@ class Plan:
     replications: int
     truths: int | None
     """Of every point, so that what is unknown is the same at each; None where the base knows of no doubt."""
+    strata: int | None
+    """Of every point, see `Scenario.strata`."""
     level: float
     """How often its stated intervals hold."""
     seed: int
@@ -77,6 +79,7 @@ class Plan:
             "inputs": dict(self.inputs),
             "replications": self.replications,
             "truths": self.truths,
+            "strata": self.strata,
             "seed": self.seed,
             "question": self.ask.__qualname__,
             "version": self.version,
@@ -164,6 +167,7 @@ def make_plan(  # noqa: PLR0913 - all by name
         before=before,
         replications=drawn.replications,
         truths=truths,
+        strata=max(base.replications, drawn.replications),
         level=level,
         seed=drawn.seed,
         oversized=oversized,

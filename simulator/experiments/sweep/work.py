@@ -31,6 +31,7 @@ class Ready:
     points: tuple[tuple[str, tuple[str, ...]], ...]
     replications: int
     truths: int | None
+    strata: int | None
     seed: int
     oversized: bool
 
@@ -44,7 +45,8 @@ class Ready:
         path, paths = _files_here(handed, folder)
         points = tuple((name, tuple(changes)) for name, changes in handed["points"])
         template = Template.of_data(handed["scenario"], path, paths)
-        return cls(template, points, handed["replications"], handed["truths"], handed["seed"], handed["oversized"])
+        counts = (handed[name] for name in ("replications", "truths", "strata", "seed", "oversized"))
+        return cls(template, points, *counts)
 
     @classmethod
     def of_plan(cls, plan: Plan) -> "Ready":
@@ -52,14 +54,14 @@ class Ready:
         _load_engine()
         points = tuple((point.hash, point.changes) for point in plan.points)
         template = Template.of_data(plan.data, plan.path, plan.paths)
-        return cls(template, points, plan.replications, plan.truths, plan.seed, plan.oversized)
+        return cls(template, points, plan.replications, plan.truths, plan.strata, plan.seed, plan.oversized)
 
     def answer(self, place: int, ask: Ask, *, threads: int) -> tuple[str, float]:
         """The answer of a point as JSON text, the same bits wherever it is found; and seconds spent on asking."""
         name, changes = self.points[place]
         scenario = self.template.scenario(changes, oversized=self.oversized)
         truths = scenario.truths if self.truths is None else self.truths
-        scenario = replace(scenario, replications=self.replications, truths=truths, seed=self.seed)
+        scenario = replace(scenario, replications=self.replications, truths=truths, seed=self.seed, strata=self.strata)
         begun = time.perf_counter()
         found = ask(scenario, threads)
         asked_s = time.perf_counter() - begun

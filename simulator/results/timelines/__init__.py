@@ -5,7 +5,6 @@ A timeline as a table: one row per operation, times in seconds under the names t
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from simulator.results.timelines.chrome import document, events
 from simulator.results.timelines.happened import NAMES, View, details, happened
 from simulator.results.timelines.paje import paje
 from simulator.scenario_file.scenario import Scenario
-from simulator.scenario_file.truths import draw, of_replication
+from simulator.scenario_file.truths import draw_one, of_replication
 
 __all__ = ["SUFFIXES", "write_timeline"]
 
@@ -95,10 +94,8 @@ def write_timeline(
     if unknown:
         raise ScenarioError(f"there is no configuration {unknown[0]}; give one of {', '.join(runs.configurations)}")
     chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
-    scenario = replace(scenario, seed=runs.seed, truths=runs.truth_count)
-    scenario = of_replication(scenario, first_replication + replication)
-    one = replace(scenario, replications=1)
-    starts_s = draw(one, first=first_replication + replication).load_starts_s[0].tolist()
+    scenario = of_replication(runs.drawn(scenario), first_replication + replication)
+    starts_s = draw_one(scenario, first_replication + replication).load_starts_s[0].tolist()
     views = _views(scenario, runs, chosen, replication=replication, starts_s=starts_s)
     if ".csv" in path.suffixes[-2:]:
         names = [runs.configurations[k] for k in chosen]

@@ -3,15 +3,13 @@
 The loads of a replication over simulated time, as PEs meet them.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.models.load import LoadTrace
 from simulator.results.timelines.happened import Happened, grouped
 from simulator.scenario_file.scenario import Scenario
-from simulator.scenario_file.truths import draw, of_replication
+from simulator.scenario_file.truths import draw_one, of_replication
 
 __all__ = ["load_profiles"]
 
@@ -24,14 +22,14 @@ def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: i
     Parameters
     ----------
     scenario
-        With the seed and the number of truths of the run.
+        With the seed and the numbers of truths and strata of the run.
     replication
         Its number decides where in their traces the loads start.
     end_s
         How long the run is; beyond `most` changes, means over equal steps are given.
     """
     scenario = of_replication(scenario, replication)
-    starts_s = draw(replace(scenario, replications=1), first=replication).load_starts_s[0]
+    starts_s = draw_one(scenario, replication).load_starts_s[0]
     return {
         pe.name: load_points(pe.load.trace, float(start_s), end_s, most)
         for pe, start_s in zip(scenario.platform.pes, starts_s, strict=True)

@@ -111,7 +111,7 @@ def read_tick_by_tick(scenario):
     (one,) = scenario.configurations
 
     def simulate(stretched, number):
-        alone = replace(stretched, replications=1)
+        alone = replace(stretched, replications=1, strata=scenario.replications)
         check_one(alone, draw(alone, first=number, placed_only=True), tick_s=TICK)
         return run(stretched, engine="process", replications=1, first_replication=number)
 

@@ -69,7 +69,10 @@ def test_names_that_differ_in_zeros_only():
 
 def test_many_draws_are_those_of_few(template):
     scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=6000"])
-    many, few = draw(scenario), draw(replace(scenario, replications=40), first=5960)  # 72,000 draws, and 480
+    many, few = (
+        draw(scenario),
+        draw(replace(scenario, replications=40, strata=6000), first=5960),
+    )  # 72,000 draws, and 480
     assert np.array_equal(many.load_starts_s[5960:], few.load_starts_s)
     assert np.array_equal(many.band_positions[5960:], few.band_positions)
 
