@@ -16,7 +16,6 @@ from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
-from advisor.advise.partition import refined
 from advisor.advise.proposers.sets import NAME
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
@@ -696,39 +695,14 @@ def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list
 
 
 def _by_functional(asked: _Asked) -> list[Configuration]:
-    """The functional partition or one that memory holds; with one process on each PE what simulation makes of it."""
+    """The functional partition, and one that memory holds where it does not hold that."""
     scenario, work = asked.scenario, asked.scenario.application.work
     found = partitions.divided("functional", scenario, range(len(scenario.platform.pes)))
     made = [Configuration.one_each("functional", found, rule="functional")]
     if scenario.lacking_bytes(made[-1]) > 0:
         limited = work.fitting(within_memory(scenario, partitions.model_times(scenario)))
         made.append(Configuration.one_each("within-memory", limited))
-    if scenario.lacking_bytes(made[-1]) > 0 or (asked.shared_unequally and asked.most != 1):
-        return made
-    return [*made, Configuration.one_each("refined", _refined(asked, made[-1].partition))]
-
-
-def _refined(asked: _Asked, start: tuple[int, ...]) -> tuple[int, ...]:
-    """A partition improved by simulation in replications of its own, until its part of the budget is spent."""
-    scenario, work = asked.scenario, asked.scenario.application.work
-    best = math.inf, start
-
-    def simulated(partition: tuple[int, ...]) -> tuple[float, NDArray[np.float64]]:
-        nonlocal best
-        one = Configuration.one_each("candidate", work.fitting(partition))
-        if scenario.lacking_bytes(one) > 0:
-            return math.inf, np.zeros(len(partition))
-        runs = asked.spending.simulate(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
-        (rate,) = rates_of(scenario, [one], asked.objective)
-        value = float(statistic(rate * runs.makespan_s[0], asked.objective))
-        best = min(best, (value, partition), key=lambda known: known[0])
-        return value, runs.computed_ticks[0].mean(axis=0) * runs.tick_s
-
-    try:
-        return work.fitting(refined(start, simulated))
-    except OutOfBudgetError:
-        asked.spending.cut.append("refined")
-        return work.fitting(best[1])
+    return made
 
 
 def _allocations(asked: _Asked) -> list[Configuration]:

@@ -191,7 +191,7 @@ def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
     pes, count = configuration.placement, len(scenario.platform.pes)
     if configuration.grid is not None:
         return configuration
-    if len(set(pes)) < len(pes) or (scenario.application.work.has_master and pes[0] != 0):
+    if list(pes) != sorted(set(pes)) or (scenario.application.work.has_master and pes[0] != 0):
         return configuration
     partition = np.zeros(count, dtype=np.int64)
     partition[list(pes)] = configuration.partition
