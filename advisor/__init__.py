@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from advisor.advise.partition import Partition, partition, read_speeds
     from advisor.advise.process_counts import ProcessCountAdvice, advise_allocation
     from advisor.advise.recommendation import Recommendation, recommend
-    from advisor.advise.search import AllocationAdvice, search_allocation
+    from advisor.advise.search_allocation import AllocationAdvice, search_allocation
     from advisor.verification.asking import verify
     from advisor.whatif import WhatIf, what_if
 
 _HOMES = {
-    "AllocationAdvice": "advisor.advise.search",
+    "AllocationAdvice": "advisor.advise.search_allocation",
     "Explanation": "advisor.advise.explanation",
     "Partition": "advisor.advise.partition",
     "ProcessCountAdvice": "advisor.advise.process_counts",
@@ -31,7 +31,7 @@ _HOMES = {
     "read_speeds": "advisor.advise.partition",
     "recommend": "advisor.advise.recommendation",
     "save_exports": "advisor.advise.export",
-    "search_allocation": "advisor.advise.search",
+    "search_allocation": "advisor.advise.search_allocation",
     "verify": "advisor.verification.asking",
     "what_if": "advisor.whatif",
 }

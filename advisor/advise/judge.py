@@ -1,31 +1,53 @@
-"""The judge of a search: what simulation says of configurations, on common draws, few for those that are far behind.
+"""The judge of a search: what simulation says of configurations, on common draws, and the record of all of them.
 
-All are simulated on the first few draws. Those that may still be better than the best so far, by the paired difference
-on what both have seen, go on to more draws, until the least of all has been simulated on all of them.
+All are simulated on a few draws that meet every state of every load, each of which counts for as many draws as are most
+like it. A configuration that is behind the best on each of them, or by far in their mean, goes no further; the others
+are simulated on all draws.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.objectives import Objective, rates_of, statistic
-from advisor.advise.simulated import runs_as
+from advisor.advise.objectives import over_runs, rate_of, rates, statistic
+from advisor.advise.space import Space
 from advisor.advise.spending import Spending
-from simulator import Configuration, RunSet, Scenario, ties
+from simulator import Configuration, RunSet, ties
+from simulator.models.load import LoadTrace
+from simulator.scenario_file.truths import draw
 
 Floats = NDArray[np.float64]
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int] | None]
 
 FEW = 4
-"""Draws on which every configuration is simulated."""
-MANY, MOST = 16, 64
-"""Draws of the next stages; after `MANY` at most `FINALISTS` go on."""
-FINALISTS = 2
-DOUBT = 2.0
-"""Standard errors of a paired difference up to which a configuration may still be the better one."""
+"""Draws on which every configuration is simulated, at the least."""
+LEVELS = 10
+"""States of a load: so many levels between the least and the greatest mean over a run."""
+PATIENCE, WIDTH = 200, 24
+"""Sets to begin with, and configurations of one proposer in one turn, at most."""
+EFFORT = 40_000_000
+"""Computations of processes that a search may simulate."""
+BEGINNING, TURN = 1 / 5, 1 / 60
+"""Parts of it for the sets to begin with, and for what a proposer adds in a turn."""
+FAR = 0.04
+"""Share by which a configuration is far behind in the mean of the first draws."""
+FEWEST = 12, 5
+"""Sets, and configurations of a turn, however large a scenario is."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was simulated of a configuration."""
+
+    configuration: Configuration
+    values: Floats
+    """What each draw costs of the objective, in the judge's order of draws."""
+    ends: Floats
+    """Mean end of each process's computing, in seconds."""
 
 
 class Judge:
@@ -33,147 +55,261 @@ class Judge:
 
     Parameters
     ----------
-    scenario
-        Its own configurations are not looked at.
-    draws
-        Replications that the best ones are judged by.
+    space
+        The scenario of the search; its replications are those that the best ones are judged by.
     first
-        Number of the first one.
+        Number of the first replication.
     """
 
-    def __init__(
-        self, scenario: Scenario, objective: Objective, spending: Spending, *, draws: int, first: int = 0
-    ) -> None:
-        self.scenario, self.objective, self.spending = scenario, objective, spending
-        draws = 1 if scenario.deterministic else draws
-        self.draws, self._first = draws, first
-        self._rungs = [rung for rung in (FEW, MANY, MOST) if rung < draws] + [draws]
-        self._seen: dict[Key, Floats] = {}
-        """What each draw costs of the objective."""
-        self._ends: dict[Key, Floats] = {}
+    def __init__(self, space: Space, spending: Spending, *, draws: int, first: int = 0) -> None:
+        self.space, self.scenario, self.spending = space, space.scenario, spending
+        self.draws, self._first = 1 if self.scenario.deterministic else draws, first
+        self._order: list[int] | None = None
+        self._few = min(FEW, self.draws)
+        self._weights = np.ones(self._few)
+        self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
-        """Of each draw, of as many as were simulated; None where nothing is doubted."""
-        self._best: Configuration | None = None
-        self._taken: dict[int, bool] = {}
+        self._best: Seen | None = None
+        known = rates(self.scenario) if space.objective in {"cost", "energy"} else {}
+        self._rates = known.get(space.objective)
+        self._spent = 0.0
 
-    def takes(self, processes: int) -> bool:
-        """Whether the application runs as so many processes."""
-        if processes not in self._taken:
-            self._taken[processes] = runs_as(self.scenario, processes)
-        return self._taken[processes]
+    # What was seen
+
+    @property
+    def record(self) -> list[Seen]:
+        """All that was simulated."""
+        return list(self._seen.values())
 
     @property
     def best(self) -> Configuration | None:
         """The one with the least objective of all that were asked for; None before memory held one."""
-        return self._best
+        return None if self._best is None else self._best.configuration
 
-    def of(self, configurations: Sequence[Configuration]) -> list[tuple[float, Floats]]:
-        """The objective of each (infinite without memory), and the mean ends of its processes' computing.
+    def value(self, configuration: Configuration) -> float:
+        """The objective, from few draws by the ratio to the best on these; infinite for what was not simulated."""
+        seen = self._seen.get(_key(configuration))
+        return math.inf if seen is None else self._value(seen)
+
+    def ends(self, configuration: Configuration) -> Floats:
+        """Mean end of the computing of each process that takes part, in seconds."""
+        return self._seen[_key(configuration)].ends
+
+    def rate(self, configuration: Configuration) -> float:
+        """What a second of a configuration counts for."""
+        return 1.0 if self._rates is None else rate_of(self.scenario, configuration, self._rates)
+
+    def best_placed(self, count: int, *, near: float) -> list[Configuration]:
+        """The best configurations of different placements and grids.
+
+        Parameters
+        ----------
+        near
+            Times the best objective, at most.
+        """
+        if self._best is None:
+            return []
+        limit = near * self._value(self._best)
+        ranked = sorted(self.ranked(), key=lambda pair: pair[0])
+        found: dict[object, Configuration] = {}
+        for value, seen in ranked:
+            if value > limit or len(found) >= count:
+                break
+            found.setdefault((seen.configuration.placement, seen.configuration.grid), seen.configuration)
+        return list(found.values())
+
+    def ranked(self) -> list[tuple[float, Seen]]:
+        """All that was simulated with its objective, the best first, of equals what was asked first."""
+        seen = self.record
+        values = [self._value(one) for one in seen]
+        return [(values[place], seen[place]) for place in ties.in_order(values).tolist()]
+
+    @property
+    def patience(self) -> int:
+        """How many sets to begin with are simulated: fewer where one takes long."""
+        return int(np.clip(BEGINNING * EFFORT / self._effort, FEWEST[0], PATIENCE))
+
+    @property
+    def width(self) -> int:
+        """How many configurations a proposer may add in a turn."""
+        return int(np.clip(TURN * EFFORT / self._effort, FEWEST[1], WIDTH))
+
+    @property
+    def tired(self) -> bool:
+        """Whether it has simulated what a search may, however much time there is."""
+        return self._spent > EFFORT
+
+    @property
+    def _effort(self) -> float:
+        """Computations of one configuration on the first draws."""
+        processes = sum(self.space.limit(pe) for pe in range(len(self.scenario.platform.pes)))
+        return float(processes * self.scenario.application.work.rounds(processes) * self._few)
+
+    # Simulation
+
+    def of(self, configurations: Sequence[Configuration]) -> list[float]:
+        """The objective of each; infinite without memory.
 
         Raises
         ------
         OutOfBudgetError
             If no more may be spent; what was simulated is kept.
         """
-        asked = {_key(one): one for one in configurations}
-        fresh = [one for key, one in asked.items() if key not in self._seen]
-        held = [one for one in fresh if self.scenario.lacking_bytes(one) <= 0]
-        self._simulate(held, self._rungs[0])
-        if held and self._best is None:
-            self._settle(held)
-        for rung in self._rungs[1:]:
-            open_ones = [one for one in held if self._seen[_key(one)].size < rung and self._in_question(one)]
-            if rung > MANY:
-                order = ties.in_order([self.value(one) for one in open_ones])[:FINALISTS].tolist()
-                open_ones = [open_ones[place] for place in order]
-            self._simulate(open_ones, rung)
-        self._settle(held)
-        nothing = np.zeros(0)
-        return [(self.value(one), self._ends.get(_key(one), nothing)) for one in configurations]
+        fresh = {_key(one): one for one in configurations if _key(one) not in self._seen}
+        held = [one for one in fresh.values() if self.scenario.lacking_bytes(one) <= 0]
+        if held and self._order is None:
+            self._arrange(self._usual_s(held[0]))
+        self._simulate(held, self._few)
+        if self._best is None and held:
+            first = min((self._seen[_key(one)] for one in held), key=lambda seen: float(self._statistic(seen.values)))
+            self._simulate([first.configuration], self.draws)
+            self._best = self._seen[_key(first.configuration)]
+        self._simulate([one for one in held if self._in_question(one)], self.draws)
+        for one in held:
+            seen = self._seen[_key(one)]
+            if self._best is None or (
+                seen.values.size == self.draws and ties.is_less(self._value(seen), self._value(self._best))
+            ):
+                self._best = seen
+        if self._best is not None:
+            self.spending.found(self._best.configuration.name, self._value(self._best))
+        return [self.value(one) for one in configurations]
+
+    def _in_question(self, configuration: Configuration) -> bool:
+        """Whether it is not behind the best on each of the first draws, nor, where means count, far behind in all."""
+        seen = self._seen[_key(configuration)].values
+        if self._best is None or seen.size == self.draws:
+            return False
+        best = self._best.values[: seen.size]
+        if over_runs(self.space.objective) == "mean":
+            far = np.average(seen, weights=self._weights) > (1 + FAR) * np.average(best, weights=self._weights)
+            return bool(not far and np.any(seen <= best))
+        return bool(np.any(seen <= best))
+
+    def _value(self, seen: Seen) -> float:
+        own = float(self._statistic(seen.values))
+        if seen.values.size == self.draws or self._best is None:
+            return own
+        part = float(self._statistic(self._best.values[: seen.values.size]))
+        return own * float(self._statistic(self._best.values)) / part if part > 0 else own
+
+    def _statistic(self, values: Floats) -> Floats:
+        """The objective of a configuration's first draws."""
+        truths = None if self._truths is None else self._truths[: values.size]
+        return statistic(values, self.space.objective, truths)
+
+    def _usual_s(self, configuration: Configuration) -> float | None:
+        """About how long a run takes, where that is asked: where loads are drawn."""
+        loaded = [pe.load is not None and pe.load.draws for pe in self.scenario.platform.pes]
+        if self.draws <= FEW or not any(loaded):
+            return None
+        return float(self._runs([configuration], [0]).makespan_s[0, 0])
 
     def know(self, configuration: Configuration, runs: RunSet, name: str) -> None:
         """Take over what was simulated on the same draws, all of them."""
         place = runs.configurations.index(name)
-        rate = float(rates_of(self.scenario, [configuration], self.objective)[0])
-        self._truths = None if runs.truths is None else runs.truths[: self.draws]
-        self._seen[_key(configuration)] = rate * runs.makespan_s[place, : self.draws]
-        self._ends[_key(configuration)] = runs.computed_ticks[place].mean(axis=0) * runs.tick_s
-        self._settle([configuration])
+        if self._order is None:
+            self._arrange(float(runs.makespan_s[place].mean()))
+        order = np.array(self._order)
+        self._truths = None if runs.truths is None else runs.truths[order]
+        ends = runs.computed_ticks[place].mean(axis=0) * runs.tick_s
+        seen = Seen(configuration, self.rate(configuration) * runs.makespan_s[place, order], ends)
+        self._seen[_key(configuration)] = seen
+        if self._best is None or ties.is_less(self._value(seen), self._value(self._best)):
+            self._best = seen
 
-    def value(self, configuration: Configuration) -> float:
-        """The objective, from few draws by the ratio to the best on these; infinite for what was not simulated."""
-        seen = self._seen.get(_key(configuration))
-        if seen is None:
-            return math.inf
-        own = float(self._statistic(seen))
-        if seen.size == self.draws or self._best is None:
-            return own
-        whole = self._seen[_key(self._best)]
-        part = float(self._statistic(whole[: seen.size]))
-        return own * float(self._statistic(whole)) / part if part > 0 else own
-
-    def _statistic(self, seen: Floats) -> Floats:
-        """The objective of a configuration's first draws."""
-        return statistic(seen, self.objective, None if self._truths is None else self._truths[: seen.size])
-
-    def _in_question(self, configuration: Configuration) -> bool:
-        seen = self._seen[_key(configuration)]
-        if self._best is None or seen.size < 2:
-            return True
-        behind = seen - self._seen[_key(self._best)][: seen.size]
-        return bool(behind.mean() <= DOUBT * behind.std(ddof=1) / math.sqrt(seen.size))
-
-    def _settle(self, configurations: Sequence[Configuration]) -> None:
-        """Simulate on all draws what is ahead of the best on those that both have seen; it may be the best itself."""
-        known = [one for one in configurations if _key(one) in self._seen]
-        if self._best is None and known:
-            first = known[ties.first_least([float(self._statistic(self._seen[_key(one)])) for one in known])]
-            self._simulate([first], self.draws)
-            self._best = first
-        while ahead := [(self._ahead(one), place) for place, one in enumerate(known) if self._ahead(one) > 0]:
-            one = known[max(ahead, key=lambda entry: entry[0])[1]]
-            if self._seen[_key(one)].size == self.draws:
-                self._best = one
-            self._simulate([one], self.draws)
-        if self._best is not None:
-            self.spending.found(self._best.name, self.value(self._best))
-
-    def _ahead(self, configuration: Configuration) -> float:
-        """How much less it has than the best on what both have seen, as a share; 0 where it has not."""
-        if self._best is None:
-            return 0.0
-        seen = self._seen[_key(configuration)]
-        own, best = (self._statistic(one) for one in (seen, self._seen[_key(self._best)][: seen.size]))
-        return 1 - float(own / best) if ties.is_less(float(own), float(best)) else 0.0
+    def _arrange(self, run_s: float | None) -> None:
+        """Put the draws into an order whose first ones meet every state of every load of a run that takes so long."""
+        self._order = list(range(self.draws))
+        if run_s is None:
+            return
+        states = _states(self.space, run_s, self.draws, self._first)
+        self._order, covered = _ordered(states)
+        self._few = min(self.draws, max(FEW, covered))
+        first = self._order[: self._few]
+        like = [max(first, key=lambda one: (len(states[one] & mine), -first.index(one))) for mine in states]
+        self._weights = np.array([like.count(one) for one in first], dtype=np.float64)
 
     def _simulate(self, configurations: Sequence[Configuration], draws: int) -> None:
-        """Simulate some that have seen equally many draws on so many."""
+        """Simulate some on so many draws, those that they have seen apart."""
         batches = [[one] for one in configurations] if self.spending.timed else [list(configurations)]
         for batch in batches:
             for done in sorted({self._done(one) for one in batch}):
                 self._more([one for one in batch if self._done(one) == done], done, draws)
 
     def _done(self, configuration: Configuration) -> int:
-        return self._seen[_key(configuration)].size if _key(configuration) in self._seen else 0
+        seen = self._seen.get(_key(configuration))
+        return 0 if seen is None else seen.values.size
 
     def _more(self, configurations: Sequence[Configuration], done: int, draws: int) -> None:
-        if draws <= done:
+        if draws <= done or not configurations or self._order is None:
             return
-        named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
-        asked = self.scenario.with_configurations(named)
-        runs = self.spending.simulate(asked, replications=draws - done, first_replication=self._first + done)
-        values = rates_of(self.scenario, configurations, self.objective)[:, np.newaxis] * runs.makespan_s
-        if runs.truths is not None and (self._truths is None or self._truths.size < draws):
+        numbers = self._order[done:draws]
+        stretches = [[self._order[done:draws][at] for at, _ in run] for run in _consecutive(numbers)]
+        parts = [self._runs(configurations, stretch) for stretch in stretches]
+        values = np.concatenate([part.makespan_s for part in parts], axis=1)
+        values = values * np.array([self.rate(one) for one in configurations])[:, np.newaxis]
+        if parts[0].truths is not None and (self._truths is None or self._truths.size < draws):
             known = np.zeros(0, np.int64) if self._truths is None else self._truths[:done]
-            self._truths = np.concatenate((known, runs.truths))
-        for one, row, computed in zip(configurations, values, runs.computed_ticks, strict=True):
-            ends = computed.mean(axis=0) * runs.tick_s
-            before = self._seen.get(_key(one), np.zeros(0))
-            self._seen[_key(one)] = np.concatenate((before, row))
-            self._ends[_key(one)] = ((done * self._ends[_key(one)]) if done else 0.0) / draws + ends * (
-                1 - done / draws
-            )
+            self._truths = np.concatenate((known, *(part.truths for part in parts if part.truths is not None)))
+        for place, one in enumerate(configurations):
+            computed = np.concatenate([part.computed_ticks[place] * part.tick_s for part in parts])
+            before = self._seen.get(_key(one))
+            ends, row = computed.mean(axis=0), values[place]
+            if before is not None:
+                ends = (done * before.ends + (draws - done) * ends) / draws
+                row = np.concatenate((before.values, row))
+            self._seen[_key(one)] = Seen(one, row, ends)
+
+    def _runs(self, configurations: Sequence[Configuration], numbers: Sequence[int]) -> RunSet:
+        named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
+        rounds = self.scenario.application.work.rounds
+        self._spent += len(numbers) * sum(count * rounds(count) for count in (len(one.placement) for one in named))
+        asked = self.scenario.with_configurations(named)
+        return self.spending.simulate(asked, replications=len(numbers), first_replication=self._first + numbers[0])
 
 
 def _key(configuration: Configuration) -> Key:
     return configuration.partition, configuration.placement, configuration.grid
+
+
+def _consecutive(numbers: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        yield list(run)
+
+
+def _states(space: Space, run_s: float, draws: int, first: int) -> list[set[tuple[int, int]]]:
+    """The clock and level of each load that a run of so many seconds meets in each draw."""
+    scenario, platform = space.scenario, space.scenario.platform
+    starts_s = draw(replace(scenario, replications=draws), first=first).load_starts_s
+    states: list[set[tuple[int, int]]] = [set() for _ in range(draws)]
+    for clock in sorted(set(platform.load_clocks)):
+        load = platform.pes[clock].load
+        if load is not None and load.draws:
+            for number, level in enumerate(_levels(load.trace, starts_s[:, clock], run_s).tolist()):
+                states[number].add((clock, level))
+    return states
+
+
+def _ordered(states: Sequence[set[tuple[int, int]]]) -> tuple[list[int], int]:
+    """All draws, those first that meet every state between them, and how many these are."""
+    order, left = list[int](), set[tuple[int, int]]().union(*states)
+    while left:
+        most = max(range(len(states)), key=lambda number: (len(states[number] & left), -number))
+        order.append(most)
+        left -= states[most]
+    return [*order, *(number for number in range(len(states)) if number not in order)], len(order)
+
+
+def _levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> NDArray[np.int64]:
+    """The level of the mean load over a run that begins at each of some times; (start,)."""
+    knots = np.append(trace.times_s, trace.end_s)
+    whole = np.concatenate(([0.0], np.cumsum(trace.values * trace.durations_s)))
+
+    def until(times_s: Floats) -> Floats:
+        turns, within = np.divmod(times_s, trace.end_s)
+        return np.asarray(turns * whole[-1] + np.interp(within, knots, whole))
+
+    means = (until(starts_s + run_s) - until(starts_s)) / run_s
+    low, high = float(trace.values.min()), float(trace.values.max())
+    return np.clip(((means - low) / max(high - low, 1e-300) * LEVELS).astype(np.int64), 0, LEVELS - 1)

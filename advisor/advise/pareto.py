@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import UNITS, rate_of, rates, statistic
 from advisor.advise.problem import Kind
 from advisor.advise.recommendation import Recommendation
-from advisor.advise.simulated import kinds_of
 from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 from simulator.experiments.sweep import run_or_recall
 

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from advisor import wording
 from advisor.advise.baselines import baselines, core_baselines
 from advisor.advise.bound import lower_bound_s
-from advisor.advise.grids import grids_of
-from advisor.advise.joint import UNIT_STEPS, one_step_from, search_jointly
 from advisor.advise.judge import FEW, Judge
+from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
-from advisor.advise.partition import refined
+from advisor.advise.proposers.sets import NAME
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
 from advisor.advise.scheduling import FARM, PAYS, Scheduling, axes_of, dynamic_candidates, tried_rules, under
-from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
-from advisor.advise.simulated import configuration_of, kinds_of
+from advisor.advise.search import SEARCH_FIRST, improve, search
+from advisor.advise.search_allocation import SOUGHT, Confirmation, search_allocation
+from advisor.advise.simulated import configuration_of
+from advisor.advise.space import Space, over_all, without_idle
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,
@@ -67,15 +68,15 @@ REFERENCES = (AS_NOW, "one-per-core", "equal")
 """What gains are counted from: the first of these that was compared."""
 BUDGET, FEWEST_RUNS = 300, 40
 """Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
-MOST_STEPS = 12
-"""Steps from the best candidate in a row, at most."""
 MOST_CONFIRMED = 8_000
 """Rounds of all processes up to which the reference engine runs a configuration again: it takes its time."""
 CONFIRMING_S = 2.0
 """Seconds that have to be left for that."""
-GRIDDED = 3
-"""Configurations whose grids are looked at, and grids that are compared."""
-MOST_DRAWS = 16
+FOUND = 3
+"""Configurations of different placements that a search hands on, at most."""
+NEAR = 1.02
+"""What is this many times as bad as the best that was found is not handed on."""
+MOST_DRAWS = 24
 """Replications that a configuration is judged by in the search."""
 OPERATIONS = 4_000_000
 """Computations that one simulated configuration may take, so that large scenarios are judged by fewer replications."""
@@ -376,13 +377,23 @@ class _Asked:
         """Whether processes may have unequal units."""
         return "partition" in self.vary and self.scenario.application.name not in EQUAL_WORK
 
+    @property
+    def space(self) -> Space:
+        """What is searched."""
+        return Space(self.scenario, self.most, self.shared_unequally, self.objective)
+
     def judge(self) -> Judge:
         """Of what is searched: few draws that the comparison does not have."""
         scenario = self.scenario
         processes = sum(pe.cores for pe in scenario.platform.pes)
         steps = processes * scenario.application.work.rounds(processes)
-        draws = min(int(np.clip(OPERATIONS // max(1, steps), 2, MOST_DRAWS)), scenario.replications)
-        return Judge(replace(scenario, strata=draws), self.objective, self.spending, draws=draws, first=SEARCH_FIRST)
+        draws = min(int(np.clip(OPERATIONS // max(1, steps), 4, MOST_DRAWS)), scenario.replications)
+        space = replace(self.space, scenario=replace(scenario, strata=draws))
+        return Judge(space, self.spending, draws=draws, first=SEARCH_FIRST)
+
+    def allowed(self, one: Configuration) -> bool:
+        """Whether a configuration may be advised, as far as the number of its processes on a PE goes."""
+        return advisable(self.scenario, one, self.most)
 
 
 def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[list[Configuration], tuple[str, ...]]:
@@ -403,11 +414,10 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
     with spending.stage("search", until=SEARCH_UNTIL):
         if "partition" in varied:
             found += _by_functional(asked)
-            if asked.shared_unequally:
-                found += search_jointly(judge, most=asked.most)
         if "allocation" in varied and not asked.shared_unequally:
             found = _with_allocations(asked, found)
-        found += _on_grids(judge, [*own, *found])
+        search(judge.space, judge, [*own, *found], allowed=asked.allowed)
+    found += _best_found(judge)
     found, uneven = without_uneven(scenario, vary, found)
     return _with_own(own, found), (*left_out, *uneven, *unfit)
 
@@ -497,17 +507,28 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
 
-def _on_grids(judge: Judge, found: Sequence[Configuration]) -> list[Configuration]:
-    """The best of what was found on the best grids of processes; none where the application knows no grids."""
-    scenario, tried = judge.scenario, list[Configuration]()
-    if all(len(scenario.application.work.grids(len(one.partition))) < 2 for one in found):
-        return []
-    held = [one for one in found if scenario.lacking_bytes(one) <= 0]
-    values = [value for value, _ in judge.of(held)]
-    for place in ties.in_order(values)[:GRIDDED].tolist():
-        tried += grids_of(scenario, held[place])
-    values = [value for value, _ in judge.of(tried)]
-    return [tried[place] for place in ties.in_order(values)[:GRIDDED].tolist() if math.isfinite(values[place])]
+def _best_found(judge: Judge) -> list[Configuration]:
+    """The best configurations of the record, one of a placement; as partitions over all PEs where they can be."""
+    best = judge.best_placed(FOUND, near=NEAR)
+    plain = [_in_file_order(judge, one) for one in best]
+    named = [renamed(one, f"{NAME}-{number}" if number else NAME) for number, one in enumerate(plain)]
+    return [over_all(judge.scenario, one) for one in named]
+
+
+def _in_file_order(judge: Judge, configuration: Configuration) -> Configuration:
+    """The same with ranks in the order of the file, if that is as good: it is what launchers do by themselves."""
+    ranks = sorted(range(len(configuration.placement)), key=configuration.placement.__getitem__)
+    if configuration.grid is not None or ranks == list(range(len(ranks))):
+        return configuration
+    placement, parts = configuration.placement, configuration.partition
+    plain = replace(
+        configuration, placement=tuple(placement[r] for r in ranks), partition=tuple(parts[r] for r in ranks)
+    )
+    try:
+        (value,) = judge.of([plain])
+    except OutOfBudgetError:
+        return configuration
+    return configuration if ties.is_less(judge.value(configuration), value) else plain
 
 
 def _check_budget(spending: Spending) -> None:
@@ -588,24 +609,20 @@ def _affordable(asked: _Asked, candidates: Sequence[Configuration]) -> int:
 
 
 def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) -> Configuration | None:
-    """The end of a descent from the best candidate, one step at a time on the same draws; None where it is the best."""
-    judge = Judge(asked.scenario, asked.objective, asked.spending, draws=table.makespan_ticks.shape[1])
+    """What the search makes of the best candidate on the draws of the comparison; None where it is the best."""
+    judge = Judge(asked.space, asked.spending, draws=table.makespan_ticks.shape[1])
     for one in candidates:
-        if advisable(asked.scenario, one, asked.most):
-            judge.know(one, table, one.name)
-    start, fine = judge.best, 1
+        if asked.allowed(one):
+            judge.know(without_idle(one, led=judge.space.led), table, one.name)
+    start = judge.best
     with asked.spending.stage("steps", until=STEPS_UNTIL):
-        for _ in range(MOST_STEPS):
-            before = judge.best
-            if before is None or fine > len(UNIT_STEPS):
-                break
-            near = one_step_from(asked.scenario, before, most=asked.most, unit_steps=UNIT_STEPS[:fine])
-            judge.of([one for one in near if advisable(asked.scenario, one, asked.most)])
-            fine += judge.best == before  # small moves of units when large ones no longer help
+        improve(judge.space, judge, allowed=asked.allowed)
     best = judge.best
+    if best is None or best == start:
+        return None
     taken = {one.name for one in candidates}  # the user's own may have the name from an advice of before
     name = next(name for n in range(len(taken) + 1) if (name := f"stepped-{n + 1}" if n else "stepped") not in taken)
-    return None if best is None or best == start else renamed(best, name)
+    return over_all(asked.scenario, renamed(best, name))
 
 
 def _ranking(
@@ -684,39 +701,14 @@ def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list
 
 
 def _by_functional(asked: _Asked) -> list[Configuration]:
-    """The functional partition or one that memory holds; with one process on each PE what simulation makes of it."""
+    """The functional partition, and one that memory holds where it does not hold that."""
     scenario, work = asked.scenario, asked.scenario.application.work
     found = partitions.divided("functional", scenario, range(len(scenario.platform.pes)))
     made = [Configuration.one_each("functional", found, rule="functional")]
     if scenario.lacking_bytes(made[-1]) > 0:
         limited = work.fitting(within_memory(scenario, partitions.model_times(scenario)))
         made.append(Configuration.one_each("within-memory", limited))
-    if scenario.lacking_bytes(made[-1]) > 0 or (asked.shared_unequally and asked.most != 1):
-        return made
-    return [*made, Configuration.one_each("refined", _refined(asked, made[-1].partition))]
-
-
-def _refined(asked: _Asked, start: tuple[int, ...]) -> tuple[int, ...]:
-    """A partition improved by simulation in replications of its own, until its part of the budget is spent."""
-    scenario, work = asked.scenario, asked.scenario.application.work
-    best = math.inf, start
-
-    def simulated(partition: tuple[int, ...]) -> tuple[float, NDArray[np.float64]]:
-        nonlocal best
-        one = Configuration.one_each("candidate", work.fitting(partition))
-        if scenario.lacking_bytes(one) > 0:
-            return math.inf, np.zeros(len(partition))
-        runs = asked.spending.simulate(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
-        (rate,) = rates_of(scenario, [one], asked.objective)
-        value = float(statistic(rate * runs.makespan_s[0], asked.objective))
-        best = min(best, (value, partition), key=lambda known: known[0])
-        return value, runs.computed_ticks[0].mean(axis=0) * runs.tick_s
-
-    try:
-        return work.fitting(refined(start, simulated))
-    except OutOfBudgetError:
-        asked.spending.cut.append("refined")
-        return work.fitting(best[1])
+    return made
 
 
 def _allocations(asked: _Asked) -> list[Configuration]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import Objective, rates_of
 from advisor.advise.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
 from simulator import (
@@ -29,63 +30,6 @@ ENDLESS_SPEED = 1e30
 """Of the PEs on which only messages take time."""
 SAME = 1e-9
 """Relative difference up to which kinds differ by factors only."""
-
-
-def kinds_of(scenario: Scenario, *, most: int | None = None, across: bool = False) -> tuple[Kind, ...]:
-    """The kinds of PEs of a scenario: those with the same speed band, cores, load, time slice, cost and power.
-
-    PEs of a kind share with as many others by the same laws. The first ones of a node lie in different sharing domains,
-    so that as few as can be share one.
-
-    Parameters
-    ----------
-    most
-        Most processes on one PE; by default its cores.
-    across
-        The first PEs lie on different nodes, too, where these have domains; else one node comes after the other.
-    """
-    alike: dict[tuple[object, ...], list[int]] = {}
-    known = scenario.platform.known_nodes
-    prices = [known[node].price_per_hour for node in scenario.platform.node_of.tolist()]
-    shared = _shared_by(scenario)
-    for index, pe in enumerate(scenario.platform.pes):
-        band = pe.speed_of(scenario.application.kernel)
-        load = None
-        if pe.load is not None:
-            trace = pe.load.trace
-            starts = pe.load.draws, pe.load.start_s, pe.load.own, trace.after_end
-            load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, *starts
-        speeds = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()
-        rates = pe.cost_per_s, pe.power_w, prices[index]
-        key = speeds, pe.cores, load, rates, pe.slice_s, *shared.get(index, ())
-        alike.setdefault(key, []).append(index)
-    pes = scenario.platform.pes
-    return tuple(
-        Kind(pes[same[0]].name, _spread(scenario.platform, same, across=across), most or pes[same[0]].cores)
-        for same in alike.values()
-    )
-
-
-def _shared_by(scenario: Scenario) -> dict[int, tuple[object, ...]]:
-    """What the PEs that are in sharing domains share, and the uses that hold there."""
-    platform, found = scenario.platform, dict[int, tuple[object, ...]]()
-    nodes = platform.known_nodes if platform.domains else ()
-    for domain in platform.domains:
-        for pe in domain.pes:
-            uses = nodes[platform.node_of[pe]].uses.get(scenario.application.kernel)
-            found[pe] = (*found.get(pe, (id(uses),)), domain.level, domain.law, len(domain.pes))
-    return found
-
-
-def _spread(platform: Platform, pes: Sequence[int], *, across: bool) -> tuple[int, ...]:
-    """PEs in an order in which the first ones share as few domains as can be: the smallest domains count first."""
-    members, ranks = set(pes), dict[int, list[int]]()
-    for domain in sorted(platform.domains, key=lambda domain: len(domain.pes)):
-        for rank, pe in enumerate(pe for pe in domain.pes if pe in members):
-            ranks.setdefault(pe, []).append(rank)
-    if not ranks:
-        return tuple(pes)
-    return tuple(sorted(pes, key=lambda pe: (0 if across else int(platform.node_of[pe]), ranks.get(pe, []), pe)))
 
 
 def configuration_of(

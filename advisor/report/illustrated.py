@@ -9,7 +9,7 @@ import numpy as np
 
 from advisor import wording
 from advisor.advise.export import commands, layout_of
-from advisor.advise.simulated import kinds_of
+from advisor.advise.kinds import kinds_of
 from advisor.report.timelines import Timeline, TooLong, median_replication, timelines
 from simulator import (
     PE,

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.explanation.simulations import Floats, Seen, Simulations, pes_of
-from advisor.advise.joint import over_all
+from advisor.advise.kinds import kinds_of
 from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import crowds, kinds_of, runs_as
+from advisor.advise.simulated import crowds, runs_as
+from advisor.advise.space import over_all
 from advisor.advise.strategies import EQUAL_WORK
 from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 

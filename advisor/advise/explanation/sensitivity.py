@@ -10,8 +10,8 @@ import numpy as np
 from advisor.advise.explanation import changes
 from advisor.advise.explanation.optimum import Advised, best_of
 from advisor.advise.explanation.simulations import OutOfRuns, Simulations
+from advisor.advise.kinds import kinds_of
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import kinds_of
 from simulator import Configuration, Scenario, ScenarioError, capacity_of, ties
 
 STEP = 0.1

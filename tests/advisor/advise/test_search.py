@@ -9,7 +9,7 @@ from advisor import recommend, search_allocation
 from advisor.advise.allocate import exhaustive
 from advisor.advise.baselines import allocation_baselines
 from advisor.advise.problem import EqualWork, Problem, model_times_s
-from advisor.advise.search import SOUGHT
+from advisor.advise.search_allocation import SOUGHT
 from advisor.advise.simulated import configuration_of, kinds_of, model_of, problem_of, simulate
 from simulator import ScenarioError, run
 from tests.support.allocation_cases import scenario

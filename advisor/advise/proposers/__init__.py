@@ -1,0 +1,20 @@
+"""Proposers: what a search tries next, each from what was tried so far.
+
+A proposer is a function `propose(space, record)` that yields configurations; `search` lets them take turns, the quick
+ones as long as one of them helps, then the thorough ones.
+"""
+
+from collections.abc import Callable, Iterable
+
+from advisor.advise.judge import Judge
+from advisor.advise.proposers import grids, orders, processes, sets, shares
+from advisor.advise.space import Space
+from simulator import Configuration
+
+Propose = Callable[[Space, Judge], Iterable[Configuration]]
+
+STARTS: tuple[Propose, ...] = (sets.propose,)
+QUICK: tuple[Propose, ...] = (shares.levelled, processes.steps, orders.propose, grids.propose)
+THOROUGH: tuple[Propose, ...] = (shares.moved, processes.exchanged)
+
+__all__ = ["QUICK", "STARTS", "THOROUGH", "Propose"]

@@ -1,0 +1,97 @@
+"""Orders of ranks: who is next to whom, and which PE has the first process, which may be a master."""
+
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from advisor.advise.judge import Judge
+from advisor.advise.proposers.sets import NAME
+from advisor.advise.space import Placement, Space
+from simulator import Configuration
+
+WIDE = 2
+"""Configurations of different placements that are put into other orders."""
+NEAR = 1.3
+"""A configuration this many times as bad as the best is not worth it."""
+MOST_BLOCKS = 4
+"""Switches or kinds up to which all their orders are tried."""
+FEW = 5
+"""Processes up to which all orders are tried."""
+
+
+def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
+    """The best configurations in other orders of their ranks, units going with their processes."""
+    for base in judge.best_placed(WIDE, near=NEAR):
+        if base.grid is None and len(set(base.placement)) > 1:
+            seen = {base.placement}
+            for order in _orders(space, base):
+                placement = tuple(base.placement[rank] for rank in order)
+                if placement not in seen:
+                    seen.add(placement)
+                    yield _reordered(space, base, order)
+                if len(seen) > judge.width:
+                    break
+        if len(set(base.partition)) == 1 or not space.unequal:
+            continue
+        if space.led:  # another master has other units, too
+            for first in _leaders(space, base.placement):
+                yield space.divided((base.placement[first], *_but(base.placement, first)), NAME)
+
+
+def _reordered(space: Space, base: Configuration, order: Sequence[int]) -> Configuration:
+    placement = tuple(base.placement[rank] for rank in order)
+    parts = tuple(base.partition[rank] for rank in order) if space.unequal else base.partition
+    return space.configured(placement, parts, NAME)
+
+
+def _orders(space: Space, base: Configuration) -> Iterator[list[int]]:
+    """Orders of ranks, the likeliest first."""
+    ranks, rank_of, placement = list(range(len(base.placement))), space.order.rank, base.placement
+    yield sorted(ranks, key=lambda rank: rank_of[placement[rank]])
+    yield from ([first, *(rank for rank in ranks if rank != first)] for first in _leaders(space, placement))
+    yield sorted(ranks, key=placement.__getitem__)
+    for blocks in _blocks(space, placement):
+        count = len(blocks)
+        some = itertools.permutations(range(count)) if count <= MOST_BLOCKS else _turned(count)
+        yield from ([rank for block in chosen for rank in blocks[block]] for chosen in some)
+        turns = max(map(len, blocks))
+        yield [block[turn] for turn in range(turns) for block in blocks if turn < len(block)]
+    if len(ranks) <= FEW:
+        yield from map(list, itertools.permutations(ranks))
+
+
+def _turned(count: int) -> Iterator[Sequence[int]]:
+    """Many blocks: as they are, reversed, and each one at the end."""
+    every = list(range(count))
+    yield every[::-1]
+    for one in every:
+        yield [*(other for other in every if other != one), one]
+
+
+def _leaders(space: Space, placement: Placement) -> list[int]:
+    """The first rank on each kind of PE, and on each switch."""
+    found: dict[tuple[int, Hashable], int] = {}
+    for rank, pe in enumerate(placement):
+        found.setdefault((space.kind_of[pe], space.order.switch_of[pe]), rank)
+    return list(found.values())
+
+
+def _but(placement: Placement, first: int) -> Placement:
+    return (*placement[:first], *placement[first + 1 :])
+
+
+def _blocks(space: Space, placement: Placement) -> Iterator[list[list[int]]]:
+    """Ranks by switch, by kind and by node, in the order of the PEs."""
+    order = sorted(range(len(placement)), key=lambda rank: space.order.rank[placement[rank]])
+    node_of = np.asarray(space.scenario.platform.node_of)
+    for key in (
+        lambda pe: space.order.switch_of[pe],
+        lambda pe: space.kind_of[pe],
+        lambda pe: int(node_of[pe]),
+    ):
+        blocks: dict[Hashable, list[int]] = {}
+        for rank in order:
+            blocks.setdefault(key(placement[rank]), []).append(rank)
+        if len(blocks) > 1:
+            yield list(blocks.values())

@@ -1,0 +1,203 @@
+"""The space of a search: what a scenario lets one vary, and configurations made from the PEs of their processes.
+
+A placement names the PE of each process in the order of ranks. The units of its processes follow from a model: those
+with which all end together. Processes that are alike get alike.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.advise.kinds import Order, kinds_of
+from advisor.advise.objectives import Objective
+from advisor.advise.problem import Kind
+from advisor.advise.simulated import crowds, runs_as
+from simulator import Configuration, Scenario, ScenarioError, partitions
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Placement = tuple[int, ...]
+MOST_GROUPS = 12
+"""Groups of alike processes up to which those at the edge of a node are groups of their own."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """A scenario with what may vary."""
+
+    scenario: Scenario
+    most: int | None = None
+    """Most processes on one PE; its cores if None."""
+    unequal: bool = True
+    """Whether processes may have unequal units."""
+    objective: Objective = "mean"
+    """What is to be least."""
+    _runs_as: dict[int, bool] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def order(self) -> Order:
+        """The PEs in an order of their own."""
+        return Order(self.scenario)
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """PEs that are alike."""
+        return kinds_of(self.scenario, most=self.most)
+
+    @cached_property
+    def kind_of(self) -> dict[int, int]:
+        """Number of the kind of each PE."""
+        return {pe: number for number, kind in enumerate(self.kinds) for pe in kind.pes}
+
+    @cached_property
+    def across(self) -> tuple[Kind, ...]:
+        """The kinds with their PEs dealt out over the nodes, where these have several."""
+        node_of, kinds = self.scenario.platform.node_of, kinds_of(self.scenario, most=self.most, across=True)
+        found = []
+        for kind in kinds:
+            turns: Counter[int] = Counter()
+            turn_of = {}
+            for pe in kind.pes:
+                node = int(node_of[pe])
+                turn_of[pe] = turns[node]
+                turns[node] += 1
+            found.append(Kind(kind.name, tuple(sorted(kind.pes, key=turn_of.__getitem__)), kind.most))
+        return tuple(found)
+
+    @property
+    def units(self) -> int:
+        """How many units are divided."""
+        return self.scenario.application.work.units
+
+    @property
+    def led(self) -> bool:
+        """Whether the first process is a master."""
+        return self.scenario.application.work.has_master
+
+    def limit(self, pe: int) -> int:
+        """Most processes on a PE."""
+        return self.most or self.scenario.platform.pes[pe].cores
+
+    def takes(self, processes: int) -> bool:
+        """Whether the application runs as so many processes."""
+        if processes not in self._runs_as:
+            self._runs_as[processes] = runs_as(self.scenario, processes)
+        return self._runs_as[processes]
+
+    def sorted(self, placement: Sequence[int]) -> Placement:
+        """Processes in the order of the PEs, those of one PE side by side."""
+        return tuple(sorted(placement, key=self.order.rank.__getitem__))
+
+    def groups(self, placement: Sequence[int], *, edges: bool = False) -> list[list[int]]:
+        """Processes that are alike, by their ranks; a master is alone.
+
+        Parameters
+        ----------
+        edges
+            Those with a neighbour on another node are not like those without.
+        """
+        crowded, node_of = crowds(self.scenario, placement), self.scenario.platform.node_of
+        busy, nodes = Counter(placement), [int(node_of[pe]) for pe in placement]
+        members: dict[tuple[object, ...], list[int]] = {}
+        for rank, pe in enumerate(placement):
+            apart = [nodes[other] != nodes[rank] for other in (rank - 1, rank + 1) if 0 <= other < len(nodes)]
+            key = self.kind_of[pe], busy[pe], self.led and rank == 0, crowded.get(pe), sum(apart) if edges else 0
+            members.setdefault(key, []).append(rank)
+        return list(members.values())
+
+    def divided(self, placement: Sequence[int], name: str) -> Configuration:
+        """The configuration with the units with which all processes end together by the model, or equal ones."""
+        return self.balanced(placement, name)[0]
+
+    def balanced(self, placement: Sequence[int], name: str) -> tuple[Configuration, float]:
+        """The same, and the seconds that the model says; see `partitions.process_times`."""
+        placed = tuple(placement)
+        groups = self.groups(placed)
+        process_s = partitions.process_times(self.scenario, placed, led=self.led)
+
+        def times_s(counts: Ints) -> Floats:
+            each = [-(-count // len(group)) for group, count in zip(groups, counts.tolist(), strict=True)]
+            return np.array(
+                [process_s(group[0], units) if units else 0.0 for group, units in zip(groups, each, strict=True)]
+            )
+
+        if not self.unequal:
+            parts = partitions.even_split(self.units, len(placed))
+            shares = np.array([sum(parts[rank] for rank in group) for group in groups])
+            return self.configured(placed, parts, name, rule="equal"), float(times_s(shares).max())
+        counts = partitions.by_times(self.units, len(groups), times_s)
+        return self.shared(placed, groups, counts, name), float(times_s(np.array(counts)).max())
+
+    def shared(
+        self, placement: Placement, groups: Sequence[Sequence[int]], counts: Sequence[int], name: str
+    ) -> Configuration:
+        """The units of each group divided evenly among its processes."""
+        partition = np.zeros(len(placement), dtype=np.int64)
+        for group, units in zip(groups, counts, strict=True):
+            partition[list(group)] = partitions.even_split(int(units), len(group))
+        return self.configured(placement, tuple(partition.tolist()), name)
+
+    def configured(
+        self,
+        placement: Placement,
+        partition: Sequence[int],
+        name: str,
+        *,
+        grid: tuple[int, int] | None = None,
+        rule: str = "",
+    ) -> Configuration:
+        """A configuration as near to a partition as the application can use, without processes that do nothing."""
+        parts = self.scenario.application.work.fitting(tuple(partition), grid)
+        return without_idle(Configuration(name, parts, placement, grid, rule=rule), led=self.led)
+
+    def trimmed(self, placement: Placement) -> Placement:
+        """With as many processes as the application runs as, at most; the last ones go first."""
+        count = min(len(placement), self.units)
+        while count and not self.takes(count):
+            count -= 1
+        return placement[:count]
+
+
+def without_idle(configuration: Configuration, *, led: bool) -> Configuration:
+    """The same without processes that have no units; a master stays."""
+    if configuration.grid is not None or all(configuration.partition):
+        return configuration
+    kept = [rank for rank, units in enumerate(configuration.partition) if units or (led and rank == 0)]
+    parts, pes = configuration.partition, configuration.placement
+    return Configuration(
+        configuration.name,
+        tuple(parts[rank] for rank in kept),
+        tuple(pes[rank] for rank in kept),
+        repartition=configuration.repartition,
+    )
+
+
+def whole_units(shares: Floats, units: int) -> Ints:
+    """Whole numbers that add up to all units, by largest remainders; each above 0 where its share is."""
+    wanted = shares * (units / shares.sum())
+    whole = np.floor(wanted).astype(np.int64)
+    rest = units - int(whole.sum())
+    order = np.argsort(np.round(whole - wanted, 9), kind="stable")
+    whole[order[:rest]] += 1
+    return whole
+
+
+def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
+    """One process on some PEs written as one on each, those of the others without units, as partitions are."""
+    pes, count = configuration.placement, len(scenario.platform.pes)
+    if configuration.grid is not None:
+        return configuration
+    if list(pes) != sorted(set(pes)) or (scenario.application.work.has_master and pes[0] != 0):
+        return configuration
+    partition = np.zeros(count, dtype=np.int64)
+    partition[list(pes)] = configuration.partition
+    try:
+        parts = scenario.application.work.fitting(tuple(partition.tolist()))
+    except ScenarioError:  # of a grid that so many processes do not fill
+        return configuration
+    whole = Configuration(configuration.name, parts, tuple(range(count)))
+    return whole if parts == tuple(partition.tolist()) else configuration
