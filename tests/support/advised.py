@@ -1,0 +1,24 @@
+"""What advice is, for tests that judge it: the one place that knows how it is asked for and what it returns."""
+
+from typing import NamedTuple
+
+from advisor.advise.recommendation import recommend
+
+
+class Advised(NamedTuple):
+    configuration: object
+    value: float
+    """Of the advised one, by the advice's own draws."""
+    best: float
+    """The least value of all that may be advised."""
+    compared: tuple
+    """(configuration, value) of all that was compared, the advised one first."""
+
+
+def advised(scenario, **options):
+    """The advice for a scenario and its record; options as of `recommend`."""
+    made = recommend(scenario, **{"confirm": 0, **options})
+    ranked = made.ranking.ranked
+    compared = tuple((made.candidates[entry.candidate], entry.value_s) for entry in ranked)
+    may = [entry.value_s for entry in ranked if entry.low_s is not None or made.runs.deterministic]
+    return Advised(made.configuration, ranked[0].value_s, min(may), compared)
