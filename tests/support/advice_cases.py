@@ -37,6 +37,11 @@ def application(name, draws, *, coarse):
         blocks, nb = int(draws.integers(6, 13) if coarse else draws.integers(16, 33)), int(draws.integers(16, 65))
         n, third = blocks * nb, 2 / 3 if name == "hpl" else 1 / 3
         return {"n": n, "nb": nb}, third * n**3, blocks * (LATENCY_S + 4 * n * nb / BANDWIDTH), n * n, 8 * n * n
+    return square(name, draws, coarse=coarse)
+
+
+def square(name, draws, *, coarse):
+    """The same of applications whose units are rows of a square."""
     n = int(draws.integers(10, 41) if coarse else draws.integers(100, 900))
     if name == "matmul":
         return {"n": n}, 2 * n**3, LATENCY_S + 8 * n * n / BANDWIDTH, 3 * n * n, 24 * n * n
@@ -55,7 +60,10 @@ def load(draws, run_s):
     else:
         stays = run_s * draws.uniform(0.02, 0.4) * draws.integers(1, 4, 30)
         times, values, day_s = (np.cumsum(stays) - stays).tolist(), draws.integers(0, 4, 30).tolist(), stays.sum()
-    return {"trace": {"times_s": times, "values": values, "end_s": float(day_s)}, "rule": str(draws.choice(["fair", "idle"]))}
+    return {
+        "trace": {"times_s": times, "values": values, "end_s": float(day_s)},
+        "rule": str(draws.choice(["fair", "idle"])),
+    }
 
 
 def speed(draws, flops, elements):
@@ -98,7 +106,9 @@ def case(number, *, most_nodes=5, most_cores=4, cores_in_all=20):
                "link": {"latency": "20us", "bandwidth": "1.25GB/s"}}  # fmt: skip
     if has["switches"] and len(nodes) > 2:
         sides = draws.permutation([place % 2 for place in range(len(nodes))])
-        switches = [{"nodes": [node["name"] for node, side in zip(nodes, sides, strict=True) if side == one]} for one in (0, 1)]
+        switches = [
+            {"nodes": [node["name"] for node, side in zip(nodes, sides, strict=True) if side == one]} for one in (0, 1)
+        ]
         uplink = {"latency": f"{draws.choice([20, 200])}us", "bandwidth": f"{draws.choice([50, 125, 500])}MB/s"}
         network |= {"topology": "tree", "uplink": uplink, "switches": switches}
     loaded = any("load" in node["pes"][0] for node in nodes)
@@ -110,13 +120,57 @@ def case(number, *, most_nodes=5, most_cores=4, cores_in_all=20):
         "configurations": {"as-now": {"partition": "equal", **({"pes": ["n0"]} if has["memory"] else {})}},
         "replications": REPLICATIONS if loaded else 1, "seed": number,
     }  # fmt: skip
-    limited = {"links": any("link" in node for node in nodes), "switches": network["topology"] == "tree", "loads": loaded,
-               "memory": any("memory" in node for node in nodes), "sizes": has["sizes"], "coarse": coarse}  # fmt: skip
-    return document, {"application": name, "objective": objective, "has": [what for what, there in limited.items() if there]}
+    limited = {"links": any("link" in node for node in nodes), "switches": network["topology"] == "tree",
+               "loads": loaded, "memory": any("memory" in node for node in nodes), "sizes": has["sizes"], "coarse": coarse}  # fmt: skip
+    return document, {
+        "application": name,
+        "objective": objective,
+        "has": [what for what, there in limited.items() if there],
+    }
 
 
 def loaded(document, folder, name="scenario"):
     """The scenario of a document."""
     path = Path(folder) / f"{name}.yaml"
     path.write_text(yaml.safe_dump(copy.deepcopy(document), sort_keys=False))
+    return load_scenario(path)
+
+
+TEXT = """
+format: 1
+platform:
+  nodes: [{nodes}]
+  network:
+    topology: star
+    link: {{latency: 20us, bandwidth: 10Gbit/s}}
+    loopback: {{latency: 1us, bandwidth: 8GB/s}}
+application: {{name: {name}, kernel: k, parameters: {{{parameters}}}}}
+configurations: {{equal: {{partition: equal}}}}
+replications: 100
+"""
+PARAMETERS = {
+    "ep": "samples: 6000, volume: 1000000",
+    "matmul": "n: 600",
+    "stencil": "n: 1200, iterations: 20",
+    "farm": "units: 600, volume: 10000000, size: 1000, chunk: 7, pull: 20us",
+    "hpl": "n: 1000, nb: 50",
+}
+
+
+def recorded(seed, folder, name):
+    """A random platform of up to 3 nodes, 4 cores each, 3 kinds, a recorded load on some."""
+    draws = np.random.default_rng(seed)
+    trace = folder / "load.csv"
+    if not trace.exists():
+        stays = draws.integers(1, 4, 40)
+        rows = zip(np.cumsum(stays) - stays, draws.integers(0, 3, 40), strict=True)
+        trace.write_text("time_s,load\n" + "".join(f"{at / 100},{load}\n" for at, load in rows))
+    nodes = []
+    speeds = draws.choice([1, 1.5, 2, 3, 4], size=3)
+    for number in range(draws.integers(1, 4)):
+        speed, cores = speeds[draws.integers(0, 3)], draws.integers(1, 5)
+        load = ", load: {trace: load.csv, rule: fair}" if draws.random() < 0.3 else ""
+        nodes.append(f"{{name: n{number}, pes: [{{cores: {cores}, speeds: {{k: {speed} Gflop/s}}{load}}}]}}")
+    path = folder / f"{name}-{seed}.yaml"
+    path.write_text(TEXT.format(nodes=", ".join(nodes), name=name, parameters=PARAMETERS[name]))
     return load_scenario(path)

@@ -16,6 +16,8 @@ FRESH = 5_000_000
 """Number of the first replication that judges: none that a search has seen."""
 MOST_COUNTS, MOST_ORDERS = 400, 120
 ORDERED, DESCENDED = 10, 4
+FINEST, ENOUGH = 2000, 1e-5
+"""The least step of units, as a part of all, and the least gain that a descent goes on for."""
 LEVELLED = 4
 """Times that units are levelled by their ends."""
 
@@ -33,7 +35,11 @@ def rate(scenario, one, objective):
     if objective not in ("cost", "energy"):
         return 1.0
     master, platform = scenario.application.work.has_master, scenario.platform
-    pes = {pe for place, (pe, units) in enumerate(zip(one.placement, one.partition, strict=True)) if units or (master and not place)}
+    pes = {
+        pe
+        for place, (pe, units) in enumerate(zip(one.placement, one.partition, strict=True))
+        if units or (master and not place)
+    }
     if objective == "energy":
         return sum(platform.pes[pe].power_w for pe in pes)
     prices = [platform.known_nodes[node].price_per_hour / 3600 for node in {int(platform.node_of[pe]) for pe in pes}]
@@ -144,7 +150,11 @@ def levelled(space, states, draws):
     now = dict(enumerate(states))
     for _ in range(1 if space.equal else LEVELLED + 1):
         found, ends = values(
-            space.scenario, [space.configured(one) for one in now.values()], space.objective, replications=draws, ends=True
+            space.scenario,
+            [space.configured(one) for one in now.values()],
+            space.objective,
+            replications=draws,
+            ends=True,
         )
         following = {}
         for (place, state), value, ended in zip(now.items(), found, ends, strict=True):
@@ -182,7 +192,7 @@ def ordered(space, state, rng):
     return [state, *made, *(one for other in made[:24] for one in led(space, other))]
 
 
-def moved(space, state, step):
+def moved(state, step):
     """So many units from the processes of one block to those of another, spread evenly."""
     for source, target in itertools.permutations(range(len(state.blocks)), 2):
         if sum(state.blocks[source][1]) < step:
@@ -230,31 +240,36 @@ def restructured(space, state):
         swapped = list(blocks)
         swapped[one], swapped[other] = swapped[other], swapped[one]
         yield State(tuple(swapped), state.grid)
-    busy = np.mean([count for _, units in blocks for count in units if count])
-    for pe in set(range(len(space.most))) - set(state.pes):
-        for count, share in itertools.product({1, space.most[pe]}, (1.0, 0.3)):
-            for to in range(len(blocks) + 1):
-                yield space.weighted((*blocks[:to], (pe, (busy * share,) * count), *blocks[to:]))
+    yield from widened(space, state)
     yield from led(space, state)
     for grid in space.work.grids(sum(len(units) for _, units in blocks)):
         yield State(blocks, grid)
 
 
+def widened(space, state):
+    """A PE more, anywhere in the order."""
+    busy = np.mean([count for _, units in state.blocks for count in units if count])
+    for pe in set(range(len(space.most))) - set(state.pes):
+        for count, share in itertools.product({1, space.most[pe]}, (1.0, 0.3)):
+            for to in range(len(state.blocks) + 1):
+                yield space.weighted((*state.blocks[:to], (pe, (busy * share,) * count), *state.blocks[to:]))
+
+
 def descended(space, value, state, draws):
     """The end of a descent by all small changes, the steps of units ever smaller."""
-    step = max(1, space.work.units // 8)
+    step, least = max(1, space.work.units // 8), max(1, space.work.units // FINEST)
     while True:
         near = [*restructured(space, state)]
         if not space.equal:
-            near += [one for each in {step, max(1, step // 3)} for one in moved(space, state, each)]
+            near += [one for each in {step, max(1, step // 3)} for one in moved(state, each)]
             near += moved_one(state, step) if step <= 2 else ()
         found = space.judged(near, draws)
-        if found and found[0][0] < value * (1 - 1e-7):
+        if found and found[0][0] < value * (1 - ENOUGH):
             value, state = found[0]
-        elif step == 1 or space.equal:
+        elif step == least or space.equal:
             return value, state
         else:
-            step = max(1, step // 3)
+            step = max(least, step // 3)
 
 
 def best(scenario, objective):
