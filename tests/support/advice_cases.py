@@ -121,7 +121,8 @@ def case(number, *, most_nodes=5, most_cores=4, cores_in_all=20):
         "replications": REPLICATIONS if loaded else 1, "seed": number,
     }  # fmt: skip
     limited = {"links": any("link" in node for node in nodes), "switches": network["topology"] == "tree",
-               "loads": loaded, "memory": any("memory" in node for node in nodes), "sizes": has["sizes"], "coarse": coarse}  # fmt: skip
+               "loads": loaded, "memory": any("memory" in node for node in nodes), "sizes": has["sizes"],
+               "coarse": coarse}  # fmt: skip
     return document, {
         "application": name,
         "objective": objective,

@@ -20,5 +20,6 @@ def advised(scenario, **options):
     made = recommend(scenario, **{"confirm": 0, **options})
     ranked = made.ranking.ranked
     compared = tuple((made.candidates[entry.candidate], entry.value_s) for entry in ranked)
-    may = [entry.value_s for entry in ranked if entry.low_s is not None or made.runs.deterministic]
-    return Advised(made.configuration, ranked[0].value_s, min(may), compared)
+    may = [entry.value_s for entry in ranked if entry.p_best is not None]  # it has no chance where it may not
+    best = min(may or [entry.value_s for entry in ranked])  # one replication of what is drawn tells no chance
+    return Advised(made.configuration, ranked[0].value_s, best, compared)

@@ -58,7 +58,7 @@ def named(name):
         ("advice_extra_node", "mean", 24.4e-3),
         ("advice_cost", "cost", 0.222),
         ("advice_overflow", "mean", np.inf),
-        ("advice_order", "mean", 1.04),
+        ("advice_order", "mean", 0.1029),
     ],
 )
 def test_the_advice_is_as_good_as_the_configuration_that_is_right(name, objective, right):
