@@ -18,8 +18,8 @@ import numpy as np
 from advisor import recommend
 from advisor.advise.search import SEARCH_FIRST
 from simulator import Configuration, ScenarioError, load_scenario, run
+from tests.support.advice_cases import recorded as random_scenario
 from tests.support.advice_oracle import divided
-from tests.support.advice_oracle import scenario as random_scenario
 
 FRESH = 6_000_000
 """Number of the first replication that judges."""

@@ -12,7 +12,8 @@ from advisor.advise.explanation.optimum import Advised
 from advisor.advise.explanation.simulations import Simulations
 from simulator import load_scenario, run
 from simulator.programs.configuration import Configuration
-from tests.support.advice_oracle import PARAMETERS, scenario
+from tests.support.advice_cases import PARAMETERS
+from tests.support.advice_cases import recorded as scenario
 
 NAMES = tuple(PARAMETERS)
 SEED = 10
