@@ -312,4 +312,6 @@ def _levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> NDArray[np.int6
 
     means = (until(starts_s + run_s) - until(starts_s)) / run_s
     low, high = float(trace.values.min()), float(trace.values.max())
-    return np.clip(((means - low) / max(high - low, 1e-300) * LEVELS).astype(np.int64), 0, LEVELS - 1)
+    if high == low:
+        return np.zeros(starts_s.size, np.int64)
+    return np.minimum(np.clip((means - low) / (high - low), 0, 1) * LEVELS, LEVELS - 1).astype(np.int64)

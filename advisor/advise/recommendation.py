@@ -23,7 +23,7 @@ from advisor.advise.scheduling import FARM, PAYS, Scheduling, axes_of, dynamic_c
 from advisor.advise.search import SEARCH_FIRST, improve, search
 from advisor.advise.search_allocation import SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of
-from advisor.advise.space import Space, over_all, without_idle
+from advisor.advise.space import Space, over_all
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,
@@ -375,7 +375,8 @@ class _Asked:
     @property
     def shared_unequally(self) -> bool:
         """Whether processes may have unequal units."""
-        return "partition" in self.vary and self.scenario.application.name not in EQUAL_WORK
+        equal = self.scenario.application.name in EQUAL_WORK and "allocation" in self.vary
+        return "partition" in self.vary and not equal
 
     @property
     def space(self) -> Space:
@@ -613,7 +614,7 @@ def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) 
     judge = Judge(asked.space, asked.spending, draws=table.makespan_ticks.shape[1])
     for one in candidates:
         if asked.allowed(one):
-            judge.know(without_idle(one, led=judge.space.led), table, one.name)
+            judge.know(judge.space.without_idle(one), table, one.name)
     start = judge.best
     with asked.spending.stage("steps", until=STEPS_UNTIL):
         improve(judge.space, judge, allowed=asked.allowed)

@@ -5,7 +5,7 @@ from functools import partial
 
 from advisor.advise.judge import Judge
 from advisor.advise.proposers import QUICK, STARTS, THOROUGH, Propose
-from advisor.advise.space import Space, without_idle
+from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, ties
 
@@ -30,7 +30,7 @@ def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowe
         Whether a configuration may be advised; others are not tried.
     """
     try:
-        judge.of([without_idle(one, led=space.led) for one in given if allowed(one)])
+        judge.of([space.without_idle(one) for one in given if allowed(one)])
         for propose in STARTS:
             _turn(space, judge, propose, allowed)
     except OutOfBudgetError:

@@ -152,7 +152,16 @@ class Space:
     ) -> Configuration:
         """A configuration as near to a partition as the application can use, without processes that do nothing."""
         parts = self.scenario.application.work.fitting(tuple(partition), grid)
-        return without_idle(Configuration(name, parts, placement, grid, rule=rule), led=self.led)
+        return self.without_idle(Configuration(name, parts, placement, grid, rule=rule))
+
+    def without_idle(self, configuration: Configuration) -> Configuration:
+        """The same without processes that have no units, where the application runs so; a master stays."""
+        parts, pes = configuration.partition, configuration.placement
+        kept = [rank for rank, units in enumerate(parts) if units or (self.led and rank == 0)]
+        if configuration.grid is not None or len(kept) == len(parts) or not self.takes(len(kept)):
+            return configuration
+        partition, placement = (tuple(some[rank] for rank in kept) for some in (parts, pes))
+        return Configuration(configuration.name, partition, placement, repartition=configuration.repartition)
 
     def trimmed(self, placement: Placement) -> Placement:
         """With as many processes as the application runs as, at most; the last ones go first."""
@@ -160,20 +169,6 @@ class Space:
         while count and not self.takes(count):
             count -= 1
         return placement[:count]
-
-
-def without_idle(configuration: Configuration, *, led: bool) -> Configuration:
-    """The same without processes that have no units; a master stays."""
-    if configuration.grid is not None or all(configuration.partition):
-        return configuration
-    kept = [rank for rank, units in enumerate(configuration.partition) if units or (led and rank == 0)]
-    parts, pes = configuration.partition, configuration.placement
-    return Configuration(
-        configuration.name,
-        tuple(parts[rank] for rank in kept),
-        tuple(pes[rank] for rank in kept),
-        repartition=configuration.repartition,
-    )
 
 
 def whole_units(shares: Floats, units: int) -> Ints:

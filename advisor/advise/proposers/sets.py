@@ -55,14 +55,15 @@ def _counts(kind: Kind) -> list[int]:
 
 
 def _processes_on_each(space: Space, kinds: Sequence[Kind]) -> list[tuple[int, ...]]:
-    """A process per core, per core that is free, on half of the cores, and one per PE."""
+    """A process per core, per core that is free, on a half, a quarter ... of the cores, and one per PE."""
     pes = [space.scenario.platform.pes[kind.pes[0]] for kind in kinds]
     loads = [0.0 if pe.load is None else pe.load.trace.mean() for pe in pes]
     most = [kind.most for kind in kinds]
     free = [min(limit, max(1, round(pe.cores - load))) for pe, load, limit in zip(pes, loads, most, strict=True)]
     usual = [min(limit, pe.cores) for pe, limit in zip(pes, most, strict=True)]
-    half = [max(1, math.ceil(count / 2)) for count in usual]
-    ways = [tuple(usual), tuple(free), tuple(half), (1,) * len(kinds), tuple(most)]
+    parts = range(1, max(usual).bit_length())
+    fewer = [tuple(max(1, -(-count >> part)) for count in usual) for part in parts]
+    ways = [tuple(usual), tuple(free), *fewer, (1,) * len(kinds), tuple(most)]
     return list(dict.fromkeys(ways if max(most) > 1 else [(1,) * len(kinds)]))
 
 
