@@ -11,12 +11,10 @@ if TYPE_CHECKING:
     from advisor.advise.partition import Partition, partition, read_speeds
     from advisor.advise.process_counts import ProcessCountAdvice, advise_allocation
     from advisor.advise.recommendation import Recommendation, recommend
-    from advisor.advise.search_allocation import AllocationAdvice, search_allocation
     from advisor.verification.asking import verify
     from advisor.whatif import WhatIf, what_if
 
 _HOMES = {
-    "AllocationAdvice": "advisor.advise.search_allocation",
     "Explanation": "advisor.advise.explanation",
     "Partition": "advisor.advise.partition",
     "ProcessCountAdvice": "advisor.advise.process_counts",
@@ -31,14 +29,12 @@ _HOMES = {
     "read_speeds": "advisor.advise.partition",
     "recommend": "advisor.advise.recommendation",
     "save_exports": "advisor.advise.export",
-    "search_allocation": "advisor.advise.search_allocation",
     "verify": "advisor.verification.asking",
     "what_if": "advisor.whatif",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
-    "AllocationAdvice",
     "Explanation",
     "Partition",
     "ProcessCountAdvice",
@@ -53,7 +49,6 @@ __all__ = [
     "read_speeds",
     "recommend",
     "save_exports",
-    "search_allocation",
     "verify",
     "what_if",
 ]

@@ -1,13 +1,13 @@
 """The named naive strategies that every recommendation is compared with."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advisor.advise.candidates import plain_allocations
-from advisor.advise.problem import Allocations, Kind, Model, Problem, model_times_s
-from advisor.advise.simulated import configuration_of, runs_as
+from advisor.advise.problem import Kind
+from advisor.advise.space import runs_as
 from simulator import Configuration, Scenario, partitions, ties
 
 
@@ -97,50 +97,37 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
     ]
 
 
-def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configuration]:
-    """The baselines for an allocation: what one would do without a search. Those that come to the same share an entry.
+def allocation_baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Configuration]:
+    """The baselines for an allocation: what one would do without a search.
 
     - `equal`, `one-per-pe`: every PE, one process on each, equal shares;
     - `peak`: the same with shares in proportion to the highest speed at any size, without load;
     - `constant`: with shares in proportion to the speed at the smallest size, as one benchmark shows it;
-    - `speed-ratio`, `fastest-pe`, `fastest-kind`: see `plain_allocations`, by speeds under load;
-    - `greedy`: PEs taken in, fastest first, while the model's makespan falls; without a model there is none.
+    - `speed-ratio`, `fastest-pe`, `fastest-kind`: see `plain_allocations`, by speeds under load.
     """
-    kinds, kernel = problem.kinds, scenario.application.kernel
-    pes = scenario.platform.pes
+    kernel, work, pes = scenario.application.kernel, scenario.application.work, scenario.platform.pes
     bands = [pe.speed_of(kernel) for pe in pes]
     speeds = np.array([bands[kind.pes[0]].mid[-1] * partitions.mean_share(pes[kind.pes[0]]) for kind in kinds])
-    units = scenario.application.work.units
     named = {
-        "equal": partitions.even_split(units, len(pes)),
-        "peak": partitions.in_proportion(units, [float(band.mid.max()) for band in bands]),
-        "constant": partitions.in_proportion(units, [float(band.mid[0]) for band in bands]),
+        "equal": partitions.even_split(work.units, len(pes)),
+        "peak": partitions.in_proportion(work.units, [float(band.mid.max()) for band in bands]),
+        "constant": partitions.in_proportion(work.units, [float(band.mid[0]) for band in bands]),
     }
-    fitting = scenario.application.work.fitting
-    found = [Configuration.one_each(name, fitting(partition), rule=_rule(name)) for name, partition in named.items()]
-    for name, allocation in plain_allocations(kinds, speeds).items():
-        found.append(configuration_of(scenario, kinds, allocation, name))
-    if problem.model is not None:
-        found.append(configuration_of(scenario, kinds, _greedy(problem.model, kinds, speeds=speeds), "greedy"))
-    return _joined(found)
+    whole = [Configuration.one_each(name, work.fitting(parts), rule=_rule(name)) for name, parts in named.items()]
+    allocations = plain_allocations(kinds, speeds).items()
+    return [*whole, *(configuration_of(scenario, kinds, allocation, name) for name, allocation in allocations)]
 
 
-def _greedy(model: Model, kinds: Sequence[Kind], *, speeds: np.ndarray) -> Allocations:
-    """PEs one by one, fastest kind first, one process on each, until the model's makespan no longer falls."""
-    order = ties.in_order(-speeds)
-    turns = np.repeat(order, [kinds[place].count for place in order.tolist()])
-    taken = np.cumsum(turns[:, np.newaxis] == np.arange(speeds.size), axis=0)
-    allocations = np.stack((taken, np.minimum(taken, 1)), axis=2)
-    times_s = model_times_s(model, allocations)
-    worse = np.flatnonzero(~(times_s[1:] < (1 - ties.SAME) * times_s[:-1]))
-    return np.asarray(allocations[worse[0] if worse.size else -1])
-
-
-def _joined(configurations: list[Configuration]) -> list[Configuration]:
-    """Each once, under all its names; processes without units do not count."""
-    names: dict[tuple[tuple[int, int] | None, tuple[tuple[int, int], ...]], list[Configuration]] = {}
-    for configuration in configurations:
-        work = zip(configuration.placement, configuration.partition, strict=True)
-        key = configuration.grid, tuple((pe, units) for pe, units in work if units)
-        names.setdefault(key, []).append(configuration)
-    return [replace(same[0], name=", ".join(one.name for one in same)) for same in names.values()]
+def configuration_of(
+    scenario: Scenario, kinds: Sequence[Kind], allocation: NDArray[np.int64], name: str
+) -> Configuration:
+    """The configuration of an allocation (kind, 2): equal shares, processes in the order of the PEs."""
+    each = [
+        (pe, processes)
+        for kind, (count, processes) in zip(kinds, allocation.tolist(), strict=True)
+        for pe in kind.pes[:count]
+    ]
+    placement = tuple(pe for pe, processes in sorted(each) for _ in range(processes))
+    work = scenario.application.work
+    parts = work.fitting(partitions.even_split(work.units, len(placement)))
+    return Configuration(name, parts, placement, rule="equal")

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from advisor.advise.objectives import over_runs, rate_of, rates, statistic
 from advisor.advise.space import Space
 from advisor.advise.spending import Spending
+from advisor.advise.strategies import simplest
 from simulator import Configuration, RunSet, ties
 from simulator.models.load import LoadTrace
+from simulator.scenario_file.scenario import stratum_count
 from simulator.scenario_file.truths import draw
 
 Floats = NDArray[np.float64]
@@ -33,8 +35,8 @@ EFFORT = 40_000_000
 """Computations of processes that a search may simulate."""
 BEGINNING, TURN = 1 / 5, 1 / 60
 """Parts of it for the sets to begin with, and for what a proposer adds in a turn."""
-FAR = 0.04
-"""Share by which a configuration is far behind in the mean of the first draws."""
+FAR, ERRORS = 0.02, 2.0
+"""Share, and standard errors more, by which a configuration is far behind in the mean of the first draws."""
 FEWEST = 12, 5
 """Sets, and configurations of a turn, however large a scenario is."""
 
@@ -118,6 +120,14 @@ class Judge:
             found.setdefault((seen.configuration.placement, seen.configuration.grid), seen.configuration)
         return list(found.values())
 
+    def simplest(self, *, within: float) -> list[Configuration]:
+        """The simplest of all that are so near to the best, as a share; none before there is a best."""
+        limit = math.inf if self._best is None else (1 + within) * self._value(self._best)
+        near = [(value, seen) for value, seen in self.ranked() if value <= limit and self._best is not None]
+        if not near:
+            return []
+        return [near[simplest([seen.configuration for _, seen in near], [value for value, _ in near])][1].configuration]
+
     def ranked(self) -> list[tuple[float, Seen]]:
         """All that was simulated with its objective, the best first, of equals what was asked first."""
         seen = self.record
@@ -180,11 +190,18 @@ class Judge:
         seen = self._seen[_key(configuration)].values
         if self._best is None or seen.size == self.draws:
             return False
-        best = self._best.values[: seen.size]
-        if over_runs(self.space.objective) == "mean":
-            far = np.average(seen, weights=self._weights) > (1 + FAR) * np.average(best, weights=self._weights)
-            return bool(not far and np.any(seen <= best))
-        return bool(np.any(seen <= best))
+        behind = seen / self._best.values[: seen.size] - 1
+        return bool(np.any(behind <= 0) and not (self._of_means and self._far(behind)))
+
+    @property
+    def _of_means(self) -> bool:
+        return over_runs(self.space.objective) == "mean"
+
+    def _far(self, behind: Floats) -> bool:
+        """Whether shares by which it is behind on the first draws are much in the mean, for their spread."""
+        mean = np.average(behind, weights=self._weights)
+        error = np.sqrt(np.average((behind - mean) ** 2, weights=self._weights) / max(1, behind.size - 1))
+        return bool(mean > FAR + ERRORS * error)
 
     def _value(self, seen: Seen) -> float:
         own = float(self._statistic(seen.values))
@@ -194,7 +211,9 @@ class Judge:
         return own * float(self._statistic(self._best.values)) / part if part > 0 else own
 
     def _statistic(self, values: Floats) -> Floats:
-        """The objective of a configuration's first draws."""
+        """The objective of a configuration's first draws: of a mean, each counts as often as it stands for others."""
+        if self._of_means and values.size == self._few:
+            return np.asarray(np.average(values, weights=self._weights))
         truths = None if self._truths is None else self._truths[: values.size]
         return statistic(values, self.space.objective, truths)
 
@@ -223,11 +242,11 @@ class Judge:
         self._order = list(range(self.draws))
         if run_s is None:
             return
-        states = _states(self.space, run_s, self.draws, self._first)
-        self._order, covered = _ordered(states)
+        states = _States.seen(self.space, run_s, self.draws, self._first)
+        self._order, covered = states.order()
         self._few = min(self.draws, max(FEW, covered))
         first = self._order[: self._few]
-        like = [max(first, key=lambda one: (len(states[one] & mine), -first.index(one))) for mine in states]
+        like = [max(first, key=lambda one: (len(states.of[one] & mine), -first.index(one))) for mine in states.of]
         self._weights = np.array([like.count(one) for one in first], dtype=np.float64)
 
     def _simulate(self, configurations: Sequence[Configuration], draws: int) -> None:
@@ -278,31 +297,47 @@ def _consecutive(numbers: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
         yield list(run)
 
 
-def _states(space: Space, run_s: float, draws: int, first: int) -> list[set[tuple[int, int]]]:
-    """The clock and level of each load that a run of so many seconds meets in each draw."""
-    scenario, platform = space.scenario, space.scenario.platform
-    starts_s = draw(replace(scenario, replications=draws), first=first).load_starts_s
-    states: list[set[tuple[int, int]]] = [set() for _ in range(draws)]
-    for clock in sorted(set(platform.load_clocks)):
-        load = platform.pes[clock].load
-        if load is not None and load.draws:
-            for number, level in enumerate(_levels(load.trace, starts_s[:, clock], run_s).tolist()):
-                states[number].add((clock, level))
-    return states
+@dataclass(frozen=True)
+class _States:
+    """The states of loads that draws meet."""
+
+    of: tuple[frozenset[tuple[int, int]], ...]
+    """The clock and level of each load; (draw,)."""
+    off: Floats
+    """How far a draw is from the usual one of its states, in levels; (draw,)."""
+
+    @classmethod
+    def seen(cls, space: Space, run_s: float, draws: int, first: int) -> "_States":
+        """What a run of so many seconds meets in each draw."""
+        scenario, platform = space.scenario, space.scenario.platform
+        asked = replace(scenario, replications=draws, strata=stratum_count(scenario))
+        starts_s = draw(asked, first=first).load_starts_s
+        states: list[set[tuple[int, int]]] = [set() for _ in range(draws)]
+        off = np.zeros(draws)
+        for clock in sorted(set(platform.load_clocks)):
+            load = platform.pes[clock].load
+            if load is not None and load.draws:
+                means = _mean_levels(load.trace, starts_s[:, clock], run_s)
+                levels = np.minimum(means, LEVELS - 1).astype(np.int64)
+                for level in np.unique(levels).tolist():
+                    off[levels == level] += np.abs(means[levels == level] - means[levels == level].mean())
+                for number, level in enumerate(levels.tolist()):
+                    states[number].add((clock, level))
+        return cls(tuple(map(frozenset, states)), off)
+
+    def order(self) -> tuple[list[int], int]:
+        """All draws, those first that meet every state between them, the usual ones of each; and how many these are."""
+        order, left = list[int](), set[tuple[int, int]]().union(*self.of)
+        while left:
+            new = [len(mine & left) for mine in self.of]
+            most = [number for number, count in enumerate(new) if count == max(new)]
+            order.append(most[ties.first_least(self.off[most])])
+            left -= self.of[order[-1]]
+        return [*order, *(number for number in range(len(self.of)) if number not in order)], len(order)
 
 
-def _ordered(states: Sequence[set[tuple[int, int]]]) -> tuple[list[int], int]:
-    """All draws, those first that meet every state between them, and how many these are."""
-    order, left = list[int](), set[tuple[int, int]]().union(*states)
-    while left:
-        most = max(range(len(states)), key=lambda number: (len(states[number] & left), -number))
-        order.append(most)
-        left -= states[most]
-    return [*order, *(number for number in range(len(states)) if number not in order)], len(order)
-
-
-def _levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> NDArray[np.int64]:
-    """The level of the mean load over a run that begins at each of some times; (start,)."""
+def _mean_levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> Floats:
+    """The mean load over a run that begins at each of some times, as a level from 0 to `LEVELS`; (start,)."""
     knots = np.append(trace.times_s, trace.end_s)
     whole = np.concatenate(([0.0], np.cumsum(trace.values * trace.durations_s)))
 
@@ -312,6 +347,4 @@ def _levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> NDArray[np.int6
 
     means = (until(starts_s + run_s) - until(starts_s)) / run_s
     low, high = float(trace.values.min()), float(trace.values.max())
-    if high == low:
-        return np.zeros(starts_s.size, np.int64)
-    return np.minimum(np.clip((means - low) / (high - low), 0, 1) * LEVELS, LEVELS - 1).astype(np.int64)
+    return LEVELS * np.clip((means - low) / (high - low), 0, 1) if high > low else np.zeros(starts_s.size)

@@ -4,14 +4,15 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor import wording
-from advisor.advise.baselines import baselines, core_baselines
+from advisor.advise.baselines import allocation_baselines, baselines, core_baselines
 from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.kinds import kinds_of
@@ -19,14 +20,22 @@ from advisor.advise.objectives import UNITS, Objective, check_objective, over_ru
 from advisor.advise.proposers.sets import NAME
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
-from advisor.advise.scheduling import FARM, PAYS, Scheduling, axes_of, dynamic_candidates, tried_rules, under
+from advisor.advise.scheduling import (
+    FARM,
+    PAYS,
+    Scheduling,
+    axes_of,
+    dynamic_candidates,
+    movable,
+    tried_rules,
+    under,
+)
 from advisor.advise.search import SEARCH_FIRST, improve, search
-from advisor.advise.search_allocation import SOUGHT, Confirmation, search_allocation
-from advisor.advise.simulated import configuration_of
 from advisor.advise.space import Space, over_all
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,
+    TIE,
     Strategies,
     advisable,
     most_processes,
@@ -66,8 +75,6 @@ if TYPE_CHECKING:
 VARIED = ("partition", "allocation", "scheduling")
 REFERENCES = (AS_NOW, "one-per-core", "equal")
 """What gains are counted from: the first of these that was compared."""
-BUDGET, FEWEST_RUNS = 300, 40
-"""Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
 MOST_CONFIRMED = 8_000
 """Rounds of all processes up to which the reference engine runs a configuration again: it takes its time."""
 CONFIRMING_S = 2.0
@@ -84,10 +91,22 @@ BASELINES_UNTIL, SEARCH_UNTIL, STEPS_UNTIL = 0.3, 0.6, 0.95
 """Shares of a budget after which these stages end."""
 COMPARING = 0.6
 """Share of the time that is left for the comparison of candidates; the rest is for steps from the best."""
-ALLOCATING = 0.5
-"""Share of the time that is left for the search for an allocation."""
 ONE_CANDIDATE = 4.0
 """Times what the first candidate took on few draws that a budget has to be."""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A configuration's makespans by the reference engine and by the one that screened, on the same draws."""
+
+    configuration: str
+    reference_s: tuple[float, ...]
+    screened_s: tuple[float, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they are the same but for the length of a tick."""
+        return bool(np.allclose(self.reference_s, self.screened_s, rtol=1e-9, atol=0))
 
 
 @dataclass(frozen=True)
@@ -399,28 +418,25 @@ class _Asked:
 
 def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[list[Configuration], tuple[str, ...]]:
     """The baselines, the scenario's own configurations and what was found; and a line for each that is left out."""
-    scenario, vary, spending = asked.scenario, asked.vary, asked.spending
-    left_out = _without_allocations(asked)
-    varied = [name for name in vary if name != "allocation" or not left_out]
-    found = core_baselines(scenario) if "allocation" in varied else []
-    if "partition" in varied:
+    scenario, vary, spending, judge = asked.scenario, asked.vary, asked.spending, asked.judge()
+    found = core_baselines(scenario) if "allocation" in vary else []
+    if "partition" in vary:
         found = [*_naive(scenario, benchmark_speeds), *found]
+    elif "allocation" in vary:
+        found += allocation_baselines(scenario, judge.space.kinds)
     own, unfit = _own(scenario)
-    judge = asked.judge()
     with spending.stage("baselines", until=BASELINES_UNTIL):
         for one in [*own, *found]:  # the first one whatever it takes
             if advisable(scenario, one, asked.most):
                 judge.of([one])
     _check_budget(spending)
     with spending.stage("search", until=SEARCH_UNTIL):
-        if "partition" in varied:
+        if "partition" in vary:
             found += _by_functional(asked)
-        if "allocation" in varied and not asked.shared_unequally:
-            found = _with_allocations(asked, found)
         search(judge.space, judge, [*own, *found], allowed=asked.allowed)
-    found += _best_found(judge)
+    found += _best_found(asked, judge)
     found, uneven = without_uneven(scenario, vary, found)
-    return _with_own(own, found), (*left_out, *uneven, *unfit)
+    return _with_own(own, found), (*uneven, *unfit)
 
 
 def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
@@ -508,12 +524,19 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
 
-def _best_found(judge: Judge) -> list[Configuration]:
-    """The best configurations of the record, one of a placement; as partitions over all PEs where they can be."""
+def _best_found(asked: _Asked, judge: Judge) -> list[Configuration]:
+    """The best configurations of the record, one of a placement; as partitions over all PEs where they can be.
+
+    Besides, the simplest of those that tie, and the best whose units can move, where that is asked.
+    """
     best = judge.best_placed(FOUND, near=NEAR)
+    best += [one for one in judge.simplest(within=TIE) if one not in best]
+    if "scheduling" in asked.vary and asked.scenario.application.name != FARM:
+        ranked = (seen.configuration for _, seen in judge.ranked())
+        best += [one for one in islice(filter(partial(movable, asked.scenario), ranked), 1) if one not in best]
     plain = [_in_file_order(judge, one) for one in best]
     named = [renamed(one, f"{NAME}-{number}" if number else NAME) for number, one in enumerate(plain)]
-    return [over_all(judge.scenario, one) for one in named]
+    return [over_all(judge.scenario, one) for one in named if asked.allowed(one)]
 
 
 def _in_file_order(judge: Judge, configuration: Configuration) -> Configuration:
@@ -539,16 +562,6 @@ def _check_budget(spending: Spending) -> None:
         needed = units.show_duration(math.ceil(ONE_CANDIDATE * taken_s * 10) / 10)
         given = units.show_duration(spending.time_s or 0.0)
         raise ScenarioError(f"budget: {given} is too little to simulate one candidate; give at least {needed}")
-
-
-def _with_allocations(asked: _Asked, found: Sequence[Configuration]) -> list[Configuration]:
-    """What was found, and the allocations with equal shares."""
-    more = _allocations(asked)
-    taken = {one.name for one in found} - {"fastest-pe", "fastest-kind"}
-    names = {one.name for one in more}
-    # without idle processes, the PEs that a baseline takes are faster
-    kept = [one for one in found if one.name not in names or one.name in taken]
-    return [*kept, *(one for one in more if one.name not in taken)]
 
 
 def _own(scenario: Scenario) -> tuple[list[Configuration], list[str]]:
@@ -710,48 +723,6 @@ def _by_functional(asked: _Asked) -> list[Configuration]:
         limited = work.fitting(within_memory(scenario, partitions.model_times(scenario)))
         made.append(Configuration.one_each("within-memory", limited))
     return made
-
-
-def _allocations(asked: _Asked) -> list[Configuration]:
-    """What the search for an allocation finds and the naive allocations, each name by itself."""
-    spending, budget = asked.spending, asked.spending.most or BUDGET
-    if spending.timed:
-        each_s = max(1e-6, ((spending.time_s or 0.0) - spending.left_s) / max(1, spending.runs))
-        budget = max(FEWEST_RUNS, min(budget, int(ALLOCATING * spending.left_s / each_s)))
-    advice = search_allocation(
-        asked.scenario,
-        most=asked.most,
-        objective=asked.objective,
-        budget=budget,
-        confirm=0,
-        run=spending.simulate,
-    )
-    found = [renamed(one, name) for one in advice.candidates for name in one.name.split(", ") if name not in SOUGHT]
-    own = {one.name: one for one in advice.candidates if one.name in SOUGHT}
-    found += [renamed(own["model-optimum"], "model-optimum")] if "model-optimum" in own else []
-    return [*found, renamed(own.get("search", advice.configuration), "allocation")]
-
-
-def _without_allocations(asked: _Asked) -> tuple[str, ...]:
-    """Why no allocation is searched: the search knows no limits of memory; empty if it can be.
-
-    Raises
-    ------
-    ScenarioError
-        If nothing else varies.
-    """
-    scenario, vary = asked.scenario, asked.vary
-    if "allocation" not in vary or not scenario.platform.nodes:
-        return ()
-    kinds = kinds_of(scenario, most=asked.most)
-    whole = np.array([[kind.count, kind.most] for kind in kinds])
-    missing = scenario.lacking_bytes(configuration_of(scenario, kinds, whole, "all"))
-    if missing == 0:
-        return ()
-    found = f"allocation: {whole.prod(axis=1).sum()} processes on all PEs need {units.show_size(missing)} more than"
-    if "partition" not in vary:
-        raise ScenarioError(f"{found} memory and swap hold, and the search knows no such limit; vary the partition")
-    return (f"{found} memory and swap hold: allocations are left out, the search knows no such limit",)
 
 
 def mean_shares(scenario: Scenario) -> NDArray[np.float64]:

@@ -86,7 +86,7 @@ def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> l
     held = [one for one in static if all(one.partition)]
     if not held:  # a process that has nothing to begin with would teach nothing
         raise ScenarioError("vary: scheduling: the best static partition leaves PEs without units; nothing can move")
-    can = [one for one in held if scenario.application.written is None and scenario.application.work.movable(one)]
+    can = [one for one in held if movable(scenario, one)]
     if not can:
         scenario.movable(held[0])  # which says why not
     starts = can[:1] if can[-1].divided == can[0].divided else [can[0], can[-1]]
@@ -96,6 +96,11 @@ def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> l
     tried += [named(starts[0], Repartition("threshold", count, THRESHOLD)) for count in every]
     values = mean_s(scenario, tried, FEW)
     return [tried[place] for place in ties.in_order(values)[:2].tolist()]
+
+
+def movable(scenario: Scenario, one: Configuration) -> bool:
+    """Whether units of a configuration can move between iterations, and all its processes have some to begin with."""
+    return all(one.partition) and scenario.application.written is None and bool(scenario.application.work.movable(one))
 
 
 def named(one: Configuration, rule: Repartition) -> Configuration:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from advisor.advise.kinds import Order, kinds_of
 from advisor.advise.objectives import Objective
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import crowds, runs_as
-from simulator import Configuration, Scenario, ScenarioError, partitions
+from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -171,14 +170,37 @@ class Space:
         return placement[:count]
 
 
+def runs_as(scenario: Scenario, processes: int) -> bool:
+    """Whether an application runs as so many processes: grids and powers of two have their own numbers."""
+    work = scenario.application.work
+    if not 1 <= processes <= work.units:
+        return False
+    try:
+        parts = work.fitting(partitions.even_split(work.units, processes))
+        work.program(Configuration("asked", parts, (0,) * processes))
+    except ScenarioError:
+        return False
+    return True
+
+
+def crowds(scenario: Scenario, placement: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """How many processes there are in each sharing domain of a PE, by PE; empty without domains."""
+    busy, found = Counter(placement), dict[int, tuple[int, ...]]()
+    for domain in scenario.platform.domains:
+        here = sum(busy[pe] for pe in domain.pes)
+        for pe in domain.pes:
+            found[pe] = (*found.get(pe, ()), here)
+    return found
+
+
 def whole_units(shares: Floats, units: int) -> Ints:
     """Whole numbers that add up to all units, by largest remainders; each above 0 where its share is."""
     wanted = shares * (units / shares.sum())
     whole = np.floor(wanted).astype(np.int64)
     rest = units - int(whole.sum())
-    order = np.argsort(np.round(whole - wanted, 9), kind="stable")
+    order = ties.in_order(whole - wanted, floor=64 * np.spacing(wanted.max(initial=1.0)))
     whole[order[:rest]] += 1
-    return whole
+    return np.asarray(whole)
 
 
 def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:

@@ -215,13 +215,14 @@ def tied(values: Sequence[float], losses: Sequence[float | None], moving: Sequen
 
 
 def simplest(configurations: Sequence[Configuration], values: Sequence[float]) -> int:
-    """The place of the simplest: units that stay, fewer PEs, fewer processes, equal units, the least objective."""
+    """The place of the simplest: units that stay, fewer PEs and processes, equal units, ranks as in the file, the best."""
     keys = []
     for one, level in zip(configurations, ties.levels(values).tolist(), strict=True):
         busy = [(pe, count) for pe, count in zip(one.placement, one.partition, strict=True) if count]
         units_of = [count for _, count in busy]
-        moves = one.repartition is not None
-        keys.append((moves, len({pe for pe, _ in busy}), len(busy), max(units_of) - min(units_of) > 1, level))
+        pes, moves = [pe for pe, _ in busy], one.repartition is not None
+        unlike = max(units_of) - min(units_of) > 1, pes != sorted(pes)
+        keys.append((moves, len(set(pes)), len(busy), *unlike, level))
     return min(range(len(keys)), key=lambda place: keys[place])
 
 

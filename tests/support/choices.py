@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.allocate import branch_and_bound, exhaustive, ranked, structured
+from advisor.advise.allocate import branch_and_bound, exhaustive, ranked
 from advisor.advise.candidates import threshold_candidates
-from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import EqualWork, Kind, Problem
 from advisor.advise.ranking import rank
+from advisor.advise.space import whole_units
 from simulator import ties
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.models import MemoryTimes, advise_next_run, diagnose, fit, fit_process_counts, make_runs, select_model
@@ -161,7 +161,7 @@ def allocations(shake: int = 0) -> list[Any]:
         loads = generator.integers(1, 4, (3, 1)) * np.arange(1.0, 4.0)
         model = EqualWork(shaken(loads, shake), 10.0 / np.maximum(np.arange(28), 1), np.zeros(28))
         problem = Problem.of_model(kinds, model)
-        best = [allocator(problem).allocation.tolist() for allocator in (structured, branch_and_bound, exhaustive)]
+        best = [allocator(problem).allocation.tolist() for allocator in (branch_and_bound, exhaustive)]
         found.append([best, ranked(problem, most=30)[1].tolist(), threshold_candidates(problem).tolist()])
         makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
         order = rank(lambda rows, runs, known=makespans_s: known[np.ix_(rows, runs)], 12, runs=60, seed=1)

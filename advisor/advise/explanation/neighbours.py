@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.advise.explanation.optimum import Advised, Placement, best_over, lacks, model_s
 from advisor.advise.explanation.simulations import Seen, Simulations
-from advisor.advise.partition.refined import whole_units
+from advisor.advise.space import whole_units
 from simulator import Configuration, ScenarioError, ties
 
 MOST = {"with": 6, "without": 6, "without node": 4, "less": 4, "more": 4, "units": 6}

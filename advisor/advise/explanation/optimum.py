@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from advisor.advise.explanation.simulations import Floats, Seen, Simulations, pes_of
 from advisor.advise.kinds import kinds_of
-from advisor.advise.partition.refined import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import crowds, runs_as
-from advisor.advise.space import over_all
+from advisor.advise.space import crowds, over_all, runs_as, whole_units
 from advisor.advise.strategies import EQUAL_WORK
 from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 

@@ -8,7 +8,6 @@ from advisor.advise.partition.grid2d import grid2d
 from advisor.advise.partition.iterative import iterative
 from advisor.advise.partition.methods import METHODS, partition, partition_csv, partition_document, partition_options
 from advisor.advise.partition.proportional import proportional
-from advisor.advise.partition.refined import refined
 from advisor.advise.partition.result import Partition
 from advisor.advise.partition.speed_kinds import SpeedKinds
 from advisor.advise.partition.speeds_file import Speeds, read_speeds
@@ -30,5 +29,4 @@ __all__ = [
     "partition_options",
     "proportional",
     "read_speeds",
-    "refined",
 ]

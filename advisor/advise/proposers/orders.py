@@ -3,8 +3,6 @@
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
 
-import numpy as np
-
 from advisor.advise.judge import Judge
 from advisor.advise.proposers.sets import NAME
 from advisor.advise.space import Placement, Space
@@ -84,14 +82,15 @@ def _but(placement: Placement, first: int) -> Placement:
 def _blocks(space: Space, placement: Placement) -> Iterator[list[list[int]]]:
     """Ranks by switch, by kind and by node, in the order of the PEs."""
     order = sorted(range(len(placement)), key=lambda rank: space.order.rank[placement[rank]])
-    node_of = np.asarray(space.scenario.platform.node_of)
-    for key in (
-        lambda pe: space.order.switch_of[pe],
-        lambda pe: space.kind_of[pe],
-        lambda pe: int(node_of[pe]),
-    ):
+    node_of = space.scenario.platform.node_of.tolist()
+    keys: tuple[Sequence[Hashable], ...] = (
+        [space.order.switch_of[pe] for pe in placement],
+        [space.kind_of[pe] for pe in placement],
+        [node_of[pe] for pe in placement],
+    )
+    for key_of in keys:
         blocks: dict[Hashable, list[int]] = {}
         for rank in order:
-            blocks.setdefault(key(placement[rank]), []).append(rank)
+            blocks.setdefault(key_of[rank], []).append(rank)
         if len(blocks) > 1:
             yield list(blocks.values())

@@ -125,8 +125,8 @@ def _in_proportion(space: Space, base: Configuration, placements: list[Placement
         wanted, turn = np.zeros(len(placement)), Counter[int]()
         for rank, pe in enumerate(placement):
             mine = units_on.get(pe, [])
-            kind = of_kind.get(space.kind_of[pe], [])
-            wanted[rank] = mine[turn[pe]] if turn[pe] < len(mine) else float(np.mean(kind or mine or [usual]))
+            alike = of_kind.get(space.kind_of[pe], []) or mine
+            wanted[rank] = mine[turn[pe]] if turn[pe] < len(mine) else np.mean(alike) if alike else usual
             turn[pe] += 1
         parts = whole_units(np.maximum(wanted, 1e-9), space.units)
         yield space.configured(placement, tuple(parts.tolist()), NAME)

@@ -15,7 +15,7 @@ from simulator.platform.nodes import Node, Platform
 from tests.support.platforms import band, pe, scenario, trace
 
 NAMES = {"equal", "peak", "constant", "fastest-pe", "fastest-kind", "one-per-pe"}
-ALLOCATIONS = {"speed-ratio", "greedy"}
+ALLOCATIONS = {"speed-ratio"}
 LINK = LinkModel.from_latency(1e-5, 1e9)
 
 
@@ -41,7 +41,7 @@ def drawn(number, *, application="matmul", parameters=None):
 def test_within_one_percent_of_the_best_candidate_and_above_the_bound(number, vary, objective):
     found = recommend(drawn(number), vary=vary, objective=objective, runs=60)
     both = {"functional", "one-per-core", "per-core-by-speed", "fastest-node", "slurm-cyclic"}
-    more = {("partition",): {"functional", "refined"}, ("allocation",): ALLOCATIONS}.get(vary, both)
+    more = {("partition",): {"functional"}, ("allocation",): ALLOCATIONS}.get(vary, both)
     assert set(found.baselines) >= NAMES | more
     assert all(gain.mean >= 0.99 for gain in found.baselines.values())
     values = statistic(found.runs.makespan_s, objective, found.runs.truths)
@@ -64,7 +64,7 @@ def test_advice_for_equal_work_varies_the_allocation():
     assert most_processes(made, ("allocation",)) == 4
     found = recommend(made, vary=usual_vary(made), runs=60)
     assert all(gain.mean >= 0.99 for gain in found.baselines.values())
-    assert {"speed-ratio", "greedy", "one-per-pe"} <= set(found.baselines)
+    assert {"speed-ratio", "one-per-pe"} <= set(found.baselines)
     assert all(max(one.partition) - min(one.partition) <= 1 for one in found.candidates)
     assert any("gives each process as much as any other" in line for line in found.strategies.left_out)
     assert usual_vary(scenario([pe("a"), pe("b")], 8)) == ("partition",)
@@ -116,10 +116,10 @@ def test_what_memory_does_not_hold_is_left_out():
 def test_no_feasible_partition_says_by_how_much():
     """The master holds three matrices, 240,000 bytes, whatever the partition is."""
     with pytest.raises(ScenarioError, match=r"lacks the least, 39.1 KiB; give the nodes more") as error:
-        recommend(on_nodes([200_000, 10**6]))
+        recommend(on_nodes([200_000, 200_000]))
     assert len(error.value.lines) == 1
     with pytest.raises(ScenarioError, match=r"processes on all PEs need 39.1 KiB more than memory and swap hold"):
-        recommend(on_nodes([200_000, 10**6]), vary=("allocation",))
+        recommend(on_nodes([200_000, 200_000]), vary=("allocation",))
 
 
 def test_a_front_has_all_that_nothing_beats():

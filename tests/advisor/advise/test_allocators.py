@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.advise.allocate import branch_and_bound, exhaustive, local_search, ranked, structured
+from advisor.advise.allocate import branch_and_bound, exhaustive, ranked
 from advisor.advise.allocate.exhaustive import all_allocations, places_of
 from advisor.advise.allocate.sumsets import as_numbers, reachable
 from advisor.advise.problem import EqualWork, Kind, Problem, ShareTimes, model_times_s
@@ -41,14 +41,12 @@ def small_case(seed, *, factors=True):
     return Problem.of_model(kinds, ShareTimes(pe_s, comm_s))
 
 
-@pytest.mark.parametrize(
-    ("allocator", "factors"), [(structured, True), (branch_and_bound, True), (branch_and_bound, False)]
-)
-def test_exact_allocators_find_what_enumeration_finds_and_prove_it(allocator, factors):
+@pytest.mark.parametrize("factors", [True, False])
+def test_branch_and_bound_finds_what_enumeration_finds_and_proves_it(factors):
     wrong = []
     for seed in range(CASES):
         problem = small_case(seed, factors=factors)
-        found, oracle = allocator(problem), exhaustive(problem)
+        found, oracle = branch_and_bound(problem), exhaustive(problem)
         problem.check(found.allocation[np.newaxis])
         value_s = float(model_times_s(problem.model, found.allocation[np.newaxis])[0])
         right = abs(found.value_s - oracle.value_s) <= EXACT * oracle.value_s and found.value_s == value_s
@@ -72,57 +70,6 @@ def test_ranked_has_every_allocation_of_the_model_in_order(factors):
         np.testing.assert_array_equal(places_of(problem, every), np.arange(len(every)))
         some = max(1, order.size // 3)
         np.testing.assert_array_equal(ranked(problem, most=some)[1], allocations[:some])
-
-
-def test_local_search_is_valid_within_its_budget_and_mostly_optimal():
-    off = []
-    for seed in range(40):
-        problem = small_case(seed)
-        found, oracle = local_search(problem), exhaustive(problem)
-        problem.check(found.allocation[np.newaxis])
-        assert found.evaluations <= problem.budget
-        assert found.value_s >= oracle.value_s * (1 - EXACT)
-        off.append(found.value_s > oracle.value_s * (1 + EXACT))
-    assert sum(off) <= 4
-
-
-@pytest.mark.parametrize("budget", [1, 2, 5, 17, 64, 91, 192])
-def test_local_search_ends_and_keeps_any_budget(budget):
-    problem = many_kinds(3, 10)
-    spent = []
-
-    def counted(allocations, replications):
-        spent.append(allocations.shape[0] * replications.size)
-        return problem.runs(allocations, replications)
-
-    found = local_search(Problem(problem.kinds, counted, problem.model, budget=budget))
-    assert found.evaluations == sum(spent) <= budget
-    problem.check(found.allocation[np.newaxis])
-
-
-def test_local_search_finds_a_good_allocation_in_noise_though_its_model_is_wrong():
-    """The true optimum is known; the model believes messages to be nearly free."""
-    problem, noise = many_kinds(8, 40), randomness.stream(4, "noise")
-
-    def noisy(allocations, replications):
-        found = problem.runs(allocations, replications)
-        return found * (1 + 0.05 * noise.standard_normal(found.shape))
-
-    model = problem.model
-    wrong = EqualWork(model.loads, model.share_s, 0.3 * model.comm_s)
-    found = local_search(Problem(problem.kinds, noisy, wrong))
-    true_s = float(model_times_s(model, found.allocation[np.newaxis])[0])
-    assert true_s <= 1.05 * structured(problem).value_s
-    without = local_search(Problem(problem.kinds, noisy))
-    assert without.evaluations <= 200
-
-
-def test_branch_and_bound_and_structured_agree_where_enumeration_cannot():
-    problem = many_kinds(5, 30)
-    first, second = structured(problem), branch_and_bound(problem)
-    assert first.optimal
-    assert second.optimal
-    assert first.value_s == pytest.approx(second.value_s, rel=EXACT)
 
 
 def test_reachable_numbers_are_the_sums():
@@ -151,8 +98,6 @@ def test_what_cannot_be_searched_is_refused():
     big = many_kinds(10, 100)
     with pytest.raises(ScenarioError, match="allocations are too many to look at each; give at most"):
         exhaustive(big)
-    with pytest.raises(ScenarioError, match="allocation: the model is none of equal work; give an EqualWork"):
-        structured(small_case(0, factors=False))
     with pytest.raises(ScenarioError, match="allocation: there is no model; give one for branch and bound"):
         branch_and_bound(Problem(big.kinds, big.runs))
     with pytest.raises(ScenarioError, match="bounds are too many for this search; at most"):
@@ -167,6 +112,5 @@ def test_what_cannot_be_searched_is_refused():
     with pytest.raises(ScenarioError, match="allocation: there is no process; give at least one"):
         big.check(np.zeros((1, 10, 2), dtype=np.int64))
     nobody = EqualWork(np.full((1, 1), np.inf), np.ones(2), np.ones(2))
-    for allocator in (structured, branch_and_bound):
-        with pytest.raises(ScenarioError, match="allocation: the model allows no process on any PE"):
-            allocator(Problem.of_model((Kind("a", (0,)),), nobody))
+    with pytest.raises(ScenarioError, match="allocation: the model allows no process on any PE"):
+        branch_and_bound(Problem.of_model((Kind("a", (0,)),), nobody))

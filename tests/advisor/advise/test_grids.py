@@ -1,14 +1,10 @@
 """Which grid a configuration should form: every one is simulated, and the answer is the least on the same draws."""
 
-from dataclasses import replace
-
-import numpy as np
-
 from advisor.advise.export import export_files
-from advisor.advise.grids import best_grid, grids_of
+from advisor.advise.proposers.grids import grids_of
 from simulator import Application, Configuration, LinkModel, Platform, Scenario, run
 from simulator.experiments.sweep.folder import keeping
-from tests.support.platforms import pe, trace
+from tests.support.platforms import pe
 
 PES = 12
 
@@ -19,26 +15,6 @@ def scenario(name, parameters, *, bandwidth=1e8, load=None):
     return Scenario(platform, Application(name, "dgemm", parameters), (), 3)
 
 
-def test_the_least_of_all_grids_is_chosen():
-    made = scenario("hpl", {"n": 240, "nb": 10})
-    asked = Configuration("twelve", (1,) * PES, tuple(range(PES)))
-    choice = best_grid(made, asked)
-    assert list(choice.objective_s) == [(1, 12), (2, 6), (3, 4), (4, 3), (6, 2), (12, 1)]
-    least = min(choice.objective_s, key=choice.objective_s.get)
-    assert least not in {(1, 12), (12, 1)}  # slow messages: panels along one long row cost most
-    assert choice.configuration == replace(asked, grid=least)
-    again = run(made.with_configurations((choice.configuration,))).makespan_s[0]
-    assert np.mean(again) == choice.objective_s[least]
-
-
-def test_where_the_grid_it_has_is_best_it_stays_as_it_is():
-    """With two processes a second grid row only adds messages."""
-    asked = Configuration("two", (1, 1), (0, 1))
-    choice = best_grid(scenario("hpl", {"n": 200, "nb": 20}), asked)
-    assert choice.configuration is asked
-    assert set(choice.objective_s) == {(1, 2), (2, 1)}
-
-
 def test_shares_follow_the_grid():
     asked = Configuration("six", (36, 36, 36, 12, 12, 12), tuple(range(6)))
     made = scenario("fft3d", {"n": 12})
@@ -46,13 +22,6 @@ def test_shares_follow_the_grid():
         assert one.partition == made.application.work.fitting(asked.partition, one.grid)
         assert sum(one.partition) == 144
         made.program(one)
-
-
-def test_an_application_without_grids_keeps_its_configuration():
-    asked = Configuration("three", (4, 4, 4), (0, 1, 2))
-    choice = best_grid(scenario("fft", {"n": 12}), asked)
-    assert choice.configuration is asked
-    assert choice.objective_s == {}
 
 
 def test_hpl_dat_has_the_grid():
@@ -78,12 +47,3 @@ def test_a_kept_run_of_another_grid_is_not_taken(tmp_path):
         other = kept.run(square, replications=1).makespan_ticks
     assert first.tolist() != other.tolist()
     assert other.tolist() == run(square, replications=1).makespan_ticks.tolist()
-
-
-def test_draws_are_common_to_all_grids():
-    """Loaded PEs: what is chosen has the very makespans that it has alone."""
-    made = scenario("fft3d", {"n": 12}, load=trace([0.0, 1e-4], [0.0, 2.0], 2e-4))
-    asked = Configuration("twelve", (12,) * PES, tuple(range(PES)))
-    choice = best_grid(made, asked, objective="worst")
-    again = run(made.with_configurations((choice.configuration,))).makespan_s[0]
-    assert float(np.max(again)) == min(choice.objective_s.values())

@@ -7,6 +7,7 @@ import pytest
 
 from advisor import advice_document, recommend
 from advisor.advise.judge import FEW, Judge
+from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError, Spending
 from simulator import Configuration, LinkModel, ScenarioError, dump_scenario, load_scenario, run
 from simulator.platform.nodes import Node, Platform
@@ -27,8 +28,8 @@ def splits():
 def test_the_best_is_simulated_on_all_draws_and_is_what_a_full_table_says():
     made = loaded()
     spending = Spending()
-    judge = Judge(made, "mean", spending, draws=64)
-    values = [value for value, _ in judge.of(splits())]
+    judge = Judge(Space(made), spending, draws=64)
+    values = judge.of(splits())
     table = run(made.with_configurations(tuple(splits()))).makespan_s.mean(axis=1)
     assert judge.best == splits()[int(np.argmin(table))]
     assert min(values) == pytest.approx(table.min(), rel=1e-12)
@@ -39,8 +40,8 @@ def test_the_best_is_simulated_on_all_draws_and_is_what_a_full_table_says():
 def test_values_from_few_draws_are_made_comparable_by_the_ratio_to_the_best():
     """A load that all configurations feel alike must not make one of few draws look better than it is."""
     made = loaded()
-    judge = Judge(made, "mean", Spending(), draws=64)
-    values = [value for value, _ in judge.of(splits())]
+    judge = Judge(Space(made), Spending(), draws=64)
+    values = judge.of(splits())
     table = run(made.with_configurations(tuple(splits()))).makespan_s.mean(axis=1)
     assert np.max(np.abs(values / table - 1)) < 0.25
 
@@ -48,19 +49,19 @@ def test_values_from_few_draws_are_made_comparable_by_the_ratio_to_the_best():
 def test_what_was_asked_once_is_not_simulated_again():
     made = loaded()
     spending = Spending()
-    judge = Judge(made, "mean", spending, draws=16)
+    judge = Judge(Space(made), spending, draws=16)
     first = judge.of(splits())
     spent = spending.runs
     again = judge.of(splits())
     assert spending.runs == spent
-    assert [value for value, _ in first] == [value for value, _ in again]
+    assert first == again
 
 
 def test_a_stage_ends_with_its_runs_and_says_so():
     made = loaded()
     told = []
     spending = Spending(runs=30, tell=told.append)
-    judge = Judge(made, "mean", spending, draws=16)
+    judge = Judge(Space(made), spending, draws=16)
     with spending.stage("search"):
         for one in splits():
             judge.of([one])

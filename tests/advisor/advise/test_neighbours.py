@@ -6,7 +6,7 @@ import pytest
 
 from advisor import explain, recommend
 from advisor.advise.explanation.reasons import bindings
-from advisor.advise.simulated import kinds_of
+from advisor.advise.kinds import kinds_of
 from advisor.advise.strategies import simplest, tied
 from advisor.report.explanation import sharing_lines
 from simulator import Configuration, load_scenario, read_template, run

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advisor.advise.partition import refined
 from simulator.scenario_file.partitions import by_times, even_split, in_proportion
 
 TABLES = st.integers(1, 9).flatmap(
@@ -90,42 +89,6 @@ def test_by_times_takes_units_at_once_from_all_that_end_together():
     assert sum(partition) == 6001
     assert max(times_s(np.array(partition))) == pytest.approx(5 / 1.7)
     assert len(asked) < 300
-
-
-@pytest.mark.parametrize("start", [(500, 500), (900, 100), (100, 900), (0, 1000)])
-def test_refined_finds_the_balance_that_the_model_missed(start):
-    calls = []
-
-    def simulate(partition):
-        calls.append(partition)
-        ends = np.array([partition[0] * 1.0, partition[1] * 3.0 + 40])
-        return float(ends.max()), ends
-
-    partition = refined(start, simulate)
-    best = min(max(k, 3 * (1000 - k) + 40) for k in range(1001))
-    assert sum(partition) == 1000
-    assert simulate(partition)[0] <= best * 1.02
-    assert len(calls) < 60
-
-
-def test_refined_keeps_what_is_best_already():
-    assert refined((5, 5), lambda p: (max(p), np.array(p, dtype=float))) == (5, 5)
-
-
-def test_refined_levels_many_processes_at_once():
-    """Forty processes, each with a rate of its own that the start does not know: no pair of moves gets there."""
-    rates = 1 + np.arange(40) % 7
-    calls = []
-
-    def simulate(partition):
-        calls.append(partition)
-        ends = np.array(partition) / rates + 5.0
-        return float(ends.max()), ends
-
-    found = refined(even_split(100_000, 40), simulate)
-    assert sum(found) == 100_000
-    assert simulate(found)[0] == pytest.approx(100_000 / rates.sum() + 5, rel=2e-3)
-    assert len(calls) < 60
 
 
 def test_all_units_are_given_where_times_fall_with_the_units():
