@@ -118,8 +118,6 @@ def test_no_feasible_partition_says_by_how_much():
     with pytest.raises(ScenarioError, match=r"lacks the least, 39.1 KiB; give the nodes more") as error:
         recommend(on_nodes([200_000, 200_000]))
     assert len(error.value.lines) == 1
-    with pytest.raises(ScenarioError, match=r"processes on all PEs need 39.1 KiB more than memory and swap hold"):
-        recommend(on_nodes([200_000, 200_000]), vary=("allocation",))
 
 
 def test_a_front_has_all_that_nothing_beats():
