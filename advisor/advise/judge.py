@@ -35,8 +35,12 @@ EFFORT = 40_000_000
 """Computations of processes that a search may simulate."""
 BEGINNING, TURN = 1 / 5, 1 / 60
 """Parts of it for the sets to begin with, and for what a proposer adds in a turn."""
+MORE = 3
+"""Times as many draws as before, on which those are simulated that may still be the best."""
+FEWEST_LIKE = 2
+"""Draws more than states, from which on only the spread within states is doubt."""
 FAR, ERRORS = 0.02, 2.0
-"""Share, and standard errors more, by which a configuration is far behind in the mean of the first draws."""
+"""Share (of the first draws), and standard errors more, by which a configuration is far behind in the mean."""
 FEWEST = 12, 5
 """Sets, and configurations of a turn, however large a scenario is."""
 
@@ -68,7 +72,7 @@ class Judge:
         self.draws, self._first = 1 if self.scenario.deterministic else draws, first
         self._order: list[int] | None = None
         self._few = min(FEW, self.draws)
-        self._weights = np.ones(self._few)
+        self._like = np.zeros((self.draws, self.draws), np.int64)
         self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
         self._best: Seen | None = None
@@ -174,7 +178,8 @@ class Judge:
             first = min((self._seen[_key(one)] for one in held), key=lambda seen: float(self._statistic(seen.values)))
             self._simulate([first.configuration], self.draws)
             self._best = self._seen[_key(first.configuration)]
-        self._simulate([one for one in held if self._in_question(one)], self.draws)
+        for draws in self._stages[1:]:
+            self._simulate([one for one in held if self._in_question(one)], draws)
         for one in held:
             seen = self._seen[_key(one)]
             if self._best is None or (
@@ -186,7 +191,7 @@ class Judge:
         return [self.value(one) for one in configurations]
 
     def _in_question(self, configuration: Configuration) -> bool:
-        """Whether it is not behind the best on each of the first draws, nor, where means count, far behind in all."""
+        """Whether it is not behind the best on each of its draws, nor, where means count, surely in all."""
         seen = self._seen[_key(configuration)].values
         if self._best is None or seen.size == self.draws:
             return False
@@ -198,10 +203,31 @@ class Judge:
         return over_runs(self.space.objective) == "mean"
 
     def _far(self, behind: Floats) -> bool:
-        """Whether shares by which it is behind on the first draws are much in the mean, for their spread."""
-        mean = np.average(behind, weights=self._weights)
-        error = np.sqrt(np.average((behind - mean) ** 2, weights=self._weights) / max(1, behind.size - 1))
-        return bool(mean > FAR + ERRORS * error)
+        """Whether shares by which it is behind on some draws are much in the mean, for their spread."""
+        weights = self._weights(behind.size)
+        mean = np.average(behind, weights=weights)
+        off, free = behind - mean, behind.size - 1
+        _, states = np.unique(self._like[: behind.size, : behind.size], axis=0, return_inverse=True)
+        states = np.ravel(states)
+        within = behind - (np.bincount(states, behind) / np.bincount(states))[states]
+        if behind.size - 1 - states.max() >= FEWEST_LIKE:  # what differs between states is known, but for their spread
+            off, free = within, behind.size - 1 - int(states.max())
+        error = np.sqrt(np.sum(off**2) / max(1, free) / behind.size)
+        return bool(mean > (FAR if behind.size == self._few else 0.0) + ERRORS * error)
+
+    @property
+    def _stages(self) -> list[int]:
+        """Numbers of draws after which configurations are judged: the first ones, ever more, all."""
+        found = [self._few]
+        while found[-1] * MORE < self.draws:
+            found.append(found[-1] * MORE)
+        return list(dict.fromkeys([*found, self.draws]))
+
+    def _weights(self, draws: int) -> Floats:
+        """How many draws each of the first ones stands for: those that meet most of the same states; (draw,)."""
+        like = self._like[:, :draws]
+        alike = like == like.max(axis=1, keepdims=True)
+        return np.asarray((alike / alike.sum(axis=1, keepdims=True)).sum(axis=0))
 
     def _value(self, seen: Seen) -> float:
         own = float(self._statistic(seen.values))
@@ -212,8 +238,8 @@ class Judge:
 
     def _statistic(self, values: Floats) -> Floats:
         """The objective of a configuration's first draws: of a mean, each counts as often as it stands for others."""
-        if self._of_means and values.size == self._few:
-            return np.asarray(np.average(values, weights=self._weights))
+        if self._of_means and values.size < self.draws:
+            return np.asarray(np.average(values, weights=self._weights(values.size)))
         truths = None if self._truths is None else self._truths[: values.size]
         return statistic(values, self.space.objective, truths)
 
@@ -245,9 +271,8 @@ class Judge:
         states = _States.seen(self.space, run_s, self.draws, self._first)
         self._order, covered = states.order()
         self._few = min(self.draws, max(FEW, covered))
-        first = self._order[: self._few]
-        like = [max(first, key=lambda one: (len(states.of[one] & mine), -first.index(one))) for mine in states.of]
-        self._weights = np.array([like.count(one) for one in first], dtype=np.float64)
+        met = [states.of[number] for number in self._order]
+        self._like = np.array([[len(one & mine) for one in met] for mine in met], dtype=np.int64)
 
     def _simulate(self, configurations: Sequence[Configuration], draws: int) -> None:
         """Simulate some on so many draws, those that they have seen apart."""

@@ -6,7 +6,7 @@ with which all end together. Processes that are alike get alike.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,7 @@ class Space:
     objective: Objective = "mean"
     """What is to be least."""
     _runs_as: dict[int, bool] = field(default_factory=dict, repr=False, compare=False)
+    _balanced: dict[Placement, tuple[Configuration, float]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def order(self) -> Order:
@@ -115,6 +116,12 @@ class Space:
     def balanced(self, placement: Sequence[int], name: str) -> tuple[Configuration, float]:
         """The same, and the seconds that the model says; see `partitions.process_times`."""
         placed = tuple(placement)
+        if placed not in self._balanced:
+            self._balanced[placed] = self._by_model(placed)
+        made, seconds = self._balanced[placed]
+        return replace(made, name=name), seconds
+
+    def _by_model(self, placed: Placement) -> tuple[Configuration, float]:
         groups = self.groups(placed)
         process_s = partitions.process_times(self.scenario, placed, led=self.led)
 
@@ -127,9 +134,9 @@ class Space:
         if not self.unequal:
             parts = partitions.even_split(self.units, len(placed))
             shares = np.array([sum(parts[rank] for rank in group) for group in groups])
-            return self.configured(placed, parts, name, rule="equal"), float(times_s(shares).max())
+            return self.configured(placed, parts, "", rule="equal"), float(times_s(shares).max())
         counts = partitions.by_times(self.units, len(groups), times_s)
-        return self.shared(placed, groups, counts, name), float(times_s(np.array(counts)).max())
+        return self.shared(placed, groups, counts, ""), float(times_s(np.array(counts)).max())
 
     def shared(
         self, placement: Placement, groups: Sequence[Sequence[int]], counts: Sequence[int], name: str

@@ -215,7 +215,7 @@ def tied(values: Sequence[float], losses: Sequence[float | None], moving: Sequen
 
 
 def simplest(configurations: Sequence[Configuration], values: Sequence[float]) -> int:
-    """The place of the simplest: units stay, fewer PEs, fewer processes, equal units, ranks as in the file, the best."""
+    """The place of the simplest: units stay, few PEs, few processes, equal units, ranks as in the file, the best."""
     keys = []
     for one, level in zip(configurations, ties.levels(values).tolist(), strict=True):
         busy = [(pe, count) for pe, count in zip(one.placement, one.partition, strict=True) if count]

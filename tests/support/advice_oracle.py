@@ -4,6 +4,7 @@ Every number of processes on each PE is levelled by simulated ends; the best go 
 place of a master, and the best of these descend by all small changes: of units, of processes, of PEs, of the order.
 """
 
+import collections
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -122,9 +123,14 @@ class Space:
         whole = iter(divided(self.work.units, weights).tolist())
         return State(tuple((pe, tuple(next(whole) for _ in each)) for pe, each in blocks), grid)
 
+    def allowed(self, state):
+        """Whether no PE has more processes with units than it may."""
+        busy = collections.Counter(pe for pe, units in state.blocks for count in units if count)
+        return all(count <= self.most[pe] for pe, count in busy.items())
+
     def judged(self, states, draws):
-        """States and their objective, the best first, each once."""
-        states = list(dict.fromkeys(state for state in states if state is not None))
+        """States and their objective, the best first, each once; those with too many processes on a PE are left out."""
+        states = list(dict.fromkeys(state for state in states if state is not None and self.allowed(state)))
         found = values(self.scenario, [self.configured(one) for one in states], self.objective, replications=draws)
         order = np.argsort(found, kind="stable")
         return [(float(found[place]), states[place]) for place in order if np.isfinite(found[place])]

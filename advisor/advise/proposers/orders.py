@@ -3,9 +3,11 @@
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
 
+import numpy as np
+
 from advisor.advise.judge import Judge
 from advisor.advise.proposers.sets import NAME
-from advisor.advise.space import Placement, Space
+from advisor.advise.space import Placement, Space, whole_units
 from simulator import Configuration
 
 WIDE = 2
@@ -30,11 +32,23 @@ def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
                     yield _reordered(space, base, order)
                 if len(seen) > judge.width:
                     break
-        if len(set(base.partition)) == 1 or not space.unequal:
-            continue
-        if space.led:  # another master has other units, too
+        if space.led and space.unequal:  # another master has other units, too, or none
             for first in _leaders(space, base.placement):
                 yield space.divided((base.placement[first], *_but(base.placement, first)), NAME)
+            yield from _resting(space, base)
+
+
+def _resting(space: Space, base: Configuration) -> Iterator[Configuration]:
+    """A master without units on each kind of PE, and on each switch; its units go to the others in proportion."""
+    start = int(not base.partition[0])
+    workers, units = base.placement[start:], np.array(base.partition[start:], dtype=np.float64)
+    heads = dict[tuple[int, Hashable], int]()
+    for pe in (*workers, *space.order.pes):
+        heads.setdefault((space.kind_of[pe], space.order.switch_of[pe]), pe)
+    whole = whole_units(units, space.units).tolist()
+    for pe in heads.values():
+        if space.takes(1 + len(workers)):
+            yield space.configured((pe, *workers), (0, *whole), NAME)
 
 
 def _reordered(space: Space, base: Configuration, order: Sequence[int]) -> Configuration:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -16,6 +17,8 @@ STEPS = (0.04, 0.01, 0.0025)
 """Units that move from one group to another, as shares of all; and a unit for each of its processes."""
 MOST_HEADS = 4
 """Groups up to which units are moved between each two of them."""
+COMBINED = 8
+"""Changes of units of which any two are tried together."""
 WIDE = 3
 """Configurations of different placements whose units are moved."""
 NEAR = 1.15
@@ -61,6 +64,29 @@ def moved(space: Space, judge: Judge) -> Iterator[Configuration]:
     for step in STEPS:
         for source, target in pairs:
             yield from _moved(space, best, groups, shares, step, source, target)
+
+
+def combined(space: Space, judge: Judge) -> Iterator[Configuration]:
+    """The best configuration with two changes of units at once that are nearly as good each: both ends have to move."""
+    best = judge.best
+    if not space.unequal or best is None:
+        return
+    base = np.array(best.partition)
+    changes = [np.array(one.partition) - base for one in islice(_divided_otherwise(judge, best), COMBINED)]
+    sums = [one + other for one, other in itertools.combinations_with_replacement(changes, 2)]
+    for change in sums[: 2 * judge.width]:
+        parts = np.maximum(base + change, np.minimum(base, 1))
+        yield space.configured(
+            best.placement, tuple(whole_units(parts.astype(np.float64), space.units).tolist()), NAME, grid=best.grid
+        )
+
+
+def _divided_otherwise(judge: Judge, best: Configuration) -> Iterator[Configuration]:
+    """The same processes with other units, the best first."""
+    for _, seen in judge.ranked():
+        one = seen.configuration
+        if (one.placement, one.grid) == (best.placement, best.grid) and one.partition != best.partition:
+            yield one
 
 
 def _heads(space: Space, configuration: Configuration) -> list[list[int]]:
