@@ -17,7 +17,6 @@ from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
-from advisor.advise.proposers.sets import NAME
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
 from advisor.advise.scheduling import (
@@ -31,7 +30,7 @@ from advisor.advise.scheduling import (
     under,
 )
 from advisor.advise.search import SEARCH_FIRST, improve, search
-from advisor.advise.space import Space, over_all
+from advisor.advise.space import NAME, Space, over_all
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,

@@ -6,7 +6,7 @@ with which all end together. Processes that are alike get alike.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,8 @@ from simulator import Configuration, Scenario, ScenarioError, partitions, ties
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Placement = tuple[int, ...]
+NAME = "joint"
+"""The name of what a search finds."""
 MOST_GROUPS = 12
 """Groups of alike processes up to which those at the edge of a node are groups of their own."""
 
@@ -109,17 +111,16 @@ class Space:
             members.setdefault(key, []).append(rank)
         return list(members.values())
 
-    def divided(self, placement: Sequence[int], name: str) -> Configuration:
+    def divided(self, placement: Sequence[int]) -> Configuration:
         """The configuration with the units with which all processes end together by the model, or equal ones."""
-        return self.balanced(placement, name)[0]
+        return self.balanced(placement)[0]
 
-    def balanced(self, placement: Sequence[int], name: str) -> tuple[Configuration, float]:
+    def balanced(self, placement: Sequence[int]) -> tuple[Configuration, float]:
         """The same, and the seconds that the model says; see `partitions.process_times`."""
         placed = tuple(placement)
         if placed not in self._balanced:
             self._balanced[placed] = self._by_model(placed)
-        made, seconds = self._balanced[placed]
-        return replace(made, name=name), seconds
+        return self._balanced[placed]
 
     def _by_model(self, placed: Placement) -> tuple[Configuration, float]:
         groups = self.groups(placed)
@@ -134,31 +135,28 @@ class Space:
         if not self.unequal:
             parts = partitions.even_split(self.units, len(placed))
             shares = np.array([sum(parts[rank] for rank in group) for group in groups])
-            return self.configured(placed, parts, "", rule="equal"), float(times_s(shares).max())
+            return self.configured(placed, parts, rule="equal"), float(times_s(shares).max())
         counts = partitions.by_times(self.units, len(groups), times_s)
-        return self.shared(placed, groups, counts, ""), float(times_s(np.array(counts)).max())
+        return self.shared(placed, groups, counts), float(times_s(np.array(counts)).max())
 
-    def shared(
-        self, placement: Placement, groups: Sequence[Sequence[int]], counts: Sequence[int], name: str
-    ) -> Configuration:
+    def shared(self, placement: Placement, groups: Sequence[Sequence[int]], counts: Sequence[int]) -> Configuration:
         """The units of each group divided evenly among its processes."""
         partition = np.zeros(len(placement), dtype=np.int64)
         for group, units in zip(groups, counts, strict=True):
             partition[list(group)] = partitions.even_split(int(units), len(group))
-        return self.configured(placement, tuple(partition.tolist()), name)
+        return self.configured(placement, tuple(partition.tolist()))
 
     def configured(
         self,
         placement: Placement,
         partition: Sequence[int],
-        name: str,
         *,
         grid: tuple[int, int] | None = None,
         rule: str = "",
     ) -> Configuration:
         """A configuration as near to a partition as the application can use, without processes that do nothing."""
         parts = self.scenario.application.work.fitting(tuple(partition), grid)
-        return self.without_idle(Configuration(name, parts, placement, grid, rule=rule))
+        return self.without_idle(Configuration(NAME, parts, placement, grid, rule=rule))
 
     def without_idle(self, configuration: Configuration) -> Configuration:
         """The same without processes that have no units, where the application runs so; a master stays."""

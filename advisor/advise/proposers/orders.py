@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers.sets import NAME
 from advisor.advise.space import Placement, Space, whole_units
 from simulator import Configuration
 
@@ -34,7 +33,7 @@ def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
                     break
         if space.led and space.unequal:  # another master has other units, too, or none
             for first in _leaders(space, base.placement):
-                yield space.divided((base.placement[first], *_but(base.placement, first)), NAME)
+                yield space.divided((base.placement[first], *_but(base.placement, first)))
             yield from _resting(space, base)
 
 
@@ -48,13 +47,13 @@ def _resting(space: Space, base: Configuration) -> Iterator[Configuration]:
     whole = whole_units(units, space.units).tolist()
     for pe in heads.values():
         if space.takes(1 + len(workers)):
-            yield space.configured((pe, *workers), (0, *whole), NAME)
+            yield space.configured((pe, *workers), (0, *whole))
 
 
 def _reordered(space: Space, base: Configuration, order: Sequence[int]) -> Configuration:
     placement = tuple(base.placement[rank] for rank in order)
     parts = tuple(base.partition[rank] for rank in order) if space.unequal else base.partition
-    return space.configured(placement, parts, NAME)
+    return space.configured(placement, parts)
 
 
 def _orders(space: Space, base: Configuration) -> Iterator[list[int]]:

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers.sets import NAME
 from advisor.advise.space import Placement, Space, whole_units
 from simulator import Configuration, ties
 
@@ -20,7 +19,7 @@ def steps(space: Space, judge: Judge) -> Iterator[Configuration]:
     """A step of processes from the best configurations; those that the model finds best, with units by the model."""
     for base in judge.best_placed(WIDE, near=NEAR):
         placements = [one for one in dict.fromkeys(_steps(space, base.placement)) if _runs(space, one)]
-        made = [space.balanced(one, NAME) for one in placements]
+        made = [space.balanced(one) for one in placements]
         order = ties.in_order([seconds * judge.rate(one) for one, seconds in made]).tolist()
         yield from (made[place][0] for place in order[: judge.width])
         if space.unequal:
@@ -34,7 +33,7 @@ def exchanged(space: Space, judge: Judge) -> Iterator[Configuration]:
         return
     placements = [*_steps(space, best.placement), *_exchanges(space, best.placement)]
     wanted = [one for one in dict.fromkeys(placements) if _runs(space, one)][: 4 * judge.width]
-    yield from (space.divided(one, NAME) for one in wanted)
+    yield from (space.divided(one) for one in wanted)
     if space.unequal:
         yield from _in_proportion(space, best, wanted)
 
@@ -129,4 +128,4 @@ def _in_proportion(space: Space, base: Configuration, placements: list[Placement
             wanted[rank] = mine[turn[pe]] if turn[pe] < len(mine) else np.mean(alike) if alike else usual
             turn[pe] += 1
         parts = whole_units(np.maximum(wanted, 1e-9), space.units)
-        yield space.configured(placement, tuple(parts.tolist()), NAME)
+        yield space.configured(placement, tuple(parts.tolist()))

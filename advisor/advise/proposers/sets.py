@@ -9,8 +9,6 @@ from advisor.advise.problem import Kind
 from advisor.advise.space import Space
 from simulator import Configuration, partitions, ties
 
-NAME = "joint"
-"""The name of what a search finds."""
 PARTS = (0.75, 0.5, 0.25, 0.125)
 """Parts of the PEs of each kind that are tried."""
 Team = tuple[tuple[int, int], ...]
@@ -26,7 +24,7 @@ def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
         for placement in sort:
             if placement and placement not in seen:
                 seen.add(placement)
-                made, seconds = space.balanced(placement, NAME)
+                made, seconds = space.balanced(placement)
                 found.append((seconds * judge.rate(made), turn, made))
     order = ties.in_order([value for value, _, _ in found]).tolist()
     chosen = order[: judge.patience]

@@ -7,7 +7,6 @@ from itertools import islice
 import numpy as np
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers.sets import NAME
 from advisor.advise.space import MOST_GROUPS, Space, whole_units
 from simulator import Configuration, ties
 
@@ -77,7 +76,7 @@ def combined(space: Space, judge: Judge) -> Iterator[Configuration]:
     for change in sums[: 2 * judge.width]:
         parts = np.maximum(base + change, np.minimum(base, 1))
         yield space.configured(
-            best.placement, tuple(whole_units(parts.astype(np.float64), space.units).tolist()), NAME, grid=best.grid
+            best.placement, tuple(whole_units(parts.astype(np.float64), space.units).tolist()), grid=best.grid
         )
 
 
@@ -125,4 +124,4 @@ def _with(space: Space, base: Configuration, groups: list[list[int]], shares: np
         within = units[group]
         wanted[group] = share / len(group) if within.max() - within.min() <= 1 else share * within / within.sum()
     parts = whole_units(wanted, space.units)
-    return space.configured(base.placement, tuple(parts.tolist()), NAME, grid=base.grid)
+    return space.configured(base.placement, tuple(parts.tolist()), grid=base.grid)
