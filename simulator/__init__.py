@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.scenario import Application, Scenario, truth_count
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.scenario_file.streams import read_stream
-    from simulator.scenario_file.truths import deviates, truth_of
+    from simulator.scenario_file.truths import deviates, draw, truth_of
     from simulator.scheduling import balance
     from simulator.scheduling.estimates import Estimates, JobTimes
     from simulator.scheduling.places import Cluster
@@ -178,6 +178,7 @@ _HOMES = {
     "interval_note": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
+    "draw": "simulator.scenario_file.truths",
     "deviates": "simulator.scenario_file.truths",
     "dump_scenario": "simulator.scenario_file.load",
     "dump_seg": "simulator.scenario_file.segs",
@@ -309,6 +310,7 @@ __all__ = [
     "deviates",
     "documents",
     "domain_meetings",
+    "draw",
     "dump_scenario",
     "dump_seg",
     "expanded",

@@ -17,10 +17,7 @@ from advisor.advise.objectives import over_runs, rate_of, rates, statistic
 from advisor.advise.space import Space
 from advisor.advise.spending import Spending
 from advisor.advise.strategies import simplest
-from simulator import Configuration, RunSet, ties
-from simulator.models.load import LoadTrace
-from simulator.scenario_file.scenario import stratum_count
-from simulator.scenario_file.truths import draw
+from simulator import Configuration, LoadTrace, RunSet, draw, ties
 
 Floats = NDArray[np.float64]
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int] | None]
@@ -56,6 +53,17 @@ class Seen:
     """Mean end of each process's computing, in seconds."""
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A configuration of the record."""
+
+    configuration: Configuration
+    value: float
+    """Its objective on the search's draws; of what went early, from few of them."""
+    seconds: float
+    """Its makespan there, in the same statistic."""
+
+
 class Judge:
     """What simulation says of configurations, each asked once.
 
@@ -83,9 +91,11 @@ class Judge:
     # What was seen
 
     @property
-    def record(self) -> list[Seen]:
-        """All that was simulated."""
-        return list(self._seen.values())
+    def record(self) -> tuple[Tried, ...]:
+        """All that was simulated, the best first, of equals what was asked first."""
+        return tuple(
+            Tried(one.configuration, value, value / self.rate(one.configuration)) for value, one in self.ranked()
+        )
 
     @property
     def best(self) -> Configuration | None:
@@ -116,9 +126,8 @@ class Judge:
         if self._best is None:
             return []
         limit = near * self._value(self._best)
-        ranked = sorted(self.ranked(), key=lambda pair: pair[0])
         found: dict[object, Configuration] = {}
-        for value, seen in ranked:
+        for value, seen in self.ranked():
             if value > limit or len(found) >= count:
                 break
             found.setdefault((seen.configuration.placement, seen.configuration.grid), seen.configuration)
@@ -134,7 +143,7 @@ class Judge:
 
     def ranked(self) -> list[tuple[float, Seen]]:
         """All that was simulated with its objective, the best first, of equals what was asked first."""
-        seen = self.record
+        seen = list(self._seen.values())
         values = [self._value(one) for one in seen]
         return [(values[place], seen[place]) for place in ties.in_order(values).tolist()]
 
@@ -335,7 +344,7 @@ class _States:
     def seen(cls, space: Space, run_s: float, draws: int, first: int) -> "_States":
         """What a run of so many seconds meets in each draw."""
         scenario, platform = space.scenario, space.scenario.platform
-        asked = replace(scenario, replications=draws, strata=stratum_count(scenario))
+        asked = replace(scenario, replications=draws, strata=scenario.strata or scenario.replications)
         starts_s = draw(asked, first=first).load_starts_s
         states: list[set[tuple[int, int]]] = [set() for _ in range(draws)]
         off = np.zeros(draws)

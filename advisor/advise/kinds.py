@@ -12,9 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from advisor.advise.problem import Kind
-from simulator import PE, Platform, Scenario, partitions
-from simulator.platform.networks.link import Link
-from simulator.platform.networks.topologies import Listed, Star, Tree
+from simulator import PE, Link, Platform, Scenario, partitions
+from simulator.platform.networks import Listed, Star, Tree
 
 USUAL_BYTES = 2**20
 """Payload by whose time links are ordered."""

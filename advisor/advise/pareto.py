@@ -1,23 +1,18 @@
 """Pareto fronts: which configurations are not beaten in both makespan and cost (or energy) by any other one."""
 
-import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.kinds import kinds_of
+from advisor.advise.judge import Tried
 from advisor.advise.objectives import UNITS, rate_of, rates, statistic
-from advisor.advise.problem import Kind
-from advisor.advise.recommendation import Recommendation
-from simulator import Configuration, Scenario, ScenarioError, partitions, ties
+from advisor.advise.recommendation import Recommendation, record_of
+from simulator import Configuration, Scenario, ScenarioError, ties
 from simulator.experiments.sweep import run_or_recall
-
-MOST_SETS = 128
-"""Up to so many sets of PEs all are looked at."""
 
 
 @dataclass(frozen=True)
@@ -65,33 +60,45 @@ class Front:
 def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[Front, ...]:
     """The front of objective and cost, and of objective and energy, as far as the PEs say what they cost or draw.
 
-    A PE that takes part costs for the whole makespan, whether it computes or waits. Besides the candidates of the
-    advice, all sets of PEs are considered where they are few: any number of each kind with the functional partition,
-    or all kinds with all of their PEs or none. Fronts are exact over what is considered.
+    A PE that takes part costs for the whole makespan, whether it computes or waits. Fronts are views of the records of
+    two searches, that of the advice and one for the least cost; their best are simulated on the draws of the advice.
 
     Raises
     ------
     ScenarioError
         If no PE says a cost or a power, or some do and others do not.
     """
-    known = check_rates(scenario)
-    objective, runs = recommendation.objective, recommendation.runs
-    sets, scope = _sets(scenario, recommendation)
-    configurations = [*recommendation.candidates, *sets]
-    tables = [runs.makespan_s]
-    if sets:
-        again = runs.drawn(scenario.with_configurations(tuple(sets)))
-        tables.append(run_or_recall(again, replications=runs.makespan_ticks.shape[1]).makespan_s)
-    makespans_s = np.concatenate(tables)
-    values = statistic(makespans_s, objective)
-    fronts = []
-    for of, rate in known.items():
+    runs, fronts = recommendation.runs, list[Front]()
+    for of, rate in check_rates(scenario).items():
+        records = [recommendation.record, record_of(scenario, recommendation, "cost" if of == "cost" else "energy")]
+        sought = {_what(one): one for record in records for one in _unbeaten(scenario, record, rate)}
+        known = {_what(one) for one in recommendation.candidates}
+        more = [replace(one, name=f"tried-{n}") for n, (what, one) in enumerate(sought.items()) if what not in known]
+        tables = [runs.makespan_s]
+        if more:
+            again = runs.drawn(scenario.with_configurations(tuple(more)))
+            tables.append(run_or_recall(again, replications=runs.makespan_ticks.shape[1]).makespan_s)
+        configurations, makespans_s = [*recommendation.candidates, *more], np.concatenate(tables)
+        values = statistic(makespans_s, recommendation.objective, runs.truths)
         costs = np.array([rate_of(scenario, one, rate) for one in configurations]) * makespans_s.mean(axis=1)
         points = tuple(
             Point(configurations[place], float(values[place]), float(costs[place])) for place in front(values, costs)
         )
-        fronts.append(Front(of, points, len(configurations), scope))
+        fronts.append(
+            Front(of, points, sum(map(len, records)), f"what the searches for the advice and the least {of} tried")
+        )
     return tuple(fronts)
+
+
+def _what(one: Configuration) -> Hashable:
+    return one.partition, one.placement, one.grid
+
+
+def _unbeaten(scenario: Scenario, record: Sequence[Tried], rate: NDArray[np.float64]) -> list[Configuration]:
+    """The front of what a search tried, by the seconds that it saw."""
+    seconds = np.array([one.seconds for one in record])
+    costs = seconds * np.array([rate_of(scenario, one.configuration, rate) for one in record])
+    return [record[place].configuration for place in front(seconds, costs)]
 
 
 def check_rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
@@ -114,38 +121,3 @@ def front(values: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
             kept.append(place)
             least = float(costs[place])
     return kept
-
-
-def _sets(scenario: Scenario, recommendation: Recommendation) -> tuple[list[Configuration], str]:
-    """The functional partition on sets of PEs, and in words which sets."""
-    kinds, searched = kinds_of(scenario), "what the search looked at in the end and the baselines"
-    if "partition" not in recommendation.varied:
-        return [], searched
-    if math.prod(kind.count + 1 for kind in kinds) - 1 <= MOST_SETS:
-        ranges: Sequence[Sequence[int]] = [range(kind.count + 1) for kind in kinds]
-        words = "every number of PEs of each kind"
-    elif 2 ** len(kinds) - 1 <= MOST_SETS:
-        ranges = [(0, kind.count) for kind in kinds]
-        words = "every set of whole kinds of PEs"
-    else:
-        return [], searched
-    found = []
-    for counts in itertools.product(*ranges):
-        pes = sorted(pe for kind, count in zip(kinds, counts, strict=True) for pe in kind.pes[:count])
-        one = _on(scenario, kinds, counts, pes) if pes else None
-        if one is not None and scenario.lacking_bytes(one) == 0:
-            found.append(one)
-    return found, f"{words}, each with its functional partition, one process on each, and the candidates of the advice"
-
-
-def _on(scenario: Scenario, kinds: Sequence[Kind], counts: Sequence[int], pes: list[int]) -> Configuration | None:
-    """The functional partition on some PEs; None if the application has none for so many."""
-    name = " + ".join(f"{count} x {kind.name}" for kind, count in zip(kinds, counts, strict=True) if count)
-    work = scenario.application.work
-    try:
-        part, _ = partitions.functional_over(scenario, pes)
-        one = Configuration(f"on {name}", work.fitting(part), tuple(pes))
-        work.program(one)
-    except ScenarioError:
-        return None
-    return one

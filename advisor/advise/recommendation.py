@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from advisor import wording
 from advisor.advise.baselines import allocation_baselines, baselines, core_baselines
 from advisor.advise.bound import lower_bound_s
-from advisor.advise.judge import FEW, Judge
+from advisor.advise.judge import FEW, Judge, Tried
 from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
@@ -137,6 +137,8 @@ class Recommendation:
     """Whether units should move while the program runs; None where that was not asked."""
     scenario: Scenario | None = None
     """What it is for."""
+    record: tuple[Tried, ...] = ()
+    """All that the search tried, on draws of its own; the best first."""
 
     def plot(self, *, ax: "Axes | None" = None) -> "Axes":
         """Draw the predicted makespans of the candidates; on axes of a new figure by default."""
@@ -306,9 +308,8 @@ def recommend(  # noqa: PLR0913 - all by name
 ) -> Recommendation:
     """Find who should get how much: PEs, processes on each and units of each, compared on the same draws.
 
-    Compared are what the searches find, the naive strategies, the scenario's own configurations, and what lies one step
-    from the best of them. Of all these the simplest is recommended that loses at most 1 % to the best in expectation:
-    the fewest PEs, then the fewest processes, then equal units, then the least objective.
+    Compared are what the search finds, the naive strategies and the scenario's own configurations. The simplest is
+    recommended that loses at most 1 % to the best in expectation: the fewest PEs, then processes, equal units, ...
 
     Parameters
     ----------
@@ -324,8 +325,8 @@ def recommend(  # noqa: PLR0913 - all by name
     objective
         What is to be least.
     runs, budget_s
-        Simulated runs that each search may take; seconds for all of it, which may leave candidates fewer replications,
-        and with which the same seed need not give the same advice.
+        Simulated runs that the search may take; seconds for all of it, which may leave candidates fewer replications:
+        the same seed need not give the same advice.
     oversubscribe
         Allow more processes than cores on a PE, where shares can be unequal; see `most_processes`.
     confirm, tell
@@ -352,7 +353,9 @@ def recommend(  # noqa: PLR0913 - all by name
     return replace(made, confirmations=_confirmed(scenario, made, confirm))
 
 
-def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[str]) -> Recommendation:
+def _made(
+    asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[str], record: tuple[Tried, ...]
+) -> Recommendation:
     """The best of what was found and of what lies steps from it."""
     scenario, objective = asked.scenario, asked.objective
     compared, table = _compared(asked, found, left_out)
@@ -363,7 +366,7 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
     spent = asked.spending.runs
     made = best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near
-    return Recommendation(*made, level=asked.level, scenario=scenario)
+    return Recommendation(*made, level=asked.level, scenario=scenario, record=record)
 
 
 @dataclass(frozen=True)
@@ -415,8 +418,10 @@ class _Asked:
         return advisable(self.scenario, one, self.most)
 
 
-def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[list[Configuration], tuple[str, ...]]:
-    """The baselines, the scenario's own configurations and what was found; and a line for each that is left out."""
+def _found(
+    asked: _Asked, benchmark_speeds: Sequence[float] | None
+) -> tuple[list[Configuration], tuple[str, ...], tuple[Tried, ...]]:
+    """The baselines, the scenario's own configurations and what was found; a line for each left out; the record."""
     scenario, vary, spending, judge = asked.scenario, asked.vary, asked.spending, asked.judge()
     found = core_baselines(scenario) if "allocation" in vary else []
     if "partition" in vary:
@@ -435,7 +440,17 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
         search(judge.space, judge, [*own, *found], allowed=asked.allowed)
     found += _best_found(asked, judge)
     found, uneven = without_uneven(scenario, vary, found)
-    return _with_own(own, found), (*uneven, *unfit)
+    return _with_own(own, found), (*uneven, *unfit), judge.record
+
+
+def record_of(scenario: Scenario, made: Recommendation, objective: Objective) -> tuple[Tried, ...]:
+    """All that a search for another objective tries, which begins with what was compared; the best first."""
+    whole = replace(made.runs.drawn(scenario), replications=made.runs.makespan_ticks.shape[1])
+    oversubscribe = made.most is not None and made.most > 1
+    asked = _Asked(whole, made.varied, objective, Spending(), oversubscribe=oversubscribe, level=made.level)
+    judge = asked.judge()
+    search(judge.space, judge, made.candidates, allowed=asked.allowed)
+    return judge.record
 
 
 def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
@@ -518,7 +533,7 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
     known_now = (best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near)
-    after = Recommendation(*known_now, level=made.level, scenario=scenario)
+    after = Recommendation(*known_now, level=made.level, scenario=scenario, record=made.record)
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 

@@ -31,6 +31,8 @@ WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
 """For chances: a stated one has a standard error of at most 0.011."""
+MOST_LOG = 700.0
+"""Logarithm of a ratio up to which it is a number."""
 SMOOTHED = 1.0
 """Bandwidth of draws around truths, as a share of the standard deviation, times the number of truths to the -1/2."""
 
@@ -126,7 +128,7 @@ def of_ratio(
     found = _quantiles(
         _drawn_together(logs, within, known, np.log(ratios)), np.full(ratios.size, float(known.count)), level
     )
-    return Interval(np.exp(found.low), np.exp(found.high))
+    return Interval(np.exp(found.low), np.exp(np.minimum(found.high, MOST_LOG)))
 
 
 def of_difference(

@@ -1,5 +1,6 @@
 """Sets of PEs to begin with: nested by value, without one kind or switch, each kind or switch alone, parts of all."""
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
@@ -11,6 +12,8 @@ from simulator import Configuration, partitions, ties
 
 PARTS = (0.75, 0.5, 0.25, 0.125)
 """Parts of the PEs of each kind that are tried."""
+MOST_SETS = 128
+"""Sets of PEs up to which all numbers of each kind are tried."""
 Team = tuple[tuple[int, int], ...]
 """For each kind, how many of its PEs (its first ones) take part, and the processes on each; (0, 0) for none."""
 
@@ -40,6 +43,9 @@ def _sorts(space: Space) -> Iterator[Iterable[tuple[int, ...]]]:
             for chosen in _chosen(space, kinds):
                 yield (_placed(space, kinds, team) for team in _teams(chosen, kinds, each))
             yield (_placed(space, kinds, _parted(kinds, each, part)) for part in PARTS)
+            if math.prod(kind.count + 1 for kind in kinds) <= MOST_SETS:
+                counts = itertools.product(*(range(kind.count + 1) for kind in kinds))
+                yield (_placed(space, kinds, tuple(zip(one, each, strict=True))) for one in counts)
             yield (
                 _placed(space, kinds, tuple((count, each[n]) if n == place else (0, 0) for n in range(len(kinds))))
                 for place, kind in enumerate(kinds)
