@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 Placement = tuple[int, ...]
 NAME = "joint"
 """The name of what a search finds."""
+FINE, SETTLING, CLOSE = 20, 16, 1e-4
+"""Units for each process from which on shares settle by their rates, in so many rounds at most, to so near."""
 MOST_GROUPS = 12
 """Groups of alike processes up to which those at the edge of a node are groups of their own."""
 
@@ -136,7 +138,9 @@ class Space:
             parts = partitions.even_split(self.units, len(placed))
             shares = np.array([sum(parts[rank] for rank in group) for group in groups])
             return self.configured(placed, parts, rule="equal"), float(times_s(shares).max())
-        counts = partitions.by_times(self.units, len(groups), times_s)
+        sizes = np.array([len(group) for group in groups], dtype=np.float64)
+        fine = self.units >= FINE * len(placed)
+        counts = _settled(self.units, sizes, times_s) if fine else partitions.by_times(self.units, len(groups), times_s)
         return self.shared(placed, groups, counts), float(times_s(np.array(counts)).max())
 
     def shared(self, placement: Placement, groups: Sequence[Sequence[int]], counts: Sequence[int]) -> Configuration:
@@ -173,6 +177,22 @@ class Space:
         while count and not self.takes(count):
             count -= 1
         return placement[:count]
+
+
+def _settled(units: int, sizes: Floats, times_s: partitions.Times) -> list[int]:
+    """Units of groups that end together, but for rounding: shares follow the rates that they show; (group,)."""
+    shares, best, best_s = units * sizes / sizes.sum(), np.zeros(sizes.size, np.int64), np.inf
+    for _ in range(SETTLING):
+        counts = whole_units(shares, units)
+        each_s = times_s(counts)
+        if ties.is_less(float(each_s.max()), best_s):
+            best, best_s = counts, float(each_s.max())
+        rates = np.maximum(counts, 1) / np.maximum(each_s, 1e-300)
+        moved = units * rates / rates.sum()
+        if np.allclose(moved, shares, rtol=CLOSE):
+            break
+        shares = np.maximum(moved, sizes)  # a unit each
+    return [int(count) for count in best]
 
 
 def runs_as(scenario: Scenario, processes: int) -> bool:
