@@ -671,12 +671,9 @@ def _ranking(
     may = np.array([advisable(scenario, one, most) for one in candidates])
     places, others = np.flatnonzero(may | ~may.any()), np.flatnonzero(~may & may.any())
     found = rank(
-        lambda chosen, numbers: table[np.ix_(places[chosen], numbers)],
-        places.size,
-        runs=table[places].size,
+        table[places],
         objective=over_runs(objective),
         bound_s=bound_s,
-        finalists=places.size,
         seed=scenario.seed,
         deterministic=runs.deterministic,
         truths=runs.truths,

@@ -164,8 +164,7 @@ def allocations(shake: int = 0) -> list[Any]:
         best = [allocator(problem).allocation.tolist() for allocator in (branch_and_bound, exhaustive)]
         found.append([best, ranked(problem, most=30)[1].tolist(), threshold_candidates(problem).tolist()])
         makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
-        order = rank(lambda rows, runs, known=makespans_s: known[np.ix_(rows, runs)], 12, runs=60, seed=1)
-        found.append([entry.candidate for entry in order.ranked])
+        found.append([entry.candidate for entry in rank(makespans_s, seed=1).ranked])
         times_s = shaken(generator.integers(1, 4, 8) / 4.0, shake)
         found.append(by_times(100, 8, lambda units, each=times_s: units * each))
         found.append(whole_units(shaken(np.full(7, 100 / 7), shake), 100).tolist())
