@@ -87,7 +87,8 @@ def test_a_model_is_written_shown_drawn_and_predicts(tmp_path):
     done = apportion("predict", "m.json", "--at", "at.csv", "--json", cwd=tmp_path)
     first, second = json.loads(done.stdout)["predictions"]
     cut = next(point["speed"] for point in model["points"] if point["size_elements"] == 3072)
-    assert (first["low"], first["mean"], first["high"]) == pytest.approx((cut["low"], cut["mid"], cut["high"]))
+    assert first["mean"] == pytest.approx(cut["mid"])
+    assert first["low"] < cut["low"] < cut["high"] < first["high"]  # with what is not known of the band
     assert second["low"] < second["mean"] < second["high"]
     assert "1e+06 elements" in apportion("predict", "m.json", "--at", "at.csv", cwd=tmp_path).stdout
 
