@@ -31,7 +31,7 @@ def test_any_text_is_a_formula_or_a_formula_error(text):
         parse(text, names=("N", "P"))
     except FormulaError as error:
         (line,) = error.lines
-        assert line.startswith("formula: ")  # noqa: PT017 - either outcome is right
+        assert line.startswith("formula: ")
 
 
 @given(st.text(alphabet="NP0123456789.+-*/(), eloginx", max_size=40))
