@@ -373,9 +373,9 @@ def test_a_result_that_cannot_be_written_is_told_and_kept(tmp_path, monkeypatch,
 
 @pytest.mark.slow
 def test_a_file_that_grows_too_large_loses_nothing(tmp_path):
-    limit = 3 * 2**20  # of a file: room for what is tried at the start, and not for a million runs
+    limit = 3 * 2**20  # of a file: room for what is tried at the start, and not for 120,000 runs
     ran = subprocess.run(
-        [*APPORTION, "simulate", THREE, "--replications", "200000", "-o", tmp_path / "out", "--engine", "compiled"],
+        [*APPORTION, "simulate", THREE, "--replications", "40000", "-o", tmp_path / "out", "--engine", "compiled"],
         env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
