@@ -127,7 +127,7 @@ MOMENTS = pytest.mark.parametrize(
 
 
 def sweep_of(folder: Path, out: str) -> Long:
-    points = ["--vary", "application.parameters.n=1600..1899", "--replications", "100", "--workers", "2"]
+    points = ["--vary", "application.parameters.n=1600..1699", "--replications", "100", "--workers", "2"]
     words = ["whatif", write(folder), *points, "-o", folder / out]
     return Long(words, lambda: len(finished(folder / out)), 5, ["--resume"])
 
