@@ -17,6 +17,7 @@ MANIFEST, INPUTS = "manifest.json", "inputs"
 MOST_BYTES = 2**28
 """Of an input file that is kept; of a larger one only the hash is."""
 LIMIT_BYTES = 2**30
+_OURS = re.compile(r'\s*\{\s*"format": *\d+,\s*"kind":')  # no scenario begins so
 
 
 @dataclass(frozen=True)
@@ -175,9 +176,11 @@ def named_by(path: Path, stated: Mapping[str, Any]) -> dict[str, Path]:
     if path.suffix.lower() not in {".yaml", ".yml", ".json", ".toml"}:
         return named
     try:
+        if _OURS.match(files.read_text(path, limit_bytes=LIMIT_BYTES)):
+            return named  # a model or a plan; to read it as a scenario would take long
         template = simulator.read_template(path)
     except ScenarioError:
-        return named  # a model, or whatever the command read
+        return named  # whatever the command read
     with contextlib.suppress(ScenarioError):  # a base whose values only a change makes right; its names are known
         template.scenario(tuple(stated.get("changes") or ()), oversized=True)
     return {name: where for name, where in template.named.used.items() if where != path} | named
@@ -190,9 +193,6 @@ def _in_options(path: Path, stated: Mapping[str, Any]) -> Iterator[tuple[str, Pa
             for word in re.split(r"[=,]", text) if isinstance(text, str) else ():
                 if word and len(word) < 200 and (path.parent / word).is_file():
                     yield word, path.parent / word
-
-
-# Reading it again
 
 
 @dataclass(frozen=True)

@@ -68,5 +68,5 @@ def test_generated_cases_end_so_in_processes_of_their_own(good, first):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [100])
 def test_cases_of_other_seeds_are_taken_or_refused_by_line(good, seed):
-    faults, _ = faults_of(list(cases(good, 400, seed)), good)
+    faults, _ = faults_of(list(cases(good, 200, seed)), good)
     assert not faults, "\n".join(faults)

@@ -36,7 +36,7 @@ def test_a_table_becomes_a_model_that_predicts(apportion, table, tmp_path):
     code, out, err = apportion("calibrate", "memory", "--replay", table, "-o", model, "--json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert (document["format"], document["kind"], document["command"]) == (1, "memory", "calibrate memory")
+    assert (document["format"], document["kind"], document["command"]) == (2, "memory", "calibrate memory")
     chosen = next(entry for entry in document["models"] if entry["name"] == document["chosen"])
     assert (chosen["levels"], document["levels"]) == (2, 2)
     first, last = chosen["parameters"]
@@ -112,7 +112,7 @@ def test_sizes_in_one_level_are_said_to_be(apportion, tmp_path):
     )
     document = json.loads(apportion("calibrate", "memory", "--replay", path, "--json")[1])
     assert {entry["name"] for entry in document["models"]} == {"model 0", "model 2"}
-    assert any("one M_words found, at least 2 needed" in line for line in document["warnings"])
+    assert any("one M_words; at least 2 are needed" in line for line in document["warnings"])
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)

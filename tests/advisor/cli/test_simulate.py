@@ -52,7 +52,7 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
     simulate(THREE, "--replications", "3", "-o", folder, "--timeline", trace)
     names = {path.name for path in folder.iterdir()}
     charts = {f"timeline-{k}.svg" for k in range(3)}
-    assert names == {"report.html", "runs.csv", "processes.csv", "manifest.json"} | charts
+    assert names == {"report.html", "runs.csv", "processes.csv", "manifest.json", "inputs"} | charts
     rows = (folder / "runs.csv").read_text().splitlines()
     assert rows[0] == "configuration,replication,seed,makespan_s"
     assert len(rows) == 1 + 3 * 3

@@ -43,7 +43,7 @@ def test_functions_take_durations_and_predict_runs(folder):
 
 @pytest.mark.slow
 def test_study_and_show_draw_and_print(folder):
-    done = apportion("trace", "study", "t.csv", "--window", "20", "--history", "40,1min", "-o", "s.png", cwd=folder)
+    done = apportion("trace", "study", "t.csv", "--window", "20", "--history", "40,1min", "--plot", "s.png", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("%") == 4
     assert (folder / "s.png").read_bytes().startswith(b"\x89PNG")

@@ -176,7 +176,7 @@ def test_point_731_of_1000_breaks_the_scenario(tmp_path):
     )
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert "(application.parameters.n=oops): application.parameters.n: 'oops' found" in line
+    assert "(application.parameters.n=oops): application.parameters.n: it is 'oops'; give" in line
     assert len(list((tmp_path / "out" / "points").iterdir())) == 1000  # the base and 999
     scenario = load_scenario(write(tmp_path), changes=["application.parameters.n=2000"])
     assert scenario.application.parameters["n"] == 2000

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from advisor.rerun import kept
 from advisor.rerun.compared import Figure, differing_files, measured_figures
 from advisor.rerun.kept import Record, read_record
 from simulator import ScenarioError, files
@@ -87,6 +88,7 @@ def moved(made, tmp_path):
         ("a.svg", '<path d="M1.5 2.5"/>', '<path d="M1.5000000000000002 2.5"/>', [False]),
         ("a.svg", '<path d="M1.5 2.5"/>', '<path d="M1.5 2.6"/>', [True]),
         ("a.yaml", "units: [5, 6]\n", "units: [6, 5]\n", [True]),
+        ("a.json", '{"by": [{"screened_by": "process"}]}', '{"by": [{"screened_by": "compiled"}]}', []),
     ],
 )
 def test_the_last_digits_of_numbers_are_no_difference(tmp_path, name, before, after, counts):
@@ -96,6 +98,14 @@ def test_the_last_digits_of_numbers_are_no_difference(tmp_path, name, before, af
     record = Record(tmp_path / "old", tmp_path / "old" / "manifest.json", "simulate", {}, "old", {}, {}, {})
     _, found = differing_files(record, tmp_path / "new")
     assert [one.counts for one in found] == counts
+
+
+def test_a_model_or_a_plan_is_not_read_as_a_scenario_too(tmp_path, monkeypatch):
+    """Megabytes of it took seconds."""
+    monkeypatch.setattr(kept.simulator, "read_template", None)
+    path = tmp_path / "m.json"
+    path.write_text('{\n "format": 2,\n "kind": "speed"\n}')
+    assert kept.named_by(path, {}) == {}
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ from tests.agreement.scenarios import TICK, platforms
 from tests.support.stepwise import check_one
 from tests.support.stepwise_oracle import TooLongError
 
-MANY, AT_ONCE = 200, 100
+MANY, AT_ONCE = 100, 50
 
 TEXT = """
 format: 1
@@ -144,7 +144,7 @@ def test_both_engines_agree_on_longer_runs(scenario):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(MANY // AT_ONCE))
-def test_three_readings_of_hundreds_of_programs_agree(number):
+def test_three_readings_of_many_programs_agree(number):
     @seed(number)
     @given(moving())
     @settings(max_examples=AT_ONCE, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -73,7 +73,7 @@ def test_stated_intervals_hold_as_often_as_they_say():
     for noise in NOISES:
         for count in COUNTS:
             for into, beyond in ((inside, False), (outside, True)):
-                held, cases = shares_held(noise, count, 12, outside=beyond)
+                held, cases = shares_held(noise, count, 8, outside=beyond)
                 print(f"{noise:9} {count:4} {'outside' if beyond else 'inside':8} {100 * held} % of {cases}")
                 into.append(held)
                 assert 0.83 <= held[0] <= 0.99

@@ -179,5 +179,5 @@ def test_the_command_line_says_the_same_without_a_traceback(tmp_path):
         [sys.executable, "-m", "advisor.cli", "check", str(path)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    allowed = "format, extends, platform, application, configurations, replications, seed, notes"
-    assert done.stderr == f"error: {path}:15:1: sede: unknown key found, {allowed} allowed; did you mean seed?\n"
+    allowed = "format, extends, platform, application, configurations, replications, truths, seed, notes"
+    assert done.stderr == f"error: {path}:15:1: sede: the key is unknown here; take {allowed}; did you mean seed?\n"

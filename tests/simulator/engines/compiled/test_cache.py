@@ -49,8 +49,9 @@ def package(tmp_path):
 
 
 def answer(package, kept, program=PROGRAM, **options):
+    """What a new process says; without bytecode, which knows a source by its size and time alone."""
     environment = os.environ | {"PYTHONPATH": str(package), "XDG_CACHE_HOME": str(kept)}
-    call = [sys.executable, "-W", "error", "-c", program]
+    call = [sys.executable, "-B", "-W", "error", "-c", program]
     options = {"env": environment, "cwd": package} | options
     done = subprocess.run(call, capture_output=True, text=True, check=False, **options)
     assert (done.returncode, done.stderr) == (0, "")
@@ -82,7 +83,8 @@ def test_an_edited_callee_and_an_edited_constant_are_seen(package, tmp_path):
 def test_without_a_place_to_write_to_nothing_is_kept(package, tmp_path):
     nowhere = tmp_path / "file"
     nowhere.write_text("")
-    assert answer(package, nowhere) == f"{TICK} ['probe']"
+    program = f"import tempfile; tempfile.tempdir = {str(nowhere)!r}{PROGRAM}"
+    assert answer(package, nowhere, program) == f"{TICK} ['probe']"
     assert nowhere.read_text() == ""
     assert not list(package.rglob("*.nbc"))
 

@@ -39,7 +39,7 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     code, out, err = run_to_end(*whatif_command(write(folder), folder / "out", "--workers", "2"))
     assert (code, len(finished(folder / "out"))) == (0, COUNT), err
-    assert "pays" in out
+    assert "in place of" in out
     return contents(folder / "out")
 
 

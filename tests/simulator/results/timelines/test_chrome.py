@@ -222,9 +222,8 @@ def of_application(name, contention):
     links = tuple(Link(f"lan{i}", 1e-5, 1e8) for i in range(2))
     loopback = LinkModel.from_latency(1e-6, 1e9)
     network = Network(Star(links), loopback=loopback, contention=contention, eager_bytes=256)
-    application = Application(name, "reference" if name == "modelled" else "dgemm", APPLICATIONS[name])
-    if name == "modelled":
-        application = Application(name, "reference", APPLICATIONS[name], fitted())
+    kernel, model = ("reference", fitted()) if name == "modelled" else ("dgemm", None)
+    application = Application(name, kernel, APPLICATIONS[name], model)
     units = application.work.fitting((application.work.units // 4,) * 4) if name == "matmul_2d" else None
     share = units or (application.work.units - 3 * (application.work.units // 4),) + (application.work.units // 4,) * 3
     configurations = tuple(Configuration(f"c{k}", tuple(share), places) for k, places in enumerate(PLACEMENTS))
