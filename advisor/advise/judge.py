@@ -36,6 +36,8 @@ MORE = 3
 """Times as many draws as before, on which those are simulated that may still be the best."""
 FEWEST_LIKE = 2
 """Draws more than states, from which on only the spread within states is doubt."""
+LITTLE = 1e-4
+"""Share by which it is not worth being better."""
 FAR, ERRORS = 0.02, 2.0
 """Share (of the first draws), and standard errors more, by which a configuration is far behind in the mean."""
 FEWEST = 12, 5
@@ -222,7 +224,7 @@ class Judge:
         if behind.size - 1 - states.max() >= FEWEST_LIKE:  # what differs between states is known, but for their spread
             off, free = within, behind.size - 1 - int(states.max())
         error = np.sqrt(np.sum(off**2) / max(1, free) / behind.size)
-        return bool(mean > (FAR if behind.size == self._few else 0.0) + ERRORS * error)
+        return bool(mean > (FAR if behind.size == self._few else -LITTLE) + ERRORS * error)
 
     @property
     def _stages(self) -> list[int]:

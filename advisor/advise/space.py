@@ -6,7 +6,7 @@ with which all end together. Processes that are alike get alike.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from advisor.advise.kinds import Order, kinds_of
 from advisor.advise.objectives import Objective
 from advisor.advise.problem import Kind
-from simulator import Configuration, Scenario, ScenarioError, partitions, ties
+from simulator import Configuration, Load, LoadTrace, Scenario, ScenarioError, partitions, ties
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,6 +113,15 @@ class Space:
             members.setdefault(key, []).append(rank)
         return list(members.values())
 
+    @cached_property
+    def worst(self) -> "Space | None":
+        """The same under the most load of each PE all the time: units by what is left always; None without loads."""
+        platform = self.scenario.platform
+        if not any(pe.load is not None and pe.load.trace.values.size > 1 for pe in platform.pes):
+            return None
+        pes = tuple(pe if pe.load is None else replace(pe, load=_most(pe.load)) for pe in platform.pes)
+        return replace(self, scenario=replace(self.scenario, platform=replace(platform, pes=pes)), _balanced={})
+
     def divided(self, placement: Sequence[int]) -> Configuration:
         """The configuration with the units with which all processes end together by the model, or equal ones."""
         return self.balanced(placement)[0]
@@ -177,6 +186,12 @@ class Space:
         while count and not self.takes(count):
             count -= 1
         return placement[:count]
+
+
+def _most(load: Load) -> Load:
+    values = load.trace.values
+    most = values.min() if load.rule == "given" else values.max()
+    return replace(load, trace=LoadTrace(np.zeros(1), np.array([most]), load.trace.end_s, load.trace.after_end))
 
 
 def _settled(units: int, sizes: Floats, times_s: partitions.Times) -> list[int]:

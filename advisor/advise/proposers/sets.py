@@ -12,6 +12,8 @@ from simulator import Configuration, partitions, ties
 
 PARTS = (0.75, 0.5, 0.25, 0.125)
 """Parts of the PEs of each kind that are tried."""
+WORST = 0.5
+"""Part of these sets, the best first, whose units are also by what the most load leaves: as good in every draw."""
 MOST_SETS = 128
 """Sets of PEs up to which all numbers of each kind are tried."""
 Team = tuple[tuple[int, int], ...]
@@ -34,6 +36,10 @@ def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
     for turn in range(len(sorts)):  # what the model leaves out may be what decides: the best of each sort is tried
         chosen += [place for place in order if found[place][1] == turn and place not in chosen][:1]
     yield from (found[place][2] for place in chosen)
+    if space.worst is not None and space.unequal:
+        yield from (
+            space.worst.divided(found[place][2].placement) for place in chosen[: math.ceil(len(chosen) * WORST)]
+        )
 
 
 def _sorts(space: Space) -> Iterator[Iterable[tuple[int, ...]]]:
