@@ -95,11 +95,12 @@ def test_equal_work_leaves_nodes_out_with_equal_units():
     assert max(found["without-old3"].partition) - min(found["without-old3"].partition) <= 1
 
 
-@pytest.mark.parametrize("name", ["old[1-3]", "a: b, {c}", "knöten\n7", "x" * 300, "equal"])
+@pytest.mark.parametrize("name", ["old", "a: b, {c}", "knöten '#7", "x" * 300, "equal"])
 def test_names_with_odd_characters_survive(name, tmp_path):
-    made = cluster({"fine": 2e9, name: 1e9}, loads={name: DAY})
+    busy = (f"{name}1", f"{name}2")
+    made = cluster({"fine": 2e9, "also": 1e9, **dict.fromkeys(busy, 1e9)}, loads=dict.fromkeys(busy, DAY))
     found = recommend(made, confirm=0, runs=50)
-    assert f"without-{name}" in found.baselines
+    assert f"without-{name}[1-2]" in found.baselines
     assert str(found)
     (tmp_path / "again.yaml").write_text(dump_scenario(made.with_configurations(found.candidates)))
     assert {one.name for one in load_scenario(tmp_path / "again.yaml").configurations} == {
@@ -118,9 +119,8 @@ def test_nothing_is_left_of_a_pe_that_is_always_taken():
             ),
         ),
     )
-    first, second = loaded_baselines(made, (), cores=True)
-    assert first.partition[4:] == (0,) * 4
-    assert second.name == "without-b"
+    (only,) = loaded_baselines(made, (), cores=True)  # the same without that PE
+    assert only.partition == (250_000,) * 4 + (0,) * 4
 
 
 def test_pes_stand_for_nodes_that_hold_several_kinds():
