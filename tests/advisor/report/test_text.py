@@ -210,8 +210,8 @@ def by_kind(units, kinds=(NEW, OLD, BUSY)):
         (
             [[300] * 4, [400] * 3, [150] * 4, [], [150] * 4],
             (
-                "300 rows to each core of new1, 400 to each of 3 processes on new2, 150 to each core of old1 and old3 and "
-                "none to old2"
+                "300 rows to each core of new1, 400 to each of 3 processes on new2, 150 to each core of old1 and old3 "
+                "and none to old2"
             ),
             "",
         ),
