@@ -83,6 +83,23 @@ def application_of(scenario: Scenario) -> Application:
 
 
 @dataclass(frozen=True)
+class NodeKind:
+    """Nodes that are alike, as an answer names them; PEs that are, of nodes that hold several kinds."""
+
+    names: tuple[str, ...]
+    pes: tuple[tuple[int, ...], ...]
+    """Of each, their indices."""
+    cores: int
+    """Of each, in all."""
+    speed: float
+    """Of one core without load, at an equal share."""
+    left: float
+    """How much of that a load, or a link beside the best one, leaves."""
+    why: str
+    """What leaves less than all, such as `busy 5 h of 24`; empty where nothing does."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """What a result rests on."""
 
@@ -139,7 +156,6 @@ class Candidate:
     """One candidate of a ranking."""
 
     name: str
-    p_best: float | None
     expected_loss: float | None
     regret: float | None
     value: float | None = field(metadata=documents.named("value_s", "value"))
@@ -175,13 +191,14 @@ class Compared:
     objective: str = ""
     ranking: tuple[Candidate, ...] = ()
     ties: tuple[str, ...] | None = None
-    p_best: float | None = None
     expected_loss: float | None = None
     regret: float | None = None
     evaluations: int | None = None
     confirmed: tuple[Confirmed, ...] = ()
     measured_gain: float | None = None
     largest_gain: float | None = None
+    kinds: tuple[NodeKind, ...] = ()
+    """Those that do most by themselves first; nothing where that is not known."""
 
     def named(self, name: str) -> Strategy | None:
         """The strategy of a name."""

@@ -12,10 +12,11 @@ from advisor.results import (
     Described,
     Drawn,
     Held,
+    NodeKind,
     Stated,
     Strategy,
 )
-from simulator import Machine, blocks, units
+from simulator import Machine, blocks, patterns_of, units
 from simulator import interval_line as line_of_intervals
 
 clean = blocks.plain
@@ -24,10 +25,12 @@ NOTHING = "-"
 EQUAL = "the equal split"
 LOOSE_GAP = 0.5
 """Distance from the bound beyond which it is the bound that is bad, as a rule."""
-WIDE_GAP = 0.1
-"""Distance from the bound, as a share, up to which an answer is said to be nearly as good as any."""
 MOST_NAMED = 6
-"""PEs that a sentence can name one by one."""
+"""Kinds of nodes, or PEs, that a sentence can name one by one."""
+MOST_REASONS = 2
+"""Reasons that it has room for."""
+LESS = 0.95
+"""A kind of node gets less than by its speed where others get this much more."""
 MOST_PES_LISTED = 4
 """PEs whose numbers of processes fit a column of a table."""
 MANY = 100
@@ -222,12 +225,9 @@ def tie_text(compared: Compared) -> str:
     return f"{listed(others)} {verb} within 1 % of it: a tie; the simplest is advised{lost}."
 
 
-def best_text(one: Candidate, drawn: Drawn, tied: Sequence[str]) -> str:
-    """The chance that a candidate is the best one, and whether it is tied: nobody is near certain to win a tie."""
-    said, share = chance(one.p_best, drawn), one.p_best
-    if one.name not in tied:
-        return said
-    return f"{said} (tie)" if share is not None and 0.01 <= share <= 0.99 else "tie"
+def expected_text(one: Candidate, tied: Sequence[str]) -> str:
+    """What a candidate is expected to lose to the best of those compared, and whether that is a tie."""
+    return f"{loss_text(one.expected_loss)}{' (tie)' if one.name in tied else ''}"
 
 
 def unit_of(application: Application | None) -> str:
@@ -265,24 +265,38 @@ def reference_of(compared: Compared) -> tuple[Strategy | None, str]:
 
 
 def answer(compared: Compared) -> str:
-    """The answer in one sentence: who gets how much, what it gains, and whether that was measured."""
+    """The answer in a sentence or two: who gets how much, what it gains, whether that was measured, what is left."""
     best = compared.best
     if best is None or not best.partition:
         return "No recommendation: the run ended before a partition was simulated."
     unit = unit_of(compared.application)
     if len(best.partition) == 1 and len(pe_names(compared)) == 1:
         return f"There is one PE only, so it does all {best.partition[0]} {unit}: nothing to apportion."
-    grid = f" on a grid of {best.grid[0]} x {best.grid[1]} processes" if best.grid else ""
-    who, tie = f"{_who_gets_what(compared, best)}{grid}", tie_text(compared)
+    grid = f" in a grid of {best.grid[0]} x {best.grid[1]} processes" if best.grid else ""
+    given = _given(compared, best)
+    who, stay = (f"{_who_gets_what(given, unit, to)}{grid}" for to in ("to", "on"))
+    rest = _rest_text(compared, given)
     reference, named = reference_of(compared)
     if reference is not None and best.name in reference.names:
         if reference.name == "as-now":
-            return f"Stay as you are, with {who}: there is nothing to gain by anything that was compared."
-        what, more = "an equal split" if named == EQUAL else named, " by more than 1 %" if tie else ""
-        return f"Give {who}, {what}: no other partition is predicted to be faster{more}. {tie}".rstrip()
+            return f"Stay as you are, with {stay}: there is nothing to gain by anything that was compared.{rest}"
+        what, more = "an equal split" if named == EQUAL else named, " by more than 1 %" if tie_text(compared) else ""
+        return f"Give {who}, {what}: no other partition is predicted to be faster{more}.{rest}"
     if is_slower(compared):
-        return f"Keep {named}: a real run with {who} was only {times(compared.measured_gain)} times as fast."
-    return f"Give {who}: {_gain_text(compared)}. {tie}".rstrip()
+        return f"Keep {named}: a real run with {stay} was only {times(compared.measured_gain)} times as fast."
+    return f"Give {who}: {_gain_text(compared)}.{rest}"
+
+
+def _rest_text(compared: Compared, given: Sequence["_Given"]) -> str:
+    """How far that is the best, by those compared and by the bound, and why some get less."""
+    tie, why = tie_text(compared), _why_text(given)
+    parts = [tie[:-1]] if tie else []
+    if compared.ranking and compared.measured_gain is None and (count := len(strategies(compared))) > 1:
+        parts = [f"Of the {count} compared, {tie[:-1]}" if tie else f"Best of the {count} compared"]
+        if compared.regret is not None and compared.regret <= LOOSE_GAP:
+            parts.append(f"at most {max(1, math.ceil(100 * compared.regret - NEAR))} % above what is possible")
+    said = "; ".join(filter(None, (", ".join(parts), why)))
+    return f" {said}." if said else ""
 
 
 def is_slower(compared: Compared) -> bool:
@@ -301,37 +315,107 @@ def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:
     return list(found.items())
 
 
-def _share_text(parts: Sequence[int]) -> str:
-    if len(parts) == 1:
-        return str(parts[0] or "no")
-    return f"{len(parts)} x {parts[0]}" if len(set(parts)) == 1 else partition_text(parts)
+@dataclass
+class _Given:
+    """Nodes or PEs that get alike."""
+
+    processes: int
+    """Of each, those with units."""
+    cores: int
+    """Of each; 0 where the processes are those of all together."""
+    low: int
+    high: int
+    """Units of a process."""
+    why: str
+    """Why they get less than by their speed; empty where they do not, or nothing says it."""
+    names: list[str]
+
+    @property
+    def units(self) -> str:
+        """Of each process."""
+        return (
+            "none" if not self.processes else f"{self.low}" if self.low == self.high else f"{self.low} to {self.high}"
+        )
+
+    @property
+    def whom(self) -> str:
+        """What each of them is, before their names."""
+        if not self.cores:
+            return f"each of {self.processes} processes on "
+        each = "each of " if len(self.names) > 1 else ""
+        if not self.processes or self.processes == self.cores == 1:
+            return each if self.processes else ""
+        if self.processes == self.cores:
+            return "each core of "
+        return f"each of {self.processes} processes on {each}" if self.processes > 1 else f"one process on {each}"
+
+    @property
+    def named(self) -> str:
+        """Their names, in ranges."""
+        return listed(patterns_of(self.names))
 
 
-def _who_gets_what(compared: Compared, one: Strategy) -> str:
-    unit, given = unit_of(compared.application), shares(compared, one)
+def _given(compared: Compared, one: Strategy) -> list[_Given]:
+    """Who gets how much, by kind of node and number of processes; without kinds, by PE."""
+    parts, names = dict(shares(compared, one)), pe_names(compared)
+    alone = [NodeKind((name,), ((place,),), 1, 1.0, 1.0, "") for place, name in enumerate(names) if name in parts]
+    kinds, groups = compared.kinds or alone, dict[tuple[int, int], dict[str, list[int]]]()
+    for number, kind in enumerate(kinds):
+        for name, pes in zip(kind.names, kind.pes, strict=True):
+            own = [units for pe in pes for units in parts.get(names[pe], ()) if units]
+            groups.setdefault((number, len(own)), {})[name] = own
+    each = {key: sum(map(sum, some.values())) / len(some) / kinds[key[0]].cores for key, some in groups.items()}
+    most = max(value / kinds[number].speed for (number, _), value in each.items())
+    slowest = min(kinds[number].speed for number, count in groups if count)
+    even = max(one.partition) - min(part for part in one.partition if part) <= 1
+    found: dict[tuple[object, ...], _Given] = {}
+    for (number, count), some in groups.items():
+        kind, units = kinds[number], [part for own in some.values() for part in own] or [0]
+        less = each[number, count] / kind.speed < LESS * most and not (even and count == kind.cores)
+        why = kind.why if less and (count or slowest * LESS <= kind.speed) else ""
+        known = _Given(count, kind.cores, min(units), max(units), why, [])
+        key = (count, kind.cores, known.low, known.high, why) if count else (0, why)
+        found.setdefault(key, known).names.extend(some)
+    return sorted(found.values(), key=lambda one: not one.processes)
+
+
+def _who_gets_what(given: Sequence[_Given], unit: str, to: str) -> str:
+    busy, idle = [one for one in given if one.processes], [one for one in given if not one.processes]
     if len(given) > MOST_NAMED:
-        used = [(name, parts) for name, parts in given if any(parts)]
-        partition = [units for _, parts in used for units in parts]
-        processes = f" with {len(partition)} processes" if len(partition) > len(used) else ""
-        each = "each process " if processes else ""
-        low, high = min(partition), max(partition)
-        how = f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
-        idle = [name for name, parts in given if not any(parts)]
-        left = f", and none to {', '.join(idle)}" if 0 < len(idle) <= MOST_NAMED else ""
-        left = f", and none to the other {len(idle)}" if len(idle) > MOST_NAMED else left
-        return f"the {len(used)} PEs{processes} {each}{how}{'' if processes else ' each'}{left}"
-    first, *others = [f"{name} {_share_text(parts)}" for name, parts in given]
-    if not others:
-        return f"{first} {unit}"
-    return f"{', '.join([f'{first} {unit}', *others[:-1]])} and {others[-1]}{'' if any(given[-1][1]) else f' {unit}'}"
+        names = [name for one in busy for name in one.names]
+        whole = all(one.processes == one.cores for one in busy)
+        processes = busy[0].cores if whole else sum(one.processes * len(one.names) for one in busy)
+        cores = max(one.cores for one in busy) if whole else 0
+        busy = [
+            _Given(cores or processes, cores, min(one.low for one in busy), max(one.high for one in busy), "", names)
+        ]
+    said: list[str] = []
+    before = ""
+    for one in [*busy, *idle]:
+        amount = f"{one.units} {unit}" if not said else one.units
+        same = one.whom == before == "each core of "
+        said.append(f"{amount} of {one.named}" if same else f"{amount} {to} {one.whom}{one.named}")
+        before = one.whom
+    return listed(said, most=len(said))
+
+
+def _why_text(given: Sequence[_Given]) -> str:
+    """Why some get less than by their speed, or none; of many the first ones."""
+    found = dict.fromkeys((one.why, bool(one.processes)) for one in given if one.why)
+    said = []
+    for why, some in list(found)[:MOST_REASONS]:
+        names = [name for one in given if (one.why, bool(one.processes)) == (why, some) for name in one.names]
+        verb, who = ("gets", "it is") if len(names) == 1 else ("get", "they are")
+        said.append(f"{listed(patterns_of(names))} {verb} {'less' if some else 'none'} since {who} {why}")
+    return ", ".join(said)
 
 
 def long_partition(compared: Compared) -> str:
     """Who gets how much, where the sentence of the answer could not say it; otherwise nothing."""
-    given = [] if compared.best is None else shares(compared, compared.best)
+    given = [] if compared.best is None else _given(compared, compared.best)
     if len(given) <= MOST_NAMED:
         return ""
-    return ", ".join(f"{name} {_share_text(parts) if any(parts) else 0}" for name, parts in given)
+    return ", ".join(f"{one.named} {one.units if one.processes else 0}" for one in given)
 
 
 def strategies(compared: Compared) -> list[tuple[str, Strategy]]:
@@ -378,13 +462,10 @@ def confirmed_text(compared: Compared) -> str:
 
 
 def gap_text(regret: float | None) -> str:
-    """How far above what nothing can be below; beyond a tenth a better answer may exist, far beyond it tells little."""
-    if regret is None:
+    """What a bound says that is so far below that the answer does not speak of it."""
+    if regret is None or regret <= LOOSE_GAP:
         return ""
-    if regret > LOOSE_GAP:
-        return f"loose: no configuration can take less than {percent(1 / (1 + regret))} of this; it tells little"
-    may = "; a better answer may exist" if regret > WIDE_GAP else ""
-    return f"{percent(max(0.0, regret), 1)} above a bound that no configuration can be below{may}"
+    return f"loose: no configuration can take less than {percent(1 / (1 + regret))} of this; it tells little"
 
 
 def _gain_text(compared: Compared) -> str:

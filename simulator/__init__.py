@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         some_names,
     )
     from simulator.base.machine import Machine, require_linux, this_machine
-    from simulator.base.names import expanded
+    from simulator.base.names import expanded, patterns_of
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of, with_equal_parts
     from simulator.engines.job_queue import JobRuns
@@ -195,6 +195,7 @@ _HOMES = {
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.programs.applications",
     "on_compile": "simulator.engines.compiled",
+    "patterns_of": "simulator.base.names",
     "process_lines": "simulator.results.tables",
     "read_template": "simulator.scenario_file.load",
     "read_trace": "simulator.load_traces",
@@ -346,6 +347,7 @@ __all__ = [
     "notebook",
     "on_compile",
     "partitions",
+    "patterns_of",
     "places_of",
     "plots",
     "process_lines",

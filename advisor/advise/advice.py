@@ -31,6 +31,7 @@ def advice_document(
         "command": "advise",
         "application": documents.to_dict(application_of(scenario)),
         "pes": [pe.name for pe in scenario.platform.pes],
+        "kinds": documents.to_dict(recommendation.compared.kinds),
         "recommended": recommendation.configuration.name,
         "reference": recommendation.reference,
         "partition": list(recommendation.configuration.partition),

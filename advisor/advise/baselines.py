@@ -1,14 +1,30 @@
 """The named naive strategies that every recommendation is compared with."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor import wording
 from advisor.advise.candidates import plain_allocations
+from advisor.advise.kinds import USUAL_BYTES, Order
 from advisor.advise.problem import Kind
-from advisor.advise.space import runs_as
-from simulator import Configuration, Scenario, partitions, ties
+from advisor.advise.space import over_all, runs_as
+from advisor.advise.strategies import EQUAL_WORK
+from advisor.results import NodeKind
+from simulator import PE, Configuration, Scenario, ScenarioError, availability, partitions, patterns_of, ties
+
+MOST_WITHOUT = 4
+"""Kinds of nodes, the worst first, without which all others are compared."""
+FREE = 0.99
+"""A load that leaves more than this is none, in words and in strategies."""
+FAR = 1.5
+"""Times as long as over the best links that a usual message takes over bad ones."""
+LEAST = 1e-9
+"""Share of a PE that is taken for none: in proportion to nothing nothing can be."""
+MOST_ENDS = 33
+"""Nodes to which such a message is looked at."""
 
 
 def baselines(
@@ -61,7 +77,6 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
 
     - `one-per-core`, `per-core-by-speed`: on every core, equal units, or units in proportion to the speed in one small
       benchmark;
-    - `one-per-node`: one process on the first PE of each node, equal units;
     - `fastest-node`: on every core of the node whose cores have the most speed together, equal units;
     - `slurm-block`, `slurm-cyclic`: on every core, ranks filled node by node, or dealt out over the nodes in turns.
     """
@@ -79,7 +94,6 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
     cyclic = [cores[turn] for turn in range(turns) for cores in nodes.values() if turn < len(cores)]
     placed = {
         "one-per-core": everywhere,
-        "one-per-node": sorted(cores[0] for cores in nodes.values()),
         "fastest-node": strongest,
         "slurm-block": block,
         "slurm-cyclic": cyclic,
@@ -95,6 +109,134 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
         Configuration(name, work.fitting(parts), tuple(placed[name]), rule=rules.get(name, "equal"))
         for name, parts in split.items()
     ]
+
+
+def loaded_baselines(scenario: Scenario, known: Sequence[Configuration], *, cores: bool) -> list[Configuration]:
+    """Units in proportion to what PEs do under their loads; nothing where no node is loaded or badly linked.
+
+    - `by-loaded-speed`: on every core;
+    - `without-X`: on all but those of nodes X, for each kind of node that is loaded or badly linked; of many the worst.
+
+    Parameters
+    ----------
+    known
+        Others, none of which comes again.
+    cores
+        Whether there is a process on each core, or one on each PE.
+    """
+    work, pes = scenario.application.work, scenario.platform.pes
+    placement = [place for place, pe in enumerate(pes) for _ in range(pe.cores if cores else 1)]
+    bad = [kind for kind in node_kinds(scenario) if kind.why]
+    worst = [bad[place] for place in ties.in_order([kind.left for kind in bad])][:MOST_WITHOUT]
+    if not worst:
+        return []
+    speeds = _speeds(scenario, len(placement))
+    rates = [
+        speed * max(partitions.mean_share(pe, processes=pe.cores if cores else 1), LEAST)
+        for pe, speed in zip(pes, speeds, strict=True)
+    ]
+    placed = {"by-loaded-speed": placement}
+    for kind in worst:
+        left_out = {pe for some in kind.pes for pe in some}
+        patterns = patterns_of(kind.names)
+        name = patterns[0] if len(patterns) == 1 else kind.names[0]
+        placed[f"without-{name}"] = [pe for pe in placement if pe not in left_out]
+    found, taken = list[Configuration](), {_busy_part(one) for one in known}
+    for name, some in placed.items():
+        if runs_as(scenario, len(some)):
+            even = scenario.application.name in EQUAL_WORK
+            parts = partitions.in_proportion(work.units, [1.0 if even else rates[pe] for pe in some])
+            one = Configuration(name, work.fitting(parts), tuple(some))
+            found += [] if _busy_part(one) in taken else [over_all(scenario, one)]
+            taken.add(_busy_part(one))
+    return found
+
+
+def _busy_part(one: Configuration) -> tuple[tuple[int, int], ...]:
+    """PE and units of each process that has some."""
+    return tuple((pe, units) for pe, units in zip(one.placement, one.partition, strict=True) if units)
+
+
+def _speeds(scenario: Scenario, processes: int) -> list[float]:
+    """Of one core of each PE without load, at an equal share; (PE,)."""
+    work, kernel = scenario.application.work, scenario.application.kernel
+    size = work.compute(processes)(max(1, work.units // processes)).size
+    return [float(pe.speed_of(kernel).speed(size)) for pe in scenario.platform.pes]
+
+
+def node_kinds(scenario: Scenario) -> tuple[NodeKind, ...]:
+    """The kinds of nodes, those that do most under their load first; PEs stand for nodes that hold several kinds.
+
+    They do not tell apart what hangs on switches that are alike.
+    """
+    platform, order, pes = scenario.platform, Order(scenario), scenario.platform.pes
+    keys = [
+        (own, joined[:-1], shared)
+        for own, joined, shared in cast("list[tuple[Hashable, tuple[Hashable, ...], Hashable]]", order.keys)
+    ]
+    on: dict[int, list[int]] = {}
+    for pe in order.pes:
+        on.setdefault(int(platform.node_of[pe]), []).append(pe)
+    found: dict[Hashable, list[tuple[str, tuple[int, ...]]]] = {}
+    for node, own in on.items():
+        alike = len({keys[pe] for pe in own}) == 1
+        for some in [own] if alike else [[pe] for pe in own]:
+            name = platform.node_names[node] if alike else pes[some[0]].name
+            found.setdefault((keys[some[0]], len(some)), []).append((name, tuple(some)))
+    firsts = [int(platform.node_of[members[0][1][0]]) for members in found.values()]
+    speeds = _speeds(scenario, len(pes))
+    kinds = []
+    for members, late in zip(found.values(), _later(scenario, firsts, list(on)), strict=True):
+        first = members[0][1]
+        place = first[0]
+        share, far = partitions.mean_share(pes[place], processes=pes[place].cores), late >= FAR
+        why = [_busy(pes[place], share)] if share < FREE else []
+        why += [f"linked {wording.digits(late, 2)} times slower"] if far else []
+        kinds.append(
+            NodeKind(
+                tuple(name for name, _ in members),
+                tuple(some for _, some in members),
+                sum(pes[pe].cores for pe in first),
+                speeds[place],
+                min(share, 1 / late if far else 1.0),
+                " and ".join(why),
+            )
+        )
+    return tuple(kinds)
+
+
+def _busy(pe: PE, share: float) -> str:
+    """How long its load is there, where that comes and goes; else what it leaves."""
+    load, free = pe.load, f"only {wording.percent(share)} free"
+    if load is None or load.trace.after_end != "cycle":
+        return free
+    shares = availability(load.trace.values, load.rule, processes=pe.cores, cores=pe.cores)
+    hours = np.array([load.trace.durations_s[shares < FREE].sum(), load.trace.end_s]) / 3600
+    if hours[0] >= FREE * hours[1]:
+        return free
+    if hours[1] >= 2 and np.all(np.abs(hours - np.rint(hours)) < 0.02) and hours[0] >= 1:
+        return f"busy {hours[0]:.0f} h of {hours[1]:.0f}"
+    return f"busy {max(1, round(100 * float(hours[0] / hours[1])))} % of the time"
+
+
+def _later(scenario: Scenario, nodes: Sequence[int], others: Sequence[int]) -> list[float]:
+    """How many times as long as for the best linked of some nodes a usual message to most others takes for each."""
+    network, ends = (
+        scenario.platform.network,
+        np.array(others)[np.unique(np.linspace(0, len(others) - 1, min(MOST_ENDS, len(others))).astype(np.int64))],
+    )
+    if network.topology is None or len(others) < 2:
+        return [1.0] * len(nodes)
+    times = []
+    for node in nodes:
+        away = ends[ends != node]
+        try:
+            routes = network.routes(np.full(away.size, node), away)
+        except ScenarioError:  # not all nodes are joined: nothing is said of that
+            return [1.0] * len(nodes)
+        each_s = network.times_s(routes, np.arange(away.size), np.full(away.size, float(USUAL_BYTES)))
+        times.append(float(np.sort(each_s)[(away.size - 1) // 2]))
+    return [time / min(times) for time in times]
 
 
 def allocation_baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Configuration]:

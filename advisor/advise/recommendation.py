@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor import wording
-from advisor.advise.baselines import allocation_baselines, baselines, core_baselines
+from advisor.advise.baselines import (
+    allocation_baselines,
+    baselines,
+    core_baselines,
+    loaded_baselines,
+    node_kinds,
+)
 from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge, Tried
 from advisor.advise.kinds import kinds_of
@@ -251,12 +257,14 @@ class Recommendation:
             {
                 "application": None if known is None else documents.to_dict(application_of(known)),
                 "pes": [] if known is None else [pe.name for pe in known.platform.pes],
+                "kinds": [] if known is None else documents.to_dict(node_kinds(known)),
                 "recommended": self.configuration.name,
                 "reference": self.reference,
                 "baselines": self.to_dict(),
                 "objective": self.objective,
                 "ranking": self.ranked(),
                 "ties": list(self.ties),
+                "regret": self.ranking.regret,
                 "replications": self.runs.makespan_ticks.shape[1],
                 "truths": self.runs.truth_count,
                 "level": self.level,
@@ -428,6 +436,7 @@ def _found(
         found = [*_naive(scenario, benchmark_speeds), *found]
     elif "allocation" in vary:
         found += allocation_baselines(scenario, judge.space.kinds)
+    found += loaded_baselines(scenario, found, cores="allocation" in vary)
     own, unfit = _own(scenario)
     with spending.stage("baselines", until=BASELINES_UNTIL):
         for one in [*own, *found]:  # the first one whatever it takes
@@ -788,7 +797,7 @@ def _pictures(made: Recommendation) -> list[str]:
 
 
 def _ranking_page(made: Recommendation) -> str:
-    """The best candidates with their chances, and where the middle nine tenths of their makespans lie."""
+    """The best candidates with what they may lose, and where the middle nine tenths of their makespans lie."""
     shown = made.ranking.ranked[: notebook.MOST_ROWS]
     candidates = [made.candidates[one.candidate] for one in shown]
     spread = [made.described(one.name) for one in candidates]
@@ -797,8 +806,9 @@ def _ranking_page(made: Recommendation) -> str:
             "configuration": ", ".join((one.name, *made.strategies.names_of(one.name))),
             "units": one.partition,
             str(made.objective): _shown(entry.value_s, made.objective),
-            "chance of being best": "-" if entry.p_best is None else f"{entry.p_best:.0%}",
-            "expected loss": "-" if entry.expected_loss is None else f"{entry.expected_loss:.1%}",
+            "expected loss to the best of those compared": "-"
+            if entry.expected_loss is None
+            else f"{entry.expected_loss:.1%}",
             "takes (times recommended)": f"{made.baselines[one.name].mean:.3f}",
         }
         for entry, one in zip(shown, candidates, strict=True)

@@ -110,7 +110,7 @@ def _times(factor: float | None) -> str:
 
 
 def _key_figures(compared: Compared) -> blocks.Pairs:
-    """Makespan, gain, and the chance to be the best one, or, where others are as good, that they are."""
+    """Makespan, gain, and what may be lost to the best of those compared, or how many are as good."""
     best, (reference, named) = compared.best, wording.reference_of(compared)
     tied = wording.tied_names(compared)
     gained = reference is not None and best is not None and best.name not in reference.names
@@ -118,9 +118,9 @@ def _key_figures(compared: Compared) -> blocks.Pairs:
     figures = {
         "predicted makespan, mean": wording.NOTHING if best is None else wording.with_interval(best.predicted),
         f"predicted gain over {named}": over if over == wording.NOTHING else _ratio(over),
-        "chance to be the best of all compared": wording.NOTHING
+        "expected loss to the best of those compared": wording.NOTHING
         if tied
-        else wording.chance(compared.p_best, compared.drawn),
+        else wording.loss_text(compared.expected_loss),
         "tied with it, within 1 %": str(len(tied) - 1) if tied else "",
     }
     return blocks.pairs({name: "" if text == wording.NOTHING else text for name, text in figures.items()})

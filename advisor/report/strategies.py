@@ -123,7 +123,7 @@ def ranking_section(compared: Compared, fronts: tuple[Front, ...]) -> blocks.Sec
     if count > 1:
         caption = f"The best {MOST_RANKED} of {count}" if count > MOST_RANKED else "All candidates, best first"
         note = (
-            "Chance to be the best, and what it is expected to have more than the best; those within 1 % are a tie. "
+            "Expected loss: what it is expected to have more than the best of those compared; within 1 % is a tie. "
             f"Above bound: over what no candidate can be below. {wording.interval_sentence(compared.drawn)}".rstrip()
         )
         shown.append(ranking_table(compared, MOST_RANKED, caption, first="candidate", note=note))
@@ -134,19 +134,18 @@ def ranking_section(compared: Compared, fronts: tuple[Front, ...]) -> blocks.Sec
 
 
 def ranking_table(compared: Compared, most: int, caption: str, *, first: str, note: str = "") -> blocks.Table:
-    """The best candidates, how sure it is that they are the best, and what choosing them is expected to lose."""
+    """The best candidates, and what choosing them is expected to lose to the best of those compared."""
     tied, unit = wording.tied_names(compared), wording.objective_unit(compared.objective)
     rows = [
         [
             one.name,
             wording.with_interval(one, unit),
-            wording.best_text(one, compared.drawn, tied),
-            wording.loss_text(one.expected_loss),
+            wording.expected_text(one, tied),
             wording.percent(one.regret, 1),
         ]
         for one in compared.ranking[:most]
     ]
-    head = [first, compared.objective or "mean", "is best", "expected loss", "above bound"]
+    head = [first, compared.objective or "mean", "expected loss", "above bound"]
     return blocks.table(caption, head, rows, best=compared.recommended, note=note)
 
 
@@ -155,8 +154,8 @@ def ranking_text(compared: Compared, fronts: tuple[Front, ...], top: int) -> lis
     found, count = [], min(top, len(compared.ranking))
     if count > 1:
         timed = wording.objective_unit(compared.objective) == "s"
-        loss = "what it is expected to take longer than the best one" if timed else "how far it is from the best one"
-        caption = f"The best {count}: how sure each is to be best; {loss}; how far above a lower bound"
+        loss = "what each is expected to take longer than" if timed else "how far each is expected to be from"
+        caption = f"The best {count}: {loss} the best of those compared; how far above a lower bound"
         found.append(ranking_table(compared, top, caption, first="best by it"))
     for front in fronts:
         of = f"Pareto front of makespan and {front.of}, exact over {front.considered} configurations: {front.scope}"

@@ -116,6 +116,18 @@ def compact(names: Sequence[str]) -> str | None:
     return None
 
 
+def patterns_of(names: Sequence[str]) -> list[str]:
+    """Names as patterns where they follow each other, in their order: `n[1-4]`, `n7`."""
+    found, start = list[str](), 0
+    for end in range(1, len(names) + 1):
+        if end == len(names) or compact(names[end - 1 : end + 1]) is None:
+            run = names[start:end]
+            whole = compact(run) if len(run) > 1 else None
+            found += list(run) if whole is None else [whole]
+            start = end
+    return found
+
+
 def _splits(name: str) -> list[tuple[str, str, str]]:
     """A name cut around each of its numbers, the last one first."""
     return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name, re.ASCII)][::-1]

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.base.names import compact
+from simulator.base.names import compact, patterns_of
 from simulator.base.yaml_document import read_document
 
 MAX_NAMES = 200_000
@@ -45,17 +45,7 @@ class SwitchedNodes:
 
 def _patterns(names: Sequence[str]) -> str | list[str]:
     """One pattern where there is one, else runs of names that make patterns."""
-    whole = compact(names)
-    if whole is not None:
-        return whole
-    found: list[str] = []
-    start = 0
-    for end in range(2, len(names) + 2):
-        if end > len(names) or compact(names[start:end]) is None:
-            part = names[start : end - 1]
-            found.append((compact(part) if len(part) > 1 else None) or part[0])
-            start = end - 1
-    return found
+    return compact(names) or patterns_of(names)
 
 
 def hostlist(text: str, place: str) -> list[str]:

@@ -45,7 +45,7 @@ def test_headings_follow_the_order_of_reading(page):
 
 
 def test_the_answer_stands_on_top(page):
-    answer = "Give core0 2961 rows and core1 1239: 1.66 times faster than the equal split"
+    answer = "Give 2961 rows to core0 and 1239 to core1: 1.66 times faster than the equal split"
     assert any(text.startswith(answer) for text in words(page, "p")[:3])
 
 

@@ -7,9 +7,9 @@ from simulator import blocks
 from tests.support.rendered import render_advice, render_text
 from tests.support.report_sample import interrupted_document, one_core_document, sample_document
 
-FUNCTIONAL = "Give core0 2961 rows and core1 1239"
+FUNCTIONAL = "Give 2961 rows to core0 and 1239 to core1"
 FASTER = "1.65 (1.61 to 1.68)"
-FASTEST = "Give core0 4200 rows and core1 no rows"
+FASTEST = "Give 4200 rows to core0 and none to core1"
 
 
 def column(text: str, name: str) -> int:
@@ -30,7 +30,7 @@ def test_the_answer_comes_first_and_the_report_last():
     lines = render_text(sample_document()).splitlines()
     answer = " ".join(lines[: lines.index("")])
     assert answer == (
-        "Give core0 2961 rows and core1 1239: 1.66 times faster than the equal split "
+        "Give 2961 rows to core0 and 1239 to core1: 1.66 times faster than the equal split "
         "(measured; 1.69 is the most possible)."
     )
     assert lines[-1].split() == ["Report", "/home/user/out/quickstart/report.html"]
@@ -46,15 +46,15 @@ def test_the_answer_comes_first_and_the_report_last():
         ),
         (
             {"measured_gain": 0.9},
-            "Keep the equal split: a real run with core0 2961 rows and core1 1239 was only 0.90 times as fast.",
+            "Keep the equal split: a real run with 2961 rows on core0 and 1239 on core1 was only 0.90 times as fast.",
         ),
         (
             {"measured_gain": 1.001, "largest_gain": None},
-            "Give core0 2961 rows and core1 1239: as fast as the equal split (measured).",
+            "Give 2961 rows to core0 and 1239 to core1: as fast as the equal split (measured).",
         ),
         (
             {"recommended": "equal"},
-            "Give core0 2100 rows and core1 2100, an equal split: no other partition is predicted to be faster.",
+            "Give 2100 rows to each of core[0-1], an equal split: no other partition is predicted to be faster.",
         ),
         (
             {"recommended": "fastest-pe", "measured_gain": 1.2},
@@ -69,12 +69,11 @@ def test_the_answer_says_what_is_known(change, answer):
     assert lines[0] == answer
 
 
-def test_many_pes_are_summed_up_and_listed():
+def test_many_pes_are_named_in_ranges():
     document = sample_document(pes=12)
     text = render_text(document, width=300)
-    assert text.startswith("Give the 12 PEs between 206 and 364 rows each: 1.66 times faster")
-    parts = ", ".join(f"core{pe} {part}" for pe, part in enumerate(document["baselines"][2]["partition"]))
-    assert row(text, "Rows").split(maxsplit=1)[1] == parts
+    assert text.startswith("Give 364 rows to core0, 363 to each of core[1-10] and 206 to core11: 1.66 times faster")
+    assert not any(line.startswith("Rows") for line in text.splitlines()), "the answer has said it"
     assert "12 parts of 350" in row(text, "equal")
     assert "and 4 more PEs, in the report" in text
 
@@ -157,12 +156,101 @@ def test_ties_are_named_and_the_simplest_is_advised():
     text = " ".join(render_advice(advised({"a": 0.004, "b": 0.0, "c": 0.0099, "d": 0.011}), top=4).split())
     assert "b and c are within 1 % of it: a tie; the simplest is advised, expected loss 0.4 %." in text
     assert "99 %" not in text.partition("The best 4")[2], "nobody is near certain to win a tie"
-    assert (
-        squeezed(row(render_advice(advised({"a": 0.004, "b": 0.0})), "a ", 1)) == "a 1.00 s (0.90 to 1.10) tie 0.4 % -"
-    )
+    alike = row(render_advice(advised({"a": 0.004, "b": 0.0})), "a ", 1)
+    assert squeezed(alike) == "a 1.00 s (0.90 to 1.10) 0.4 % (tie) -"
     alone = render_advice(advised({"a": 0.0, "b": 0.02}), top=2)
     assert "tie" not in alone
-    assert "> 99 %" in row(alone, "a ", 1)
+    assert squeezed(row(alone, "a ", 1)) == "a 1.00 s (0.90 to 1.10) 0 % -"
+
+
+def test_nothing_speaks_as_if_of_the_optimum():
+    text = " ".join(render_advice(advised({"a": 0.0, "b": 0.02}, regret=0.021)).split())
+    assert "Best of the 2 compared, at most 3 % above what is possible." in text
+    assert "is expected to take longer than the best of those compared" in text
+    assert "is best" not in text
+    assert "sure" not in text
+    assert "Bound" not in text
+    assert "Best of the 2 compared." in " ".join(render_advice(advised({"a": 0.0, "b": 0.02})).split())
+    loose = " ".join(render_advice(advised({"a": 0.0, "b": 0.02}, regret=2.0)).split())
+    assert "Best of the 2 compared." in loose
+    assert "Bound loose: no configuration can take less than 33 % of this" in loose
+
+
+NEW, OLD, BUSY = (
+    {"names": names, "pes": [[place] for place in pes], "cores": 4, "speed": speed, "left": left, "why": why}
+    for names, pes, speed, left, why in (
+        (["new1", "new2"], (0, 1), 2e9, 1.0, ""),
+        (["old1", "old2"], (2, 3), 1e9, 1.0, ""),
+        (["old3"], (4,), 1e9, 0.9, "busy 5 h of 24"),
+    )
+)
+
+
+def by_kind(units, kinds=(NEW, OLD, BUSY)):
+    """The first words of an advice that gives processes of each PE these units."""
+    placed = [(pe, part) for pe, parts in enumerate(units) for part in parts]
+    document = advised({"a": 0.0, "b": 0.02}, kinds=list(kinds), pes=["new1", "new2", "old1", "old2", "old3"])
+    document["baselines"][0] |= {"placement": [pe for pe, _ in placed], "partition": [part for _, part in placed]}
+    return " ".join(render_advice(document).split())
+
+
+@pytest.mark.parametrize(
+    ("units", "said", "why"),
+    [
+        (
+            [[337] * 4, [337] * 4, [166] * 4, [166] * 4, [87] * 4],
+            "337 rows to each core of new[1-2], 166 of old[1-2] and 87 of old3",
+            "old3 gets less since it is busy 5 h of 24",
+        ),
+        (
+            [[351, 367, 367, 351], [360] * 4, [183] * 4, [183, 184, 184, 183], []],
+            "351 to 367 rows to each core of new[1-2], 183 to 184 of old[1-2] and none to old3",
+            "old3 gets none since it is busy 5 h of 24",
+        ),
+        (
+            [[300] * 4, [400] * 3, [150] * 4, [], [150] * 4],
+            (
+                "300 rows to each core of new1, 400 to each of 3 processes on new2, 150 to each core of old1 and old3 "
+                "and none to old2"
+            ),
+            "",
+        ),
+        (
+            [[300], [300], [150], [150], [150]],
+            "300 rows to one process on each of new[1-2] and 150 to one process on each of old[1-3]",
+            "",
+        ),
+        ([[100] * 4, [100] * 4, [], [], []], "100 rows to each core of new[1-2] and none to old[1-3]", ""),
+    ],
+)
+def test_the_answer_speaks_by_kind_of_node(units, said, why):
+    text = by_kind(units)
+    assert text.startswith(f"Give {said}: ")
+    assert (why in text) if why else (" since " not in text)
+
+
+def test_a_cause_is_said_of_kinds_that_get_less_than_by_their_speed_alone():
+    fast = [NEW | {"why": "linked 9.8 times slower"}, OLD, BUSY | {"why": ""}]
+    text = by_kind([[160] * 4, [160] * 4, [150] * 4, [150] * 4, [150] * 4], fast)
+    assert "Best of the 2 compared; new[1-2] get less since they are linked 9.8 times slower." in text
+    assert " since " not in by_kind([[300] * 4, [300] * 4, [150] * 4, [150] * 4, [150] * 4], fast)
+    assert " since " not in by_kind([[150] * 4] * 5, fast), "equal units are what they are by rule"
+
+
+def test_many_kinds_are_summed_up_and_listed():
+    names = [f"n{place}x" for place in range(5)]
+    kinds = [NEW | {"names": [name], "pes": [[place]]} for place, name in enumerate(names)]
+    more = [NEW | {"names": [f"m{place}"], "pes": [[5 + place]]} for place in range(3)]
+    document = advised({"a": 0.0, "b": 0.02}, kinds=[*kinds, *more], pes=[*names, "m0", "m1", "m2"])
+    placement, partition = [pe for pe in range(8) for _ in range(4)], [100 + pe for pe in range(8) for _ in range(4)]
+    document["baselines"][0] |= {"placement": placement, "partition": partition}
+    text = render_advice(document, width=300)
+    assert text.startswith("Give 100 to 107 rows to each core of n[0-4]x and m[0-2]: ")
+    assert row(text, "Rows").split(maxsplit=1)[1].startswith("n0x 100, n1x 101, ")
+    document["baselines"][0] |= {"placement": placement[1:], "partition": partition[1:]}
+    assert render_advice(document, width=300).startswith(
+        "Give 100 to 107 rows to each of 31 processes on n[0-4]x and m["
+    )
 
 
 def test_many_ties_are_counted():
