@@ -300,8 +300,9 @@ class Judge:
         if draws <= done or not configurations or self._order is None:
             return
         numbers = self._order[done:draws]
-        stretches = [[self._order[done:draws][at] for at, _ in run] for run in _consecutive(numbers)]
-        parts = [self._runs(configurations, stretch) for stretch in stretches]
+        ordered = self.scenario.structured or any(one.repartition is not None for one in configurations)
+        stretches = [[at for at, _ in run] for run in _consecutive(numbers)] if ordered else [range(len(numbers))]
+        parts = [self._runs(configurations, [numbers[at] for at in stretch]) for stretch in stretches]
         values = np.concatenate([part.makespan_s for part in parts], axis=1)
         values = values * np.array([self.rate(one) for one in configurations])[:, np.newaxis]
         if parts[0].truths is not None and (self._truths is None or self._truths.size < draws):
@@ -321,7 +322,11 @@ class Judge:
         rounds = self.scenario.application.work.rounds
         self._spent += len(numbers) * sum(count * rounds(count) for count in (len(one.placement) for one in named))
         asked = self.scenario.with_configurations(named)
-        return self.spending.simulate(asked, replications=len(numbers), first_replication=self._first + numbers[0])
+        first = min(numbers)
+        how = {"replications": max(numbers) + 1 - first, "first_replication": self._first + first}
+        if list(numbers) == list(range(first, first + len(numbers))):
+            return self.spending.simulate(asked, **how)
+        return self.spending.simulate(asked, **how, only=[number - first for number in numbers])
 
 
 def _key(configuration: Configuration) -> Key:

@@ -1,11 +1,13 @@
 """Engines: interpreters of one program with one meaning; `run` picks one and records which."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from simulator.base.errors import ScenarioError, UnsupportedProgram
 from simulator.engines import process
@@ -67,6 +69,7 @@ def run(  # noqa: PLR0913 - all by name
     replications: int | None = None,
     seed: int | None = None,
     first_replication: int = 0,
+    only: Sequence[int] | None = None,
     engine: Engine = "auto",
     log_replications: int = 0,
     threads: int | None = None,
@@ -81,6 +84,8 @@ def run(  # noqa: PLR0913 - all by name
     replications, seed, first_replication
         In place of the scenario's own; and the number of the first: number r has the same draws in whichever call, of
         at most so many replications as the scenario has.
+    only
+        Which of these, by their numbers from 0 on, in that order; not where units move or links are doubted.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
         loading it pays. Results are the same; they name the engine.
@@ -111,6 +116,8 @@ def run(  # noqa: PLR0913 - all by name
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
     draws, kept = draw(scenario, first=first_replication, placed_only=True), {"log_replications": log_replications}
+    if only is not None:
+        draws, scenario = draws.of(np.array(only)), replace(scenario, replications=len(only))
     if engine == "compiled" or (engine == "auto" and not own and worth_compiling(scenario)):
         from simulator.engines.compiled.run import run as run_compiled
 
