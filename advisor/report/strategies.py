@@ -158,7 +158,7 @@ def ranking_text(compared: Compared, fronts: tuple[Front, ...], top: int) -> lis
         caption = f"The best {count}: {loss} the best of those compared; how far above a lower bound"
         found.append(ranking_table(compared, top, caption, first="best by it"))
     for front in fronts:
-        of = f"Pareto front of makespan and {front.of}, exact over {front.considered} configurations: {front.scope}"
+        of = f"Pareto front of makespan and {front.of}, over {front.considered} configurations: {front.scope}"
         found.append(_front_table(compared, front, of, f"{compared.objective} (s)"))
     return found
 
