@@ -1,15 +1,14 @@
-"""What changes nothing of a cluster, or only adds to it, does not make its advice worse."""
+"""What changes nothing of a cluster, or only adds to it, does not make its advice worse; more cases in the study."""
 
 import pytest
 
-from tests.support.advice_changes import CHANGES
 from tests.support.advice_judged import changed, violated
 
-CASES = 20
+CASES = 10
+"""The study has more: `python -m tests.advice_study changes`."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CHANGES)
-def test_the_best_compared_is_as_good_after_a_change_that_must_not_matter(name):
-    broken = {number: found for number in range(CASES) if (found := violated(changed(number, (name,))))}
-    assert not broken
+@pytest.mark.parametrize("number", range(CASES))
+def test_the_best_compared_is_as_good_after_changes_that_must_not_matter(number):
+    assert not violated(changed(number))
