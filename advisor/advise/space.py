@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from advisor.advise.kinds import Order, kinds_of
 from advisor.advise.objectives import Objective
 from advisor.advise.problem import Kind
-from simulator import Configuration, Load, LoadTrace, Scenario, ScenarioError, partitions, ties
+from simulator import PE, Configuration, LoadTrace, Scenario, ScenarioError, availability, partitions, ties
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -119,7 +119,7 @@ class Space:
         platform = self.scenario.platform
         if not any(pe.load is not None and pe.load.trace.values.size > 1 for pe in platform.pes):
             return None
-        pes = tuple(pe if pe.load is None else replace(pe, load=_most(pe.load)) for pe in platform.pes)
+        pes = tuple(_busiest(pe) for pe in platform.pes)
         return replace(self, scenario=replace(self.scenario, platform=replace(platform, pes=pes)), _balanced={})
 
     def divided(self, placement: Sequence[int]) -> Configuration:
@@ -188,10 +188,17 @@ class Space:
         return placement[:count]
 
 
-def _most(load: Load) -> Load:
-    values = load.trace.values
-    most = values.min() if load.rule == "given" else values.max()
-    return replace(load, trace=LoadTrace(np.zeros(1), np.array([most]), load.trace.end_s, load.trace.after_end))
+def _busiest(pe: PE) -> PE:
+    """A PE under the load that leaves least of it, but something, all the time."""
+    load = pe.load
+    if load is None:
+        return pe
+    left = availability(load.trace.values, load.rule, processes=pe.cores, cores=pe.cores)
+    left = np.where(left > 0, left, np.inf)
+    most = load.trace.values[[int(np.argmin(left))]]
+    if not np.isfinite(left.min()):
+        return pe
+    return replace(pe, load=replace(load, trace=LoadTrace(np.zeros(1), most, load.trace.end_s, load.trace.after_end)))
 
 
 def _settled(units: int, sizes: Floats, times_s: partitions.Times) -> list[int]:
