@@ -104,12 +104,11 @@ class Space:
         edges
             Those with a neighbour on another node are not like those without.
         """
-        crowded, node_of = crowds(self.scenario, placement), self.scenario.platform.node_of
-        busy, nodes = Counter(placement), [int(node_of[pe]) for pe in placement]
+        crowded, busy = crowds(self.scenario, placement), Counter(placement)
+        apart = self.apart(placement) if edges else [0] * len(placement)
         members: dict[tuple[object, ...], list[int]] = {}
         for rank, pe in enumerate(placement):
-            apart = [nodes[other] != nodes[rank] for other in (rank - 1, rank + 1) if 0 <= other < len(nodes)]
-            key = self.kind_of[pe], busy[pe], self.led and rank == 0, crowded.get(pe), sum(apart) if edges else 0
+            key = self.kind_of[pe], busy[pe], self.led and rank == 0, crowded.get(pe), apart[rank]
             members.setdefault(key, []).append(rank)
         return list(members.values())
 
@@ -121,6 +120,13 @@ class Space:
             return None
         pes = tuple(_busiest(pe) for pe in platform.pes)
         return replace(self, scenario=replace(self.scenario, platform=replace(platform, pes=pes)), _balanced={})
+
+    def apart(self, placement: Sequence[int]) -> list[int]:
+        """How many of its two neighbours in the order of ranks each process has on other nodes."""
+        node_of, last = self.scenario.platform.node_of, len(placement) - 1
+        nodes = [int(node_of[pe]) for pe in placement]
+        beside = [(nodes[max(rank - 1, 0)], nodes[min(rank + 1, last)]) for rank in range(len(nodes))]
+        return [(left != mine) + (right != mine) for mine, (left, right) in zip(nodes, beside, strict=True)]
 
     def divided(self, placement: Sequence[int]) -> Configuration:
         """The configuration with the units with which all processes end together by the model, or equal ones."""

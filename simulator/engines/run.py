@@ -81,21 +81,16 @@ def run(  # noqa: PLR0913 - all by name
 
     Parameters
     ----------
-    replications, seed, first_replication
-        In place of the scenario's own; and the number of the first: number r has the same draws in whichever call, of
-        at most so many replications as the scenario has.
-    only
-        Which of these, by their numbers from 0 on, in that order; not where units move or links are doubted.
+    replications, seed, first_replication, only
+        In place of the scenario's own; the number of the first (number r has the same draws in whichever call, of at
+        most so many as the scenario has); and which of these, from 0 on, where no units move and no links are doubted.
     engine
-        `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
-        loading it pays. Results are the same; they name the engine.
+        `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once that pays. Results are the same.
     log_replications, threads
         Keep the operation log of so many first replications; how many threads `compiled` may use, all by default.
-    operations
+    operations, sharing
         What `Custom` operations do, by name: functions of a `Context` and the arguments that yield the events they
-        wait for. Only the engine `process` runs them.
-    sharing
-        How our processes share a PE, in place of equal shares of what its load leaves. Only the engine `process`.
+        wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has these.
     progress
         Called now and then with how many runs are done, of how many.
 

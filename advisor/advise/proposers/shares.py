@@ -12,6 +12,8 @@ from simulator import Configuration, ties
 
 PARTS = (1.0, 0.5, 0.25)
 """Parts of the way to equal ends of computing that a move of all goes."""
+EDGED = (0.01, 0.03, 0.06)
+"""Parts of their units that processes have less for each neighbour on another node."""
 STEPS = (0.04, 0.01, 0.0025)
 """Units that move from one group to another, as shares of all; and a unit for each of its processes."""
 MOST_HEADS = 4
@@ -27,6 +29,7 @@ NEAR = 1.15
 def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
     """The best configurations with units moved towards equal ends of computing, all at once or from last to first."""
     for base in judge.best_placed(WIDE, near=NEAR) if space.unequal else ():
+        yield from _edged(space, base)
         groups = _heads(space, base)
         shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
         sizes = np.array([len(group) for group in groups], dtype=np.float64)
@@ -42,6 +45,15 @@ def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
         for step in STEPS:
             for source, target in ((late, early), (early, late)):
                 yield from _moved(space, base, groups, shares, step, source, target)
+
+
+def _edged(space: Space, base: Configuration) -> Iterator[Configuration]:
+    """Less for all processes that have neighbours on other nodes, at once: one alone would not help."""
+    apart = np.array(space.apart(base.placement))
+    if len(set(apart.tolist())) > 1:
+        for part in EDGED:
+            wanted = np.array(base.partition) * (1 - part * apart)
+            yield space.configured(base.placement, tuple(whole_units(wanted, space.units).tolist()), grid=base.grid)
 
 
 def moved(space: Space, judge: Judge) -> Iterator[Configuration]:

@@ -15,8 +15,8 @@ Four nodes of eight cores, of two kinds, one of them busy from 13 to 18 h:
 as-now: 690 ms (664 to 716)
 90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
 >>> print(ap.advise(scenario))  # doctest: +ELLIPSIS
-Give 332 to 350 units to each core of fast[1-2], 193 to 210 of slow1 and 96 to 103 of slow2: 1.47 (1.42 to 1.53)...
-Predicted makespan: mean 468 ms, joint; as-now: 690 ms (664 to 716).
+Give 328 to 349 units to each core of fast[1-2], 197 to 209 of slow1 and 98 to 105 of slow2: ...
+Predicted makespan: mean 467 ms, joint; as-now: 690 ms (664 to 716).
 >>> print(ap.what_if(scenario, {"platform.network.link.bandwidth": ["x4"]}))  # doctest: +ELLIPSIS
 platform.network.link.bandwidth=x4 pays most: 1.0106 (1.0100 to 1.0111) times as fast, 683 ms (657 to 709) in place ...
 90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications

@@ -257,3 +257,10 @@ def test_intervals_hold_where_a_load_varies_more_than_truths_do(doubt):
         found = intervals.of_mean(runs.makespan_s, runs.truths)
         held += found.low[0] <= mean_s <= found.high[0]
     assert held >= 0.86 * 300
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_some_replications_alone_are_rows_of_all(engine):
+    made = loaded(0.2, 50.0, pes=2, replications=20)
+    whole = run(made, engine=engine).makespan_ticks
+    assert np.array_equal(run(made, engine=engine, only=[7, 2, 13]).makespan_ticks, whole[:, [7, 2, 13]])
