@@ -75,9 +75,21 @@ class Judge:
         The scenario of the search; its replications are those that the best ones are judged by.
     first
         Number of the first replication.
+    effort, width
+        Computations of processes that it may simulate before it is tired; configurations that a proposer may add in a
+        turn, at most.
     """
 
-    def __init__(self, space: Space, spending: Spending, *, draws: int, first: int = 0) -> None:
+    def __init__(
+        self,
+        space: Space,
+        spending: Spending,
+        *,
+        draws: int,
+        first: int = 0,
+        effort: float = EFFORT,
+        width: int = WIDTH,
+    ) -> None:
         self.space, self.scenario, self.spending = space, space.scenario, spending
         self.draws, self._first = 1 if self.scenario.deterministic else draws, first
         self._order: list[int] | None = None
@@ -88,7 +100,9 @@ class Judge:
         self._best: Seen | None = None
         known = rates(self.scenario) if space.objective in {"cost", "energy"} else {}
         self._rates = known.get(space.objective)
-        self._spent = 0.0
+        self._width = width
+        self._most, self.spent = effort, 0.0
+        """Computations that it may simulate, and that it has simulated."""
 
     # What was seen
 
@@ -112,6 +126,16 @@ class Judge:
     def ends(self, configuration: Configuration) -> Floats:
         """Mean end of the computing of each process that takes part, in seconds."""
         return self._seen[_key(configuration)].ends
+
+    def makespans_s(self, configuration: Configuration) -> Floats:
+        """Of one that all draws were simulated of, in the order of the replications; (draw,)."""
+        seen = self._seen[_key(configuration)].values
+        return np.asarray(seen[np.argsort(self._order or [0])] / self.rate(configuration))
+
+    @property
+    def truths(self) -> NDArray[np.int64] | None:
+        """Number of the truth of each of all draws, as `makespans_s`; None where nothing is doubted."""
+        return None if self._truths is None else self._truths[np.argsort(self._order or [0])]
 
     def rate(self, configuration: Configuration) -> float:
         """What a second of a configuration counts for."""
@@ -152,17 +176,17 @@ class Judge:
     @property
     def patience(self) -> int:
         """How many sets to begin with are simulated: fewer where one takes long."""
-        return int(np.clip(BEGINNING * EFFORT / self._effort, FEWEST[0], PATIENCE))
+        return int(np.clip(BEGINNING * self._most / self._effort, FEWEST[0], PATIENCE))
 
     @property
     def width(self) -> int:
         """How many configurations a proposer may add in a turn."""
-        return int(np.clip(TURN * EFFORT / self._effort, FEWEST[1], WIDTH))
+        return min(self._width, int(np.clip(TURN * self._most / self._effort, FEWEST[1], WIDTH)))
 
     @property
     def tired(self) -> bool:
         """Whether it has simulated what a search may, however much time there is."""
-        return self._spent > EFFORT
+        return self.spent > self._most
 
     @property
     def _effort(self) -> float:
@@ -261,6 +285,17 @@ class Judge:
             return None
         return float(self._runs([configuration], [0]).makespan_s[0, 0])
 
+    def settle(self, configuration: Configuration) -> None:
+        """Simulate one that memory holds on all draws, whatever is better.
+
+        Raises
+        ------
+        OutOfBudgetError
+            As `of` does.
+        """
+        self.of([configuration])
+        self._simulate([configuration], self.draws)
+
     def know(self, configuration: Configuration, runs: RunSet, name: str) -> None:
         """Take over what was simulated on the same draws, all of them."""
         place = runs.configurations.index(name)
@@ -320,7 +355,7 @@ class Judge:
     def _runs(self, configurations: Sequence[Configuration], numbers: Sequence[int]) -> RunSet:
         named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
         rounds = self.scenario.application.work.rounds
-        self._spent += len(numbers) * sum(count * rounds(count) for count in (len(one.placement) for one in named))
+        self.spent += len(numbers) * sum(count * rounds(count) for count in (len(one.placement) for one in named))
         asked = self.scenario.with_configurations(named)
         first = min(numbers)
         how = {"replications": max(numbers) + 1 - first, "first_replication": self._first + first}

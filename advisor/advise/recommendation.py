@@ -353,7 +353,7 @@ def recommend(  # noqa: PLR0913 - all by name
     strata = scenario.strata or max(replications or 1, scenario.replications)  # fewer replications are some of its own
     scenario = replace(scenario.with_draws(replications, seed), strata=strata)
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
-    asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
+    asked = Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
     made = _scheduled(asked, _made(asked, *_found(asked, benchmark_speeds)))
     if not confirm or spending.left_s < CONFIRMING_S:
@@ -362,7 +362,7 @@ def recommend(  # noqa: PLR0913 - all by name
 
 
 def _made(
-    asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[str], record: tuple[Tried, ...]
+    asked: "Asked", found: Sequence[Configuration], left_out: Sequence[str], record: tuple[Tried, ...]
 ) -> Recommendation:
     """The best of what was found and of what lies steps from it."""
     scenario, objective = asked.scenario, asked.objective
@@ -378,7 +378,7 @@ def _made(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What is searched, for what, and what that may take."""
 
     scenario: Scenario
@@ -427,7 +427,7 @@ class _Asked:
 
 
 def _found(
-    asked: _Asked, benchmark_speeds: Sequence[float] | None
+    asked: Asked, benchmark_speeds: Sequence[float] | None
 ) -> tuple[list[Configuration], tuple[str, ...], tuple[Tried, ...]]:
     """The baselines, the scenario's own configurations and what was found; a line for each left out; the record."""
     scenario, vary, spending, judge = asked.scenario, asked.vary, asked.spending, asked.judge()
@@ -452,17 +452,22 @@ def _found(
     return _with_own(own, found), (*uneven, *unfit), judge.record
 
 
-def record_of(scenario: Scenario, made: Recommendation, objective: Objective) -> tuple[Tried, ...]:
-    """All that a search for another objective tries, which begins with what was compared; the best first."""
+def asked_again(scenario: Scenario, made: Recommendation, objective: Objective) -> Asked:
+    """What a recommendation was asked for, on the draws of its runs, for an objective."""
     whole = replace(made.runs.drawn(scenario), replications=made.runs.makespan_ticks.shape[1])
     oversubscribe = made.most is not None and made.most > 1
-    asked = _Asked(whole, made.varied, objective, Spending(), oversubscribe=oversubscribe, level=made.level)
+    return Asked(whole, made.varied, objective, Spending(), oversubscribe=oversubscribe, level=made.level)
+
+
+def record_of(scenario: Scenario, made: Recommendation, objective: Objective) -> tuple[Tried, ...]:
+    """All that a search for another objective tries, which begins with what was compared; the best first."""
+    asked = asked_again(scenario, made, objective)
     judge = asked.judge()
     search(judge.space, judge, made.candidates, allowed=asked.allowed)
     return judge.record
 
 
-def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
+def _scheduled(asked: "Asked", made: Recommendation) -> Recommendation:
     """With candidates whose units move while the program runs, and when these pay, where that is asked."""
     if "scheduling" not in asked.vary:
         return made
@@ -496,7 +501,7 @@ def _scheduled(asked: "_Asked", made: Recommendation) -> Recommendation:
     return replace(after, scheduling=judged)
 
 
-def _with_rules(asked: "_Asked", made: Recommendation) -> Recommendation:
+def _with_rules(asked: "Asked", made: Recommendation) -> Recommendation:
     """With the best chunk rule of a farm beside its best static partition, both by all draws."""
     scenario, over = asked.scenario, over_runs(made.objective)
     fixed = under(scenario, {"rule": "static"})
@@ -547,7 +552,7 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
 
-def _best_found(asked: _Asked, judge: Judge) -> list[Configuration]:
+def _best_found(asked: Asked, judge: Judge) -> list[Configuration]:
     """The best configurations of the record, one of a placement; as partitions over all PEs where they can be.
 
     Besides, the simplest of those that tie, and the best whose units can move, where that is asked.
@@ -611,7 +616,7 @@ def _with_own(configurations: Sequence[Configuration], found: Sequence[Configura
     return [*yielding, *(one for name, one in own.items() if name not in same)]
 
 
-def _compared(asked: _Asked, found: Sequence[Configuration], left_out: Sequence[str]) -> tuple[Strategies, RunSet]:
+def _compared(asked: Asked, found: Sequence[Configuration], left_out: Sequence[str]) -> tuple[Strategies, RunSet]:
     """What was found and what lies steps from the best, all simulated on the same draws."""
     scenario, spending = asked.scenario, asked.spending
     compared = strategies(scenario, found, left_out=left_out)
@@ -637,7 +642,7 @@ def _compared(asked: _Asked, found: Sequence[Configuration], left_out: Sequence[
     return made, table.together(alone)
 
 
-def _affordable(asked: _Asked, candidates: Sequence[Configuration]) -> int:
+def _affordable(asked: Asked, candidates: Sequence[Configuration]) -> int:
     """Replications of all candidates that what is left of the time allows; at least one."""
     few, begun_s = min(FEW, asked.scenario.replications), asked.spending.left_s
     run_or_recall(asked.scenario.with_configurations(tuple(candidates)), replications=few)
@@ -645,7 +650,7 @@ def _affordable(asked: _Asked, candidates: Sequence[Configuration]) -> int:
     return int(np.clip(COMPARING * asked.spending.left_s / max(each_s, 1e-9), 1, asked.scenario.replications))
 
 
-def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) -> Configuration | None:
+def _stepped(asked: Asked, table: RunSet, candidates: Sequence[Configuration]) -> Configuration | None:
     """What the search makes of the best candidate on the draws of the comparison; None where it is the best."""
     judge = Judge(asked.space, asked.spending, draws=table.makespan_ticks.shape[1])
     for one in candidates:
@@ -734,7 +739,7 @@ def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list
     return [replace(one, partition=work.fitting(one.partition)) for one in found]
 
 
-def _by_functional(asked: _Asked) -> list[Configuration]:
+def _by_functional(asked: Asked) -> list[Configuration]:
     """The functional partition, and one that memory holds where it does not hold that."""
     scenario, work = asked.scenario, asked.scenario.application.work
     found = partitions.divided("functional", scenario, range(len(scenario.platform.pes)))

@@ -39,11 +39,18 @@ def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowe
     improve(space, judge, allowed=allowed)
 
 
-def improve(space: Space, judge: Judge, *, allowed: Allowed = lambda _: True) -> None:
+def improve(
+    space: Space,
+    judge: Judge,
+    *,
+    allowed: Allowed = lambda _: True,
+    proposers: Sequence[Sequence[Propose]] = (QUICK, THOROUGH),
+    turns: int = TURNS,
+) -> None:
     """Improve on the best of the judge's record: quick turns as long as they help, then thorough ones."""
     try:
-        for _ in range(TURNS):
-            if not any(_gains(judge, partial(_turns, space, judge, some, allowed)) for some in (QUICK, THOROUGH)):
+        for _ in range(turns):
+            if not any(_gains(judge, partial(_turns, space, judge, some, allowed)) for some in proposers):
                 break
     except OutOfBudgetError:
         judge.spending.cut.append("search")

@@ -72,9 +72,7 @@ Output = Annotated[
     Path | None,
     folder("report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"),
 ]
-Explained = Annotated[
-    bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
-]
+Explained = Annotated[bool, typer.Option("--explain", help="Say why, how sensitive it is, what to measure next.")]
 MeasureNext = Annotated[
     str | None,
     typer.Option(

@@ -1,27 +1,24 @@
-"""The explanation of an advice: why, where it switches, what it is sensitive to, where its doubt comes from."""
+"""The explanation of an advice: why, what it is sensitive to, where its doubt comes from."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from advisor import wording
-from advisor.advise.explanation import Reasons, Sensitivity, Switches
+from advisor.advise.explanation import Reasons, Sensitivity
 from advisor.advise.explanation.doubt_sources import UNEXPLAINED as REST
 from advisor.advise.explanation.doubt_sources import UNSTATED, Share
 from advisor.advise.explanation.next_measurement import Candidate
-from advisor.advise.explanation.switch_points import Side
 from advisor.results import Compared, Described
 from advisor.wording import percent
 from simulator import blocks, documents, plots, units
 
 HEADING = "Why, and how far it holds"
-NONE = "Not asked for: with --explain, advise tells why, where another strategy is best, and what it is sensitive to."
+NONE = "Not asked for: with --explain, advise tells why, and what it is sensitive to."
 MOST_LIMITS, MOST_PARAMETERS = 4, 8
 """PEs and parameters that a terminal shows."""
 LEAST_SHARE = 0.05
 """Of the critical path or of replications, below which a PE is not said to limit."""
-LEAST_GAIN = 1.005
-"""Ratio below which two strategies are as good as equal."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
 NOT_DOUBTED = "none of the models states a doubt"
@@ -94,7 +91,6 @@ class Effort:
     """What explaining took."""
 
     simulated_runs: int
-    most_runs: int
     replications: int
     search_regret: float | None
     adopted_instead_of: str | None
@@ -107,7 +103,6 @@ class Explained:
     """The fields of an advice that explain it and its doubt."""
 
     why: Reasons | None
-    switch_points: tuple[Switches, ...]
     sensitivity: tuple[Sensitivity, ...]
     explanation: Effort | None
     doubt: Doubt | None
@@ -123,7 +118,7 @@ def explanation_section(compared: Compared, found: Explained) -> blocks.Section:
     if found.explanation is None:
         return blocks.Section("explanation", HEADING, (blocks.Text(NONE),))
     sensitivity = _sensitivity(compared, found, found.explanation)
-    drawn = (_why(compared, found), sensitivity, _switches(found), _spent(compared, found))
+    drawn = (_why(compared, found), sensitivity, _spent(compared, found))
     return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
 
 
@@ -207,26 +202,6 @@ def _sensitivity_table(found: Explained, most: int, caption: str, note: str) -> 
     return blocks.table(caption, head, rows, note=note)
 
 
-def _switches(found: Explained) -> Iterator[blocks.Block]:
-    if rows := [list(row) for row in switch_rows(found)]:
-        head = ["at", "below", "from there"]
-        yield blocks.table("Switch points: where another strategy is best", head, rows, text_columns=3)
-
-
-def switch_rows(found: Explained) -> Iterator[tuple[str, str, str]]:
-    """Where, what is best below and from there on; the last one is empty where nothing switches."""
-    for one in found.switch_points:
-        name = "load times" if one.of == "load" else one.parameter or one.of
-        span = f"{name} {value_text(one.low)} to {value_text(one.high)}"
-        for point in one.points:
-            below, above = (f"{side.strategy}{gain_text(side)}" for side in (point.below, point.above))
-            yield f"{name} {value_text(point.value)}", below, above
-        if not one.points and one.strategy:
-            yield span, f"{one.strategy} stays best", ""
-        if one.note:
-            yield span if one.strategy else name, one.note, ""
-
-
 def _spent(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
     effort = found.explanation
     if effort is None:
@@ -281,11 +256,6 @@ def explanation_text(compared: Compared, found: Explained) -> Iterator[blocks.Bl
         caption = "\n".join(_why_lines(compared, found.why, effort))
         yield blocks.table(caption, ["makespan with", "as advised", "redivided"], _cost_rows(found.why))
         yield _others_text(compared, found.why)
-    if lines := [
-        f"  {at}: from here on {right}, below it {left}" if right else f"  {at}: {left}"
-        for at, left, right in switch_rows(found)
-    ]:
-        yield blocks.Listing("\n".join(["Switch points", *lines]))
     title = (
         "Sensitivity: change of the makespan of this advice, and what it regrets against advice for the changed value"
     )
@@ -297,7 +267,7 @@ def explanation_text(compared: Compared, found: Explained) -> Iterator[blocks.Bl
     lines, rows = [first, *(f"  {line}" for line in more)], next_rows(found)
     yield blocks.table("\n".join(lines), NEXT_HEAD, rows) if len(rows) > 1 else blocks.Listing("\n".join(lines))
     yield blocks.Text(_better(effort))
-    runs = f"{effort.simulated_runs} simulated runs of at most {effort.most_runs}"
+    runs = f"{effort.simulated_runs} simulated runs"
     said = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
     yield blocks.Listing(f"{said}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else said)
 
@@ -477,15 +447,3 @@ def change_text(
         return f"{zero if text[1:] == zero else text} %"
     said = (-share, -high, -low) if less else (share, low, high)
     return units.show_interval(*said, unit="%", signed=True)
-
-
-def gain_text(side: Side) -> str:
-    """How much faster one side of a switch point is at the end of its range, in brackets; nothing if hardly."""
-    if side.gain is None or side.gain < LEAST_GAIN:
-        return ""
-    return f" ({wording.times(side.gain)} times faster at {value_text(side.at)})"
-
-
-def value_text(value: float) -> str:
-    """A value of a parameter, short."""
-    return f"{value:.0f}" if value % 1 == 0 else f"{value:.3g}"

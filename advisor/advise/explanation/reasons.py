@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.explanation import changes
 from advisor.advise.explanation.neighbours import Other
-from advisor.advise.explanation.optimum import Advised, best_of
-from advisor.advise.explanation.simulations import Simulations
-from advisor.advise.recommendation import Recommendation
+from advisor.advise.explanation.questions import Questions
 from simulator import (
     Configuration,
     Meeting,
@@ -113,51 +111,48 @@ class Reasons:
         return asdict(self)
 
 
-def reasons(advised: Advised, recommendation: Recommendation, simulations: Simulations) -> Reasons:
+def reasons(asked: Questions) -> Reasons:
     """Look at the recommended configuration's runs, and at what it takes without messages, load, and so on.
 
     Raises
     ------
-    OutOfRuns
-        If the runs allowed do not suffice.
+    OutOfBudgetError
+        If no more may be asked.
     """
-    scenario, chosen = advised.scenario, recommendation.configuration
+    scenario, chosen, runs = asked.scenario, asked.made.configuration, asked.made.runs
     used = np.flatnonzero(np.array(chosen.partition) > 0)
-    row = recommendation.runs.configurations.index(chosen.name)
-    path, messages, waits = _followed(scenario, chosen, simulations)
-    last = _last(scenario, chosen, recommendation.runs.computed_ticks[row])
+    path, messages, waits = _followed(asked)
+    last = _last(scenario, chosen, runs.computed_ticks[runs.configurations.index(chosen.name)])
     limits = [Limit(name, path[name], last[name]) for name in last]
-    parts = recommendation.runs.breakdown(chosen.name)
+    parts = runs.breakdown(chosen.name)
     sums = [sum(parts[process][key] for process in used) for key in ("busy_s", "waiting_s", "idle_s")]
-    shares = [value / sum(sums) for value in sums]
+    computing, waiting, idle = (value / sum(sums) for value in sums)
     return Reasons(
         _largest(limits, [one.path_share for one in limits], [one.computes_last for one in limits]),
         messages,
-        shares[0],
-        shares[1],
-        shares[2],
+        computing,
+        waiting,
+        idle,
         _largest(waits, [wait.seconds for wait in waits]),
-        _costs(advised, simulations),
+        _costs(asked),
         sharing=bindings(scenario, chosen),
     )
 
 
-def _followed(
-    scenario: Scenario, chosen: Configuration, simulations: Simulations
-) -> tuple[dict[str, float], float, list[Wait]]:
+def _followed(asked: Questions) -> tuple[dict[str, float], float, list[Wait]]:
     """Parts of critical paths by PE, the part without computing, and who waits for whom; means over replications."""
-    count = LOGGED if len(chosen.partition) <= MOST_LOGGED else 1
-    runs = simulations.logged(scenario, chosen, count)
+    chosen = asked.made.configuration
+    runs = asked.logged(LOGGED if len(chosen.partition) <= MOST_LOGGED else 1)
     replications = runs.makespan_ticks.shape[1]
-    asked = scenario.with_configurations((chosen,))
+    scenario = asked.scenario.with_configurations((chosen,))
     path: dict[str, float] = defaultdict(float)
     waits: dict[tuple[str, str], float] = defaultdict(float)
     for replication in range(replications):
         makespan = int(runs.makespan_ticks[0, replication])
-        for step in critical_path(asked, runs, 0, replication):
+        for step in critical_path(scenario, runs, 0, replication):
             if step.operation.operation == "compute":
                 path[step.operation.pe] += (step.to_ticks - step.from_ticks) / makespan / replications
-        for pair, seconds in waits_by_pe(asked, runs, 0, replication).items():
+        for pair, seconds in waits_by_pe(scenario, runs, 0, replication).items():
             waits[pair] += seconds / replications
     messages = max(0.0, 1 - sum(path.values()))
     return path, messages, [Wait(*pair, seconds) for pair, seconds in waits.items()]
@@ -180,20 +175,16 @@ def _last(scenario: Scenario, chosen: Configuration, ended: NDArray[np.int64]) -
     return found
 
 
-def _costs(advised: Advised, simulations: Simulations) -> tuple[Cost, ...]:
-    scenario, chosen = advised.scenario, advised.configuration
-    _, many, _ = simulations.planned(scenario, len(advised.placement))
-    (now,) = simulations.seen(scenario, [chosen], many)
-    found = []
-    for of, changed in _without(scenario, chosen):
-        best = best_of(advised, changed, simulations)
-        (then,) = simulations.seen(changed, [chosen], many)
-        certain = scenario.deterministic and changed.deterministic
-        longer = simulations.gain(then.makespans_s, now.makespans_s, deterministic=certain)
+def _costs(asked: Questions) -> tuple[Cost, ...]:
+    now, found = asked.judge(), []
+    for of, changed in _without(asked.scenario, asked.chosen):
+        judge = asked.judge(changed)
+        certain = asked.scenario.deterministic and changed.deterministic
+        longer = asked.gain(asked.kept(judge), asked.kept(now), deterministic=certain)
         _, least, most = longer.change
         low, high = (None if end is None else -end for end in (most, least))
-        again = 1 - simulations.value_s(best.makespans_s) / simulations.value_s(now.makespans_s)
-        found.append(Cost(of, simulations.value_s(then.makespans_s), 1 - longer.mean, low, high, again))
+        again = 1 - judge.value(judge.best or asked.chosen) / now.value(asked.chosen)
+        found.append(Cost(of, judge.value(asked.chosen), 1 - longer.mean, low, high, again))
     return _largest(found, [cost.divided_anew for cost in found])
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from advisor.advise.explanation import changes
-from advisor.advise.explanation.optimum import Advised, best_of
-from advisor.advise.explanation.simulations import OutOfRuns, Simulations
+from advisor.advise.explanation.questions import Questions
 from advisor.advise.kinds import kinds_of
 from advisor.advise.problem import Kind
+from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, Scenario, ScenarioError, capacity_of, ties
 
 STEP = 0.1
@@ -68,17 +68,15 @@ class Sensitivity:
         return {"parameter": self.parameter, "what": self.what, "effects": effects, "regret": self.regret}
 
 
-def sensitivities(
-    advised: Advised, simulations: Simulations, *, step: float = STEP
-) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
+def sensitivities(asked: Questions, *, step: float = STEP) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
     """The effect of each calibrated parameter, the most regretted first, and what was left out for want of runs."""
     found: list[Sensitivity] = []
     missing: list[str] = []
-    for name, what, pes, change in parameters(advised.scenario, advised.configuration):
+    for name, what, pes, change in parameters(asked.scenario, asked.chosen):
         try:
-            effects = tuple(effect(advised, change(1 + by), by, simulations) for by in (-step, step))
+            effects = tuple(effect(asked, change(1 + by), by) for by in (-step, step))
             found.append(Sensitivity(name, what, pes, effects))
-        except (OutOfRuns, ScenarioError):
+        except (OutOfBudgetError, ScenarioError):
             missing.append(name)
     order = ties.in_order([-one.regret for one in found], [-one.makespan for one in found], floor=SAME_REGRET)
     return tuple(found[place] for place in order), tuple(missing)
@@ -141,19 +139,17 @@ def called(scenario: Scenario, kind: Kind) -> str:
     return first if kind.count == 1 else f"{first} (and {kind.count - 1} alike)"
 
 
-def effect(advised: Advised, changed: Scenario, by: float, simulations: Simulations) -> Effect:
+def effect(asked: Questions, changed: Scenario, by: float) -> Effect:
     """The recommended configuration in a changed scenario, against before and against the best found there.
 
     Raises
     ------
-    OutOfRuns
-        If the runs allowed do not suffice.
+    OutOfBudgetError
+        If no more may be asked.
+    ScenarioError
+        If memory does not hold it there.
     """
-    scenario, chosen = advised.scenario, advised.configuration
-    _, many, _ = simulations.planned(scenario, len(advised.placement))
-    best = best_of(advised, changed, simulations)
-    (before,), (kept,) = (simulations.seen(one, [chosen], many) for one in (scenario, changed))
-    certain = scenario.deterministic and changed.deterministic
-    longer = simulations.gain(kept.makespans_s, before.makespans_s, deterministic=certain)
-    regret = max(0.0, simulations.value_s(kept.makespans_s) / simulations.value_s(best.makespans_s) - 1)
-    return Effect(by, *longer.change, regret)
+    before, judge = asked.judge(), asked.judge(changed)
+    certain = asked.scenario.deterministic and changed.deterministic
+    longer = asked.gain(asked.kept(judge), asked.kept(before), deterministic=certain)
+    return Effect(by, *longer.change, asked.regret(judge))

@@ -17,13 +17,13 @@ NEAR = 1.3
 
 def steps(space: Space, judge: Judge) -> Iterator[Configuration]:
     """A step of processes from the best configurations; those that the model finds best, with units by the model."""
-    for base in judge.best_placed(WIDE, near=NEAR):
+    for base in judge.best_placed(min(WIDE, judge.width), near=NEAR):
         placements = [one for one in dict.fromkeys(_steps(space, base.placement)) if _runs(space, one)]
         made = [space.balanced(one) for one in placements]
         order = ties.in_order([seconds * judge.rate(one) for one, seconds in made]).tolist()
         yield from (made[place][0] for place in order[: judge.width])
         if space.unequal:
-            yield from _in_proportion(space, base, [placements[place] for place in order[: judge.width]])
+            yield from in_proportion(space, base, [placements[place] for place in order[: judge.width]])
 
 
 def exchanged(space: Space, judge: Judge) -> Iterator[Configuration]:
@@ -35,7 +35,7 @@ def exchanged(space: Space, judge: Judge) -> Iterator[Configuration]:
     wanted = [one for one in dict.fromkeys(placements) if _runs(space, one)][: 4 * judge.width]
     yield from (space.divided(one) for one in wanted)
     if space.unequal:
-        yield from _in_proportion(space, best, wanted)
+        yield from in_proportion(space, best, wanted)
 
 
 def _runs(space: Space, placement: Placement) -> bool:
@@ -56,19 +56,19 @@ def _steps(space: Space, placement: Placement) -> Iterator[Placement]:
             nodes = [pe for pe in used if node_of[pe] == node_of[used[-1]]]
             quarter = used[-max(1, len(used) // 4) :]
             for gone in ([used[-1]], [used[0]], nodes, quarter, used):
-                yield _without(placement, Counter({pe: busy[pe] for pe in gone}))
-            yield _without(placement, Counter(used[-1:]))
-            yield _without(placement, Counter(used))
+                yield without(placement, Counter({pe: busy[pe] for pe in gone}))
+            yield without(placement, Counter(used[-1:]))
+            yield without(placement, Counter(used))
         if free:
             usual = max([busy[pe] for pe in used], default=0)
             quarter = free[: max(1, len(pes) // 4)]
             for more in (Counter(free[:1]), Counter(free)):
-                yield _with(space, placement, more)
+                yield with_more(space, placement, more)
             for some in (free[:1], quarter, free):
-                yield _with(space, placement, Counter({pe: space.limit(pe) - busy[pe] for pe in some}))
-                yield _with(space, placement, Counter({pe: max(0, usual - busy[pe]) for pe in some}))
+                yield with_more(space, placement, Counter({pe: space.limit(pe) - busy[pe] for pe in some}))
+                yield with_more(space, placement, Counter({pe: max(0, usual - busy[pe]) for pe in some}))
         if used and max(busy[pe] for pe in used) > 1:
-            yield _without(placement, Counter({pe: busy[pe] - 1 for pe in used}))
+            yield without(placement, Counter({pe: busy[pe] - 1 for pe in used}))
 
 
 def _exchanges(space: Space, placement: Placement) -> Iterator[Placement]:
@@ -81,11 +81,11 @@ def _exchanges(space: Space, placement: Placement) -> Iterator[Placement]:
             if used and free and source is not target:
                 gone, taken = used[-1], free[0]
                 for count in sorted({1, min(busy[gone], space.limit(taken) - busy[taken])}):
-                    kept = _without(placement, Counter({gone: count}))
-                    yield _with(space, kept, Counter({taken: count}))
+                    kept = without(placement, Counter({gone: count}))
+                    yield with_more(space, kept, Counter({taken: count}))
 
 
-def _without(placement: Placement, gone: Counter[int]) -> Placement:
+def without(placement: Placement, gone: Counter[int]) -> Placement:
     """Without so many of the last processes on each of some PEs."""
     left, kept = Counter(gone), []
     for pe in reversed(placement):
@@ -96,7 +96,7 @@ def _without(placement: Placement, gone: Counter[int]) -> Placement:
     return tuple(reversed(kept))
 
 
-def _with(space: Space, placement: Placement, more: Counter[int]) -> Placement:
+def with_more(space: Space, placement: Placement, more: Counter[int]) -> Placement:
     """With so many more processes on each of some PEs: after those there, else where the order of the PEs has them."""
     added = [pe for pe in sorted(more, key=space.order.rank.__getitem__) for _ in range(more[pe])]
     if not added:
@@ -111,7 +111,7 @@ def _with(space: Space, placement: Placement, more: Counter[int]) -> Placement:
     return tuple(found)
 
 
-def _in_proportion(space: Space, base: Configuration, placements: list[Placement]) -> Iterator[Configuration]:
+def in_proportion(space: Space, base: Configuration, placements: list[Placement]) -> Iterator[Configuration]:
     """Units as the base has them on the PEs that stay; a new process has what the usual one of its kind has."""
     units_on: dict[int, list[int]] = {}
     for pe, units in zip(base.placement, base.partition, strict=True):

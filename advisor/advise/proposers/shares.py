@@ -28,7 +28,7 @@ NEAR = 1.15
 
 def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
     """The best configurations with units moved towards equal ends of computing, all at once or from last to first."""
-    for base in judge.best_placed(WIDE, near=NEAR) if space.unequal else ():
+    for base in judge.best_placed(min(WIDE, judge.width), near=NEAR) if space.unequal else ():
         yield from _edged(space, base)
         groups = _heads(space, base)
         shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)

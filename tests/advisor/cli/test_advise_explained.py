@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 SCENARIO = str(Path(__file__).parents[3] / "scenarios" / "tutorial" / "two-cores.yaml")
-FIELDS = {"why", "switch_points", "sensitivity", "doubt", "measure_next", "explanation"}
+FIELDS = {"why", "sensitivity", "doubt", "measure_next", "explanation"}
 
 
 @pytest.fixture
@@ -21,9 +21,8 @@ def test_an_advice_is_explained_when_asked(told):
     explained = json.loads(told("--json", "--explain"))
     assert set(explained) >= FIELDS
     assert explained["why"]["limits"][0]["pe"] == "core0"
-    assert [one["of"] for one in explained["switch_points"]] == ["load", "problem size"]
     assert explained["sensitivity"][0]["parameter"].startswith("speed of core")
-    assert 0 < explained["explanation"]["simulated_runs"] <= explained["explanation"]["most_runs"]
+    assert explained["explanation"]["simulated_runs"] > 0
     assert set(explained["measure_next"]["unstated"]) == {"link latency", "link bandwidth"}
 
 
@@ -45,6 +44,6 @@ def test_what_was_written_by_hand_is_not_measured_here(apportion):
 @pytest.mark.slow
 def test_the_terminal_is_told_too(told):
     text = told("--explain")
-    for heading in ("\nWhy\n", "\nSwitch points\n", "\nSensitivity: ", "\nMeasure next: ", "\nExplained by "):
+    for heading in ("\nWhy\n", "\nSensitivity: ", "\nMeasure next: ", "\nExplained by "):
         assert heading in text
     assert max(map(len, text.splitlines())) <= 100

@@ -56,7 +56,7 @@ WITHIN = r"\([+-]?[\d.]+ to [+-]?[\d.]+\)"
 """An interval behind a value."""
 SUREST = {"load": 1 - 0.5**2, "band": 1 - 0.5 / 3}
 """Of two replications, and of two truths."""
-NOT_OF_REPLICATIONS = {"measure_next", "switch_points", "platform"}
+NOT_OF_REPLICATIONS = {"measure_next", "platform"}
 """Edges of what is stated, and ranges of parameters."""
 
 

@@ -99,7 +99,7 @@ def test_waits_of_several_processes_are_said_of_one():
         "pes": ["node", "other"],
         "recommended": "a",
         "baselines": [{"name": "a", "partition": [3, 3, 3, 3, 9], "placement": [0, 0, 0, 0, 1]}],
-        "explanation": {"simulated_runs": 1, "most_runs": 1, "replications": 2},
+        "explanation": {"simulated_runs": 1, "replications": 2},
         "why": {"computing": 0.9, "waiting": 0.1, "idle": 0.0, "waits": waits},
     }
     advice = documents.from_dict(Advice, document)

@@ -8,8 +8,7 @@ import pytest
 from advisor import explain, recommend
 from advisor.advise import explanation
 from advisor.advise.explanation.neighbours import others
-from advisor.advise.explanation.optimum import Advised
-from advisor.advise.explanation.simulations import Simulations
+from advisor.advise.explanation.questions import Questions
 from simulator import load_scenario, run
 from simulator.programs.configuration import Configuration
 from tests.support.advice_cases import PARAMETERS
@@ -32,24 +31,25 @@ TIE = 0.01
 def test_no_row_and_nothing_else_seen_is_better_than_the_advice(seed, replications, tmp_path, monkeypatch):
     asked = []
 
-    class Noted(Simulations):
-        def __init__(self, **how):
-            super().__init__(**how)
+    class Noted(Questions):
+        def __init__(self, *given, **how):
+            super().__init__(*given, **how)
             asked.append(self)
 
-    monkeypatch.setattr(explanation, "Simulations", Noted)
+    monkeypatch.setattr(explanation, "Questions", Noted)
     made = replace(scenario(seed, tmp_path, NAMES[seed % len(NAMES)]), replications=replications)
     found = explain(made, recommend(made, confirm=0))
     assert found.why.others
     for row in found.why.others:
         half = 0.0 if row.high is None else (row.high - row.low) / 2
         assert row.longer >= -max(ERRORS / 1.96 * half, TIE)
-    ((unchanged, _), *_) = asked[0]._known.values()
-    mine = asked[0].all_of(unchanged, found.recommendation.configuration).makespans_s
-    for one in asked[0].known(unchanged):
-        gained = mine[: one.makespans_s.size] - one.makespans_s
-        error = gained.std(ddof=1) / np.sqrt(gained.size) if gained.size > 1 else 0.0
-        assert gained.mean() <= max(ERRORS * error, TIE * mine.mean())
+    judge = asked[-1].judge()
+    mine = judge.makespans_s(asked[-1].chosen)
+    for _, one in judge.ranked():
+        if one.values.size == mine.size:
+            gained = mine - judge.makespans_s(one.configuration)
+            error = gained.std(ddof=1) / np.sqrt(gained.size) if gained.size > 1 else 0.0
+            assert gained.mean() <= max(ERRORS * error, TIE * mine.mean())
     advice = found.recommendation
     means = advice.runs.makespan_s.mean(axis=1)
     assert advice.runs.of(advice.configuration.name).mean() <= means.min() * (1 + TIE)
@@ -79,11 +79,15 @@ def advised(made, units, placement):
     return replace(recommend(made, confirm=0), configuration=chosen, runs=run(made.with_configurations((chosen,))))
 
 
+def rows_of(made, units, placement, varied=("partition", "allocation")):
+    given = replace(advised(made, units, placement), varied=varied)
+    return others(Questions(made, given, most_runs=10**6))
+
+
 def test_what_is_left_gets_the_units_that_are_best_for_it(tmp_path):
     """12,000 units on four cores of 2 and four of 1: 10 s; fast alone 15 s, slow alone 30 s."""
     made = two_nodes(tmp_path)
-    chosen = Configuration("advised", (2000,) * 4 + (1000,) * 4, (0,) * 4 + (1,) * 4)
-    rows = others(Advised(made, chosen), Simulations(limit=10**6, replications=1, seed=0))
+    rows = rows_of(made, (2000,) * 4 + (1000,) * 4, (0,) * 4 + (1,) * 4)
     longer = {(row.change, row.pe): row.longer for row in rows}
     assert longer["without", "slow"] == pytest.approx(12 / 8 - 1, rel=1e-3)
     assert longer["without", "fast"] == pytest.approx(12 / 4 - 1, rel=1e-3)
@@ -107,13 +111,11 @@ def test_a_whole_node_of_several_pes_is_left_out_too(tmp_path):
     pes = tuple(replace(pe, name=f"{pe.name}{n}") for pe in made.platform.pes for n in range(2))
     assert {pe.node for pe in pes} == {"fast", "slow"}
     made = replace(made, platform=replace(made.platform, pes=pes, network=made.platform.network), configurations=())
-    chosen = Configuration("advised", (1000,) * 12, (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3))
-    rows = others(Advised(made, chosen), Simulations(limit=10**6, replications=1, seed=0))
+    rows = rows_of(made, (1000,) * 12, (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3))
     assert {row.pe for row in rows if row.change == "without node"} == {"fast", "slow"}
 
 
 def test_where_only_the_partition_varies_no_processes_are_added(tmp_path):
     made = two_nodes(tmp_path)
-    chosen = Configuration("advised", (8000, 4000), (0, 1))
-    rows = others(Advised(made, chosen, ("partition",)), Simulations(limit=10**6, replications=1, seed=0))
+    rows = rows_of(made, (8000, 4000), (0, 1), varied=("partition",))
     assert {row.change for row in rows} == {"without", "1 % fewer units on PEs like", "1 % more units on PEs like"}
