@@ -2,11 +2,11 @@
 
 All are simulated on a few draws that meet every state of every load, each of which counts for as many draws as are most
 like it. A configuration that is behind the best on each of them, or by far in their mean, goes no further; the others
-are simulated on all draws.
+are simulated on all draws. Draws whose loads stay as they are during a run, alike in both, are simulated once.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -17,7 +17,7 @@ from advisor.advise.objectives import over_runs, rate_of, rates, statistic
 from advisor.advise.space import Space
 from advisor.advise.spending import Spending
 from advisor.advise.strategies import simplest
-from simulator import Configuration, LoadTrace, RunSet, draw, ties
+from simulator import Configuration, LoadTrace, RunSet, Scenario, draw, ties
 
 Floats = NDArray[np.float64]
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int] | None]
@@ -36,6 +36,8 @@ MORE = 3
 """Times as many draws as before, on which those are simulated that may still be the best."""
 FEWEST_LIKE = 2
 """Draws more than states, from which on only the spread within states is doubt."""
+STEADY = 2.0
+"""Times a usual run for which loads have to stay as they are in draws that come out alike."""
 LITTLE = 1e-4
 """Share by which it is not worth being better."""
 FAR, ERRORS = 0.02, 2.0
@@ -95,6 +97,7 @@ class Judge:
         self._order: list[int] | None = None
         self._few = min(FEW, self.draws)
         self._like = np.zeros((self.draws, self.draws), np.int64)
+        self._twin = list(range(self.draws))
         self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
         self._best: Seen | None = None
@@ -317,6 +320,8 @@ class Judge:
         states = _States.seen(self.space, run_s, self.draws, self._first)
         self._order, covered = states.order()
         self._few = min(self.draws, max(FEW, covered))
+        first: dict[object, int] = {}
+        self._twin = [first.setdefault(states.alike[number], at) for at, number in enumerate(self._order)]
         met = [states.of[number] for number in self._order]
         self._like = np.array([[len(one & mine) for one in met] for mine in met], dtype=np.int64)
 
@@ -334,23 +339,24 @@ class Judge:
     def _more(self, configurations: Sequence[Configuration], done: int, draws: int) -> None:
         if draws <= done or not configurations or self._order is None:
             return
-        numbers = self._order[done:draws]
+        fresh = [at for at in range(done, draws) if self._twin[at] == at]
+        twins = self._twin[done:draws]
         ordered = self.scenario.structured or any(one.repartition is not None for one in configurations)
-        stretches = [[at for at, _ in run] for run in _consecutive(numbers)] if ordered else [range(len(numbers))]
-        parts = [self._runs(configurations, [numbers[at] for at in stretch]) for stretch in stretches]
-        values = np.concatenate([part.makespan_s for part in parts], axis=1)
-        values = values * np.array([self.rate(one) for one in configurations])[:, np.newaxis]
-        if parts[0].truths is not None and (self._truths is None or self._truths.size < draws):
+        stretches = _consecutive([self._order[at] for at in fresh]) if ordered else [[self._order[at] for at in fresh]]
+        parts = [self._runs(configurations, stretch) for stretch in stretches if stretch]
+        if parts and parts[0].truths is not None and (self._truths is None or self._truths.size < draws):
             known = np.zeros(0, np.int64) if self._truths is None else self._truths[:done]
             self._truths = np.concatenate((known, *(part.truths for part in parts if part.truths is not None)))
+        times = np.array([twins.count(at) for at in fresh], dtype=np.float64)
         for place, one in enumerate(configurations):
-            computed = np.concatenate([part.computed_ticks[place] * part.tick_s for part in parts])
             before = self._seen.get(_key(one))
-            ends, row = computed.mean(axis=0), values[place]
-            if before is not None:
-                ends = (done * before.ends + (draws - done) * ends) / draws
-                row = np.concatenate((before.values, row))
-            self._seen[_key(one)] = Seen(one, row, ends)
+            row = np.concatenate((np.zeros(0) if before is None else before.values, np.zeros(draws - done)))
+            ends = 0.0 if before is None else done * before.ends
+            if parts:
+                row[fresh] = self.rate(one) * np.concatenate([part.makespan_s[place] for part in parts])
+                ends = ends + times @ np.concatenate([part.computed_ticks[place] * part.tick_s for part in parts])
+            row[done:] = row[twins]
+            self._seen[_key(one)] = Seen(one, row, np.asarray(ends / (done + times.sum())))
 
     def _runs(self, configurations: Sequence[Configuration], numbers: Sequence[int]) -> RunSet:
         named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
@@ -368,9 +374,9 @@ def _key(configuration: Configuration) -> Key:
     return configuration.partition, configuration.placement, configuration.grid
 
 
-def _consecutive(numbers: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
-    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
-        yield list(run)
+def _consecutive(numbers: Sequence[int]) -> list[list[int]]:
+    runs = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    return [[number for _, number in run] for _, run in runs]
 
 
 @dataclass(frozen=True)
@@ -381,6 +387,8 @@ class _States:
     """The clock and level of each load; (draw,)."""
     off: Floats
     """How far a draw is from the usual one of its states, in levels; (draw,)."""
+    alike: tuple[object, ...]
+    """Equal of draws that come out alike; (draw,)."""
 
     @classmethod
     def seen(cls, space: Space, run_s: float, draws: int, first: int) -> "_States":
@@ -399,7 +407,7 @@ class _States:
                     off[levels == level] += np.abs(means[levels == level] - means[levels == level].mean())
                 for number, level in enumerate(levels.tolist()):
                     states[number].add((clock, level))
-        return cls(tuple(map(frozenset, states)), off)
+        return cls(tuple(map(frozenset, states)), off, _alike(scenario, starts_s, STEADY * run_s))
 
     def order(self) -> tuple[list[int], int]:
         """All draws, those first that meet every state between them, the usual ones of each; and how many these are."""
@@ -410,6 +418,22 @@ class _States:
             order.append(most[ties.first_least(self.off[most])])
             left -= self.of[order[-1]]
         return [*order, *(number for number in range(len(self.of)) if number not in order)], len(order)
+
+
+def _alike(scenario: Scenario, starts_s: Floats, run_s: float) -> tuple[object, ...]:
+    """What is equal of draws that come out alike: loads that do not change for so long, if nothing else is drawn."""
+    draws = len(starts_s)
+    found = np.zeros((draws, 0))
+    steady = np.full(draws, not (scenario.doubtful or scenario.noisy_but_for_loads))
+    for number, pe in enumerate(scenario.platform.pes):
+        if pe.load is not None and pe.load.draws:
+            trace = pe.load.trace
+            changes = np.append(np.flatnonzero(np.diff(trace.values)) + 1, trace.values.size)
+            piece = np.searchsorted(trace.times_s, starts_s[:, number], side="right") - 1
+            ends_s = np.append(trace.times_s, trace.end_s)[changes[np.searchsorted(changes, piece, side="right")]]
+            steady &= starts_s[:, number] + run_s <= ends_s
+            found = np.column_stack((found, trace.values[piece]))
+    return tuple(tuple(row) if steady[number] else number for number, row in enumerate(found.tolist()))
 
 
 def _mean_levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> Floats:

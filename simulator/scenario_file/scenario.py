@@ -366,12 +366,13 @@ class Scenario:
     @property
     def noisy(self) -> bool:
         """Whether runs of one truth differ: by where a load starts, noise of speeds or the application, drawn units."""
-        return (
-            any(band.noise is not None for band in self.bands)
-            or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
-            or self.application_spreads[1]
-            or self.application.draws
-        )
+        return self.noisy_but_for_loads or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
+
+    @property
+    def noisy_but_for_loads(self) -> bool:
+        """Whether runs of one truth differ even if all loads start at the same time."""
+        speeds = any(band.noise is not None for band in self.bands)
+        return speeds or self.application_spreads[1] or self.application.draws
 
     @property
     def application_spreads(self) -> tuple[bool, bool]:
