@@ -340,23 +340,23 @@ class Judge:
         if draws <= done or not configurations or self._order is None:
             return
         fresh = [at for at in range(done, draws) if self._twin[at] == at]
-        twins = self._twin[done:draws]
+        twins, before_of = self._twin[done:draws], sum(twin < done for twin in self._twin)
         ordered = self.scenario.structured or any(one.repartition is not None for one in configurations)
         stretches = _consecutive([self._order[at] for at in fresh]) if ordered else [[self._order[at] for at in fresh]]
         parts = [self._runs(configurations, stretch) for stretch in stretches if stretch]
         if parts and parts[0].truths is not None and (self._truths is None or self._truths.size < draws):
             known = np.zeros(0, np.int64) if self._truths is None else self._truths[:done]
             self._truths = np.concatenate((known, *(part.truths for part in parts if part.truths is not None)))
-        times = np.array([twins.count(at) for at in fresh], dtype=np.float64)
+        times = np.array([self._twin.count(at) for at in fresh], dtype=np.float64)
         for place, one in enumerate(configurations):
             before = self._seen.get(_key(one))
             row = np.concatenate((np.zeros(0) if before is None else before.values, np.zeros(draws - done)))
-            ends = 0.0 if before is None else done * before.ends
+            ends = 0.0 if before is None else before_of * before.ends
             if parts:
                 row[fresh] = self.rate(one) * np.concatenate([part.makespan_s[place] for part in parts])
                 ends = ends + times @ np.concatenate([part.computed_ticks[place] * part.tick_s for part in parts])
             row[done:] = row[twins]
-            self._seen[_key(one)] = Seen(one, row, np.asarray(ends / (done + times.sum())))
+            self._seen[_key(one)] = Seen(one, row, np.asarray(ends / (before_of + times.sum())))
 
     def _runs(self, configurations: Sequence[Configuration], numbers: Sequence[int]) -> RunSet:
         named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))

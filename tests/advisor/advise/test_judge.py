@@ -11,7 +11,7 @@ from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError, Spending
 from simulator import Configuration, LinkModel, ScenarioError, dump_scenario, load_scenario, run
 from simulator.platform.nodes import Node, Platform
-from tests.support.platforms import pe, scenario, trace
+from tests.support.platforms import band, pe, scenario, trace
 
 LINK = LinkModel.from_latency(1e-6, 1e12)
 
@@ -44,6 +44,21 @@ def test_values_from_few_draws_are_made_comparable_by_the_ratio_to_the_best():
     values = judge.of(splits())
     table = run(made.with_configurations(tuple(splits()))).makespan_s.mean(axis=1)
     assert np.max(np.abs(values / table - 1)) < 0.25
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_draws_whose_loads_stay_alike_are_simulated_once_unless_something_else_is_drawn(noise):
+    """On for a fifth of the time, so that most runs meet no change of it."""
+    load = trace([0, 8], [0, 2], 10)
+    other = band(0.9e9, 1e9, 1.1e9) if noise else 1e9
+    made = scenario([pe("a", other), pe("b", 1e9, load)], 200, link=LINK, replications=100, seed=3)
+    spending, split = Spending(), Configuration.one_each("half", (100, 100))
+    judge = Judge(Space(made), spending, draws=100)
+    judge.of([split])
+    full = run(made.with_configurations((split,)))
+    assert judge.makespans_s(split) == pytest.approx(full.makespan_s[0], rel=1e-9)
+    assert judge.ends(split) == pytest.approx(full.computed_ticks[0].mean(axis=0) * full.tick_s, rel=1e-9)
+    assert spending.runs >= 100 if noise else spending.runs < 10
 
 
 def test_what_was_asked_once_is_not_simulated_again():
