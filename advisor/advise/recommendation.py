@@ -629,7 +629,8 @@ def _compared(asked: Asked, found: Sequence[Configuration], left_out: Sequence[s
     if count < scenario.replications:
         cut = f"the budget allowed {count} of {scenario.replications} replications of each candidate"
         left_out = (*left_out, cut)
-    stepped = _stepped(asked, table, compared.candidates) if asked.shared_unequally else None
+    again = asked.shared_unequally and not scenario.deterministic  # else the search has seen these draws
+    stepped = _stepped(asked, table, compared.candidates) if again else None
     if spending.cut:
         left_out = (*left_out, f"the budget ended the {' and the '.join(spending.cut)}; a better answer may exist")
     made = strategies(scenario, found if stepped is None else [*found, stepped], left_out=left_out)

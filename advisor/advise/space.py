@@ -72,12 +72,12 @@ class Space:
             found.append(Kind(kind.name, tuple(sorted(kind.pes, key=turn_of.__getitem__)), kind.most))
         return tuple(found)
 
-    @property
+    @cached_property
     def units(self) -> int:
         """How many units are divided."""
         return self.scenario.application.work.units
 
-    @property
+    @cached_property
     def led(self) -> bool:
         """Whether the first process is a master."""
         return self.scenario.application.work.has_master
