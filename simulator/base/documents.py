@@ -26,6 +26,7 @@ from typing import (
 )
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
+from simulator.base.files import check_format
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -39,8 +40,10 @@ __all__ = [
     "Record",
     "at",
     "from_dict",
+    "in_file",
     "named",
     "read",
+    "read_format",
     "to_dict",
 ]
 
@@ -180,6 +183,33 @@ def at(*where: str) -> Iterator[None]:
         yield
     except _REFUSALS as error:
         raise FormError(_faults(error, where)) from None
+
+
+@contextmanager
+def in_file(place: object) -> Iterator[None]:
+    """What is refused inside is refused with the file that it stands in."""
+    try:
+        yield
+    except _REFUSALS as error:
+        raise ScenarioError([f"{place}: {line}" for line in FormError(_faults(error, ())).lines]) from None
+
+
+def read_format(kind: type[T], document: object, place: object, *, newest: int, writer: str) -> T:
+    """What the document of a file says, its format first; see `read` and `files.check_format`.
+
+    Keys `format` and `kind` need not be fields of the class.
+
+    Raises
+    ------
+    ScenarioError
+        With the file, a line for each fault.
+    """
+    with in_file(place):
+        said = _mapping(document)
+    check_format(said, newest, str(place), writer)
+    with in_file(place):
+        known = {one.name for one in fields(cast("Any", kind))}
+        return read(kind, {key: value for key, value in said.items() if key in known or key not in {"format", "kind"}})
 
 
 @cache
@@ -387,13 +417,16 @@ def _union(hint: Any) -> Hook:
     """Of several classes, the one with most of the keys; of other types, the first that the value fits."""
     hooks = {one: _hook(one) for one in get_args(hint) if one is not NoneType}
     nullable = NoneType in get_args(hint)
+    plain = [hook for one, hook in hooks.items() if not is_dataclass(one)]
 
     def structure(value: Any, _: Any) -> Any:
         if value is None and nullable:
             return None
+        if len(plain) < 2 and not isinstance(value, Mapping):
+            return (plain or list(hooks.values()))[0](value, None)
         if len(hooks) == 1 or isinstance(value, Mapping):
             return hooks[max(hooks, key=lambda one: _fields_said(one, value))](value, None)
-        for hook in hooks.values():
+        for hook in plain:
             try:
                 return hook(value, None)
             except ValueError:

@@ -134,11 +134,7 @@ def parse_json(text: str, place: str) -> Any:
         found = json.loads(
             text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
         )
-        level, levels = [[found]], 0
-        while level := [p for one in level for p in (one.values() if type(one) is dict else one) if type(p) in _HOLD]:
-            levels += 1
-            if levels > MAX_LEVELS:
-                raise RecursionError
+        _check_levels(found)
         if _SURROGATE.search(text):  # most documents escape nothing
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -151,6 +147,14 @@ def parse_json(text: str, place: str) -> Any:
     except ValueError as error:
         raise ScenarioError(f"{place}: this is no JSON: {error}") from error
     return found
+
+
+def _check_levels(found: Any) -> None:
+    level, levels = [[found]], 0
+    while level := [p for one in level for p in (one.values() if type(one) is dict else one) if type(p) in _HOLD]:
+        levels += 1
+        if levels > MAX_LEVELS:
+            raise RecursionError
 
 
 def _no_number(name: str) -> float:
