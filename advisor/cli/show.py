@@ -190,7 +190,11 @@ def _show_results(path: Path, *, as_json: bool) -> None:
 
 def _show_runs(folder: Path, *, as_json: bool) -> None:
     """The table of a folder, of a what-if each parameter, the mean makespan and the difference to the base."""
+    from advisor.report.simulation import read_simulation
+
     results = simulator.load_results(folder)
+    if results.manifest.get("command") == "simulate":
+        read_simulation(results.manifest, folder / MANIFEST)
     frame = results.to_dataframe()
     if as_json:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import simulator
+from advisor.report.simulation import read_simulation
 from simulator import ScenarioError, calibration, files, intervals, load_traces, plots, some_names, units
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def _level(document: Document) -> float:
 
 
 def _simulated(document: Document, folder: Path) -> Kinds:
+    read_simulation(document, folder)
     named = document["configurations"]
     rows = [{"name": one["name"], "predicted_makespan_s": one["makespan_s"]} for one in named]
     kinds: Kinds = {"makespans": lambda: plots.plot_makespans(rows, level=_level(document))}

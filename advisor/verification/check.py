@@ -409,6 +409,15 @@ def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun]
     return keep
 
 
+@dataclass(frozen=True)
+class _KeptRun:
+    key: str
+    configuration: str
+    repetition: int
+    makespan_s: float
+    usages: tuple[Usage, ...]
+
+
 def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     """Whole repetitions of the same plan that were measured before."""
     if kept is None or not kept.exists():
@@ -416,14 +425,12 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     key, names = plan.key, [configuration.name for configuration in plan.scenario.configurations]
     found: dict[tuple[str, int], tuple[float, tuple[Usage, ...]]] = {}
     for number, line in enumerate(files.read_text(kept).splitlines(), start=1):
-        try:
-            entry = files.parse_json(line, f"{kept}:{number}")
-            if entry["key"] == key:
-                usages = tuple(Usage(**usage) for usage in entry["usages"])
-                found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
-        except (ScenarioError, AttributeError, LookupError, TypeError, ValueError):
-            if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
-                raise ScenarioError(f"{kept}:{number}: this is no run; name a file that verify wrote") from None
+        if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
+            said = files.parse_json(line, f"{kept}:{number}")
+            with documents.in_file(f"{kept}:{number}"):
+                entry = documents.read(_KeptRun, said)
+            if entry.key == key:
+                found[entry.configuration, entry.repetition] = entry.makespan_s, entry.usages
     whole = 0
     while all((name, whole) in found for name in names):
         whole += 1

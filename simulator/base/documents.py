@@ -26,7 +26,6 @@ from typing import (
 )
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, meant
-from simulator.base.files import check_format
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -204,6 +203,8 @@ def read_format(kind: type[T], document: object, place: object, *, newest: int, 
     ScenarioError
         With the file, a line for each fault.
     """
+    from simulator.base.files import check_format  # only here: workers that measure load no more than they need
+
     with in_file(place):
         said = _mapping(document)
     check_format(said, newest, str(place), writer)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, notebook
+from simulator.base.documents import read_format
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
 from simulator.results.tables import (
@@ -198,9 +199,7 @@ def load_results(folder: str | Path) -> Results:
         If it holds no results, or those of a sweep that has not ended.
     """
     folder = Path(folder)
-    manifest = files.read_json(folder / "manifest.json", limit_bytes=LIMIT_BYTES)
-    if not is_manifest(manifest):
-        raise ScenarioError(f"{folder} holds no results; name a folder of simulate -o or whatif -o")
+    manifest = read_manifest(folder)
     if not manifest["files"]:
         done = sum(1 for _ in (folder / "points").glob("[!.]*.json"))
         found = f"the sweep has finished {done} of {len(manifest['points'])} points"
@@ -208,11 +207,39 @@ def load_results(folder: str | Path) -> Results:
     return Results(folder, manifest)
 
 
-def is_manifest(document: Any) -> bool:
-    """Whether a JSON document is a manifest of ours, as far as its readers rely on it."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT or document.get("kind") not in KINDS:
-        return False
-    forms: dict[str, type] = {"files": list, "columns": dict}
-    if document["kind"] == "sweep":
-        forms |= dict.fromkeys(("sweep", "parameters", "points", "failed"), dict)
-    return all(isinstance(document.get(name), form) for name, form in forms.items())
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """What any manifest says of its tables."""
+
+    files: tuple[str, ...]
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Swept(_Table):
+    """The manifest of a sweep."""
+
+    source: str
+    sweep: dict[str, Any]
+    parameters: dict[str, Any]
+    level: float
+    points: dict[str, tuple[str, ...]]
+    finished: int
+    failed: dict[str, str]
+    spent: dict[str, Any] | None = None
+    provenance: dict[str, Any]
+    rerun: dict[str, Any] | None = None
+    written: tuple[str, ...] = ()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder; see `documents.read` for what is refused."""
+    path = folder / "manifest.json"
+    document = files.read_json(path, limit_bytes=LIMIT_BYTES)
+    if not isinstance(document, dict) or document.get("kind") not in KINDS:
+        raise ScenarioError(f"{folder} holds no results; name a folder of simulate -o or whatif -o")
+    form: type[_Table] = _Swept if document["kind"] == "sweep" else _Table
+    own = {"format", *(one.name for one in fields(_Table))}  # of runs, the rest is what `simulate` says
+    said = document if form is _Swept else {key: value for key, value in document.items() if key in own}
+    read_format(form, said, path, newest=FORMAT, writer="simulate -o` or `whatif -o")
+    return document

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, randomness
+from simulator.base.documents import named, read
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.files import read_output
 from simulator.base.machine import affinity
@@ -183,8 +184,17 @@ class RunTable:
             self.done.append((float(size[row]), allocation, float(time_s[row])))
 
     def _take(self, row: dict[str, Any]) -> None:
-        allocation = tuple((int(pes), int(procs)) for pes, procs in row["allocation"])
-        self.walls.setdefault((float(row["N"]), allocation), []).append(float(row["wall_s"]))
+        kept = read(_Logged, row)
+        self.walls.setdefault((kept.size, kept.allocation), []).append(kept.wall_s)
+
+
+@dataclass(frozen=True)
+class _Logged:
+    size: float = field(metadata=named("N"))
+    allocation: tuple[tuple[int, int], ...]
+    wall_s: float
+    time_s: float | None = None
+    failed: str = ""
 
 
 def _is_garbage(line: bytes) -> bool:

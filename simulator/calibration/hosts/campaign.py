@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, units
+from simulator.base.documents import read
 from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
 from simulator.base.machine import measuring_elsewhere
 from simulator.base.randomness import stream
@@ -437,6 +438,25 @@ def said_by(error: BaseException) -> str:
     return printable(lines[0]) if lines else "what it answered does not fit what it was asked"
 
 
+@dataclass(frozen=True)
+class _Forgotten:
+    forget: str
+
+
+@dataclass(frozen=True)
+class _PairLine:
+    pair: tuple[str, str]
+    samples_s: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class _StageLine:
+    host: str
+    identity: Any
+    stage: str
+    made: Any
+
+
 @contextlib.contextmanager
 def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
     hosts: dict[str, dict[str, Any]] = {}
@@ -444,15 +464,13 @@ def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
 
     def take(entry: dict[str, Any]) -> None:
         if "forget" in entry:
-            _forget(str(entry["forget"]), hosts, pairs)
+            _forget(read(_Forgotten, entry).forget, hosts, pairs)
         elif "pair" in entry:
-            one, other = entry["pair"]
-            pairs[str(one), str(other)] = {
-                int(size): tuple(map(float, row)) for size, row in entry["samples_s"].items()
-            }
+            found = read(_PairLine, entry)
+            pairs[found.pair] = {int(size): row for size, row in found.samples_s.items()}
         else:
-            kept = hosts.setdefault(str(entry["host"]), {"identity": entry["identity"]})
-            kept[str(entry["stage"])] = entry["made"]
+            stage = read(_StageLine, entry)
+            hosts.setdefault(stage.host, {"identity": stage.identity})[stage.stage] = stage.made
 
     belongs = {"subject": plan.subject}
     journal = Journal(

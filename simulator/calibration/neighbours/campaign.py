@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
+from simulator.base.documents import read
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
@@ -142,12 +143,22 @@ class Visits:
 
     def _take(self, entry: dict[str, Any]) -> None:
         if "plan" in entry:
-            self.plan = Plan.from_dict(entry["plan"])
+            self.plan = read(_PlanLine, entry).plan
             return
-        visit = Visit(**entry["visit"] | {"pes": tuple(map(int, entry["visit"]["pes"]))})
+        visit = read(_VisitLine, entry).visit
         if self.plan is None or not 0 <= visit.cell < len(self.plan.cells) or min(visit.lone_s, visit.together_s) <= 0:
-            raise ValueError("a visit to a cell of the plan, with times above 0, belongs here")
+            raise ScenarioError("visit: a visit to a cell of the plan, with times above 0, belongs here")
         self.made.append(visit)
+
+
+@dataclass(frozen=True)
+class _PlanLine:
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class _VisitLine:
+    visit: Visit
 
 
 @dataclass(frozen=True)

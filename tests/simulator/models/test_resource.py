@@ -95,6 +95,7 @@ def test_every_fault_of_a_document_is_told():
     with pytest.raises(ScenarioError) as error:
         HardwareModel.from_dict({"format": 1, "kind": "resource", "methods": methods, "extra": 1})
     said = error.value.lines
+    sizes = "working_sets_bytes: 2 sizes for 2 times; write as many ascending sizes above 0 as times, at least one"
     assert said == (
         "methods.poc.rate_per_s: 0 is not a finite number above 0",
         "methods.hllc.costs.add: 'x' is not a number",
@@ -105,8 +106,7 @@ def test_every_fault_of_a_document_is_told():
         "methods.icc.memory.access_s: missing key; add it",
         "methods.icc.other: unknown key; did you mean notes?",
         "methods.intcc.costs: missing key; add it",
-        "methods.ct.memory: working_sets_bytes: 2 sizes for 2 times; write as many ascending sizes above 0 as times, at "
-        "least one",
+        f"methods.ct.memory: {sizes}",
         "extra: unknown key; there are warnings, provenance, methods, name",
     )
     with pytest.raises(ScenarioError, match=r"methods\.zzz: 'zzz' is not known; give dbc or poc or hllc or"):
