@@ -409,13 +409,7 @@ def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun]
     return keep
 
 
-@dataclass(frozen=True)
-class _KeptRun:
-    key: str
-    configuration: str
-    repetition: int
-    makespan_s: float
-    usages: tuple[Usage, ...]
+_KEPT = {"key": str, "configuration": str, "repetition": int, "makespan_s": float}
 
 
 def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
@@ -428,9 +422,9 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
         if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
             said = files.parse_json(line, f"{kept}:{number}")
             with documents.in_file(f"{kept}:{number}"):
-                entry = documents.read(_KeptRun, said)
-            if entry.key == key:
-                found[entry.configuration, entry.repetition] = entry.makespan_s, entry.usages
+                entry = documents.read_keys(said, usages=tuple[Usage, ...], **_KEPT)
+            if entry["key"] == key:
+                found[entry["configuration"], entry["repetition"]] = entry["makespan_s"], entry["usages"]
     whole = 0
     while all((name, whole) in found for name in names):
         whole += 1

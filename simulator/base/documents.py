@@ -43,6 +43,7 @@ __all__ = [
     "named",
     "read",
     "read_format",
+    "read_keys",
     "to_dict",
 ]
 
@@ -172,6 +173,14 @@ def read(kind: type[T], data: object, **known: Any) -> T:
         raise FormError(_faults(error, ())) from None
 
 
+def read_keys(data: object, **hints: Any) -> dict[str, Any]:
+    """What data say under these keys and no others, each by its annotation; see `read`."""
+    try:
+        return cast("dict[str, Any]", _of_keys("keys", tuple(hints.items()))(_mapping(data), None))
+    except _REFUSALS as error:
+        raise FormError(_faults(error, ())) from None
+
+
 _REFUSALS = (ExceptionGroup, ApportionError, RecursionError, *MALFORMED)
 
 
@@ -216,13 +225,18 @@ def read_format(kind: type[T], document: object, place: object, *, newest: int, 
 @cache
 def _form(kind: type, known: frozenset[str]) -> Hook:
     """What reads the keys of a class."""
+    return _of_keys(kind.__name__, tuple(_keys(kind, known).items()))
+
+
+@cache
+def _of_keys(name: str, keys: tuple[tuple[str, Any], ...]) -> Hook:
     from cattrs.gen.typeddicts import make_dict_structure_fn
 
-    form = cast("Any", TypedDict)(kind.__name__, _keys(kind, known))
+    form = cast("Any", TypedDict)(name, dict(keys))
     try:
         return cast("Hook", make_dict_structure_fn(form, _converter(), _cattrs_forbid_extra_keys=True))
     except TypeError as error:
-        raise TypeError(f"{kind.__name__}: {error}") from error
+        raise TypeError(f"{name}: {error}") from error
 
 
 def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any], Any]]:

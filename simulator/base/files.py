@@ -150,7 +150,8 @@ def parse_json(text: str, place: str) -> Any:
 
 
 def _check_levels(found: Any) -> None:
-    level, levels = [[found]], 0
+    level: list[Any] = [[found]]
+    levels = 0
     while level := [p for one in level for p in (one.values() if type(one) is dict else one) if type(p) in _HOLD]:
         levels += 1
         if levels > MAX_LEVELS:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from simulator.base import files
-from simulator.base.documents import read
+from simulator.base.documents import read_keys
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.randomness import stream
 from simulator.base.units import write_bandwidth, write_duration
@@ -102,12 +102,6 @@ class DiskTimes:
         return {"latency": write_duration(next(shown)), "bandwidth": write_bandwidth(next(shown))}
 
 
-@dataclass(frozen=True)
-class _Visit:
-    cell: tuple[Literal["write", "read"], int]
-    wall_s: float
-
-
 def measure_disk(
     folder: Path,
     *,
@@ -136,8 +130,8 @@ def measure_disk(
     samples: dict[Cell, list[float]] = {cell: [] for cell in product(DIRECTIONS, SIZES_BYTES)}
 
     def take(line: dict[str, Any]) -> None:
-        visit = read(_Visit, line)
-        samples[visit.cell].append(visit.wall_s)
+        visit = read_keys(line, cell=tuple[Literal["write", "read"], int], wall_s=float)
+        samples[visit["cell"]].append(visit["wall_s"])
 
     def passes() -> Iterator[tuple[int, list[Cell]]]:
         for number in range(MOST_PASSES):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, randomness
-from simulator.base.documents import named, read
+from simulator.base.documents import read_keys
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.files import read_output
 from simulator.base.machine import affinity
@@ -184,17 +184,9 @@ class RunTable:
             self.done.append((float(size[row]), allocation, float(time_s[row])))
 
     def _take(self, row: dict[str, Any]) -> None:
-        kept = read(_Logged, row)
-        self.walls.setdefault((kept.size, kept.allocation), []).append(kept.wall_s)
-
-
-@dataclass(frozen=True)
-class _Logged:
-    size: float = field(metadata=named("N"))
-    allocation: tuple[tuple[int, int], ...]
-    wall_s: float
-    time_s: float | None = None
-    failed: str = ""
+        outcome = {"failed": str} if "failed" in row else {"time_s": float}
+        kept = read_keys(row, N=float, allocation=tuple[tuple[int, int], ...], wall_s=float, **outcome)
+        self.walls.setdefault((kept["N"], kept["allocation"]), []).append(kept["wall_s"])
 
 
 def _is_garbage(line: bytes) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.documents import in_file, read
+from simulator.base.documents import in_file, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.calibration.bench.journal import (
@@ -280,17 +280,12 @@ def read_replay(path: str | Path) -> ReplaySource:
     return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)
 
 
-@dataclass(frozen=True)
-class _Subject:
-    subject: dict[str, Any]
-
-
 def _points(path: Path) -> ReplaySource:
     entries = list(read_entries(path))
     known = {"format": FORMAT, "kind": KIND, **belongs_to({}, None)}
     head = check_head(entries[0] if entries else parse_entry(files.read_bytes(path)), known, path, KIND)
     with in_file(path):
-        subject = read(_Subject, {"subject": head["subject"]}).subject
+        subject = read_keys({"subject": head["subject"]}, subject=dict[str, Any])["subject"]
         found = [point_of(entry, Measurement.from_row) for entry in entries[1:] if "ends" not in entry]
         points = {one.key: one for one in found if one.finished}
     measured = sorted(points.values(), key=lambda point: point.size)

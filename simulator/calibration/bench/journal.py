@@ -9,13 +9,12 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
 from simulator.base import files
-from simulator.base.documents import at, in_file, read, to_dict
+from simulator.base.documents import at, in_file, read_keys
 from simulator.base.errors import ApportionError, CalibrationError, Interrupted, ScenarioError
 from simulator.base.machine import Machine
 
@@ -347,36 +346,20 @@ class PointStore(Generic[P]):
 
     def _take(self, line: dict[str, Any]) -> None:
         if "ends" in line:
-            self._ends = to_dict(read(_EndsLine, line).ends)
+            found = read_keys(line, ends=Any)["ends"]
+            with at("ends"):
+                self._ends = read_keys(found, settings=dict[str, Any], found=dict[str, Any])
         else:
             self._hold(point_of(line, self._read))
 
 
-@dataclass(frozen=True)
-class _Ends:
-    settings: Mapping[str, Any]
-    found: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class _EndsLine:
-    ends: _Ends
-
-
-@dataclass(frozen=True)
-class _PointLine:
-    key: float
-    finished: bool
-    point: dict[str, Any]
-
-
 def point_of(line: Entry, made: Callable[[dict[str, Any]], P]) -> P:
     """The point that a line keeps."""
-    said = read(_PointLine, line)
+    said = read_keys(line, key=float, finished=bool, point=dict[str, Any])
     with at("point"):
-        found = made(said.point)
-    if found.key != said.key:
-        raise ScenarioError(f"key: {said.key:g} is not that of its point, {found.key:g}")
+        found = made(said["point"])
+    if found.key != said["key"]:
+        raise ScenarioError(f"key: {said['key']:g} is not that of its point, {found.key:g}")
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import read
+from simulator.base.documents import read, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.calibration.bench.usage import Usage
 from simulator.models.speed import Cut, cut_from_samples
@@ -192,8 +192,8 @@ class Measurement:
     def from_row(cls, row: Mapping[str, Any]) -> "Measurement":
         """The inverse of `row`; see `documents.read` for what is refused."""
         if "samples" not in row:
-            times = read(_Row, row)
-            return cls.of_times(times.size, times.volume, times.cpu_s, times.wall_s, times.cost_s, times.visits)
+            own = dict.fromkeys(("size", "volume", "cost_s"), float) | dict.fromkeys(_COLUMNS, tuple[float, ...])
+            return cls.of_times(**read_keys(row, visits=tuple[int, ...], **own))
         found = read(cls, {name: value for name, value in row.items() if name != "interval_percent"})
         if found.visits and sum(found.visits) != len(found.samples):
             raise ScenarioError(f"visits: {sum(found.visits)} samples, and {len(found.samples)} are there")
@@ -203,18 +203,6 @@ class Measurement:
     def _interval_percent(self) -> float | None:
         half = self.half_interval
         return 100 * half if math.isfinite(half) else None
-
-
-@dataclass(frozen=True)
-class _Row:
-    """Of a recorded run."""
-
-    size: float
-    volume: float
-    cpu_s: tuple[float, ...]
-    wall_s: tuple[float, ...]
-    cost_s: float
-    visits: tuple[int, ...]
 
 
 RealPoint = Measurement

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, units
-from simulator.base.documents import read
+from simulator.base.documents import read_keys
 from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
 from simulator.base.machine import measuring_elsewhere
 from simulator.base.randomness import stream
@@ -438,25 +438,6 @@ def said_by(error: BaseException) -> str:
     return printable(lines[0]) if lines else "what it answered does not fit what it was asked"
 
 
-@dataclass(frozen=True)
-class _Forgotten:
-    forget: str
-
-
-@dataclass(frozen=True)
-class _PairLine:
-    pair: tuple[str, str]
-    samples_s: dict[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True)
-class _StageLine:
-    host: str
-    identity: Any
-    stage: str
-    made: Any
-
-
 @contextlib.contextmanager
 def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
     hosts: dict[str, dict[str, Any]] = {}
@@ -464,13 +445,13 @@ def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
 
     def take(entry: dict[str, Any]) -> None:
         if "forget" in entry:
-            _forget(read(_Forgotten, entry).forget, hosts, pairs)
+            _forget(read_keys(entry, forget=str)["forget"], hosts, pairs)
         elif "pair" in entry:
-            found = read(_PairLine, entry)
-            pairs[found.pair] = {int(size): row for size, row in found.samples_s.items()}
+            found = read_keys(entry, pair=tuple[str, str], samples_s=dict[str, tuple[float, ...]])
+            pairs[found["pair"]] = {int(size): row for size, row in found["samples_s"].items()}
         else:
-            stage = read(_StageLine, entry)
-            hosts.setdefault(stage.host, {"identity": stage.identity})[stage.stage] = stage.made
+            found = read_keys(entry, host=str, identity=Any, stage=str, made=Any)
+            hosts.setdefault(found["host"], {"identity": found["identity"]})[found["stage"]] = found["made"]
 
     belongs = {"subject": plan.subject}
     journal = Journal(

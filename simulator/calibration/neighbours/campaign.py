@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
-from simulator.base.documents import read
+from simulator.base.documents import read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
@@ -143,22 +143,12 @@ class Visits:
 
     def _take(self, entry: dict[str, Any]) -> None:
         if "plan" in entry:
-            self.plan = read(_PlanLine, entry).plan
+            self.plan = read_keys(entry, plan=Plan)["plan"]
             return
-        visit = read(_VisitLine, entry).visit
+        visit: Visit = read_keys(entry, visit=Visit)["visit"]
         if self.plan is None or not 0 <= visit.cell < len(self.plan.cells) or min(visit.lone_s, visit.together_s) <= 0:
             raise ScenarioError("visit: a visit to a cell of the plan, with times above 0, belongs here")
         self.made.append(visit)
-
-
-@dataclass(frozen=True)
-class _PlanLine:
-    plan: Plan
-
-
-@dataclass(frozen=True)
-class _VisitLine:
-    visit: Visit
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.arrays import Matrix
-from simulator.base.documents import Record, read
+from simulator.base.documents import Record, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
@@ -309,19 +309,9 @@ class RunStore:
 
     def _take(self, entry: dict[str, Any]) -> None:
         if "counts" in entry:
-            self.counts |= read(_CountsLine, entry).counts
+            self.counts |= read_keys(entry, counts=dict[str, Counts])["counts"]
         else:
-            found = read(_TimesLine, entry).times
+            found: Times = read_keys(entry, times=Times)["times"]
             if not len(found.labels) == len(found.raw_s) == len(found.controls_s):
                 raise ScenarioError("times: a row for each label belongs here")
             self.times = found.after(self.times if self.times and self.times.labels == found.labels else None)
-
-
-@dataclass(frozen=True)
-class _CountsLine:
-    counts: dict[str, Counts]
-
-
-@dataclass(frozen=True)
-class _TimesLine:
-    times: Times
