@@ -151,12 +151,9 @@ class MemoryTerm:
 
     def __post_init__(self) -> None:
         sizes, times = self.working_sets_bytes, self.access_s
-        said = {
-            "accesses": self.accesses,
-            "working_sets_bytes": dict(enumerate(sizes)),
-            "access_s": dict(enumerate(times)),
-        }
-        numbers = {f"{name}.{key}": one for name, part in said.items() for key, one in part.items()}
+        numbers = {f"accesses.{name}": one for name, one in self.accesses.items()}
+        for name in ("working_sets_bytes", "access_s"):
+            numbers |= {f"{name}.{place}": one for place, one in enumerate(getattr(self, name))}
         _check_numbers(numbers | {"share": self.share}, "a finite number of at least 0", least=0)
         if len(sizes) != len(times) or not sizes or sizes[0] <= 0 or any(np.diff(sizes) <= 0):
             raise ScenarioError(
