@@ -124,13 +124,6 @@ class ShownSimulation:
     illustration: Illustration = field(metadata=documents.FLAT)
 
 
-def read_simulation(document: Mapping[str, Any], place: object) -> Simulation:
-    """What the manifest of a folder of `simulate` says beside its tables; see `documents.read` for what is refused."""
-    own = {"kind", "files", "columns", "rerun", "written"}
-    said = {key: value for key, value in document.items() if key not in own}
-    return documents.read_format(Simulation, said, place, newest=1, writer="apportion simulate")
-
-
 def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:
     """What runs of a scenario say; intervals hold with `level`."""
     pes, application = loaded.platform.pes, application_of(loaded)

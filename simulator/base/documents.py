@@ -166,7 +166,9 @@ def read(kind: type[T], data: object, **known: Any) -> T:
     TypeError
         If the class has an annotation that is not understood, whatever the data.
     """
-    structure = _form(cast("Any", kind), frozenset(known))
+    said = data if isinstance(data, Mapping) else {}
+    others = frozenset(name for one in fields(cast("Any", kind)) for name in _names(one)[1:] if name in said)
+    structure = _form(cast("Any", kind), frozenset(known), others)
     try:
         return cast("T", _made(kind, structure(_mapping(data), None), known))
     except _REFUSALS as error:
@@ -223,9 +225,9 @@ def read_format(kind: type[T], document: object, place: object, *, newest: int, 
 
 
 @cache
-def _form(kind: type, known: frozenset[str]) -> Hook:
-    """What reads the keys of a class."""
-    return _of_keys(kind.__name__, tuple(_keys(kind, known).items()))
+def _form(kind: type, known: frozenset[str], others: frozenset[str] = frozenset()) -> Hook:
+    """What reads the keys of a class, those that have another name by that."""
+    return _of_keys(kind.__name__, tuple(_keys(kind, known, others).items()))
 
 
 @cache
@@ -249,15 +251,16 @@ def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any],
             yield one, flat or hint
 
 
-def _keys(kind: Any, known: Container[str]) -> dict[str, Any]:
+def _keys(kind: Any, known: Container[str], others: Container[str]) -> dict[str, Any]:
     """The keys that a class has in documents, and their annotations."""
     found: dict[str, Any] = {}
     for one, hint in _read_fields(kind, known):
         if "flat" in one.metadata:
-            found |= _keys(hint, known)
+            found |= _keys(hint, known, others)
         else:
             spare = one.default is not MISSING or one.default_factory is not MISSING or "spare" in one.metadata
-            found[_names(one)[0]] = NotRequired[hint] if spare else hint
+            name, *more = _names(one)
+            found[next((other for other in more if other in others), name)] = NotRequired[hint] if spare else hint
     return found
 
 
@@ -265,10 +268,10 @@ def _made(kind: Any, values: Mapping[str, Any], known: Mapping[str, Any]) -> Any
     """An object of a class whose keys were read."""
     found = {one.name: known[one.name] for one in fields(kind) if one.name in known}
     for one, hint in _read_fields(kind, known):
-        name = _names(one)[0]
+        name = next((name for name in _names(one) if name in values), None)
         if "flat" in one.metadata:
             found[one.name] = _made(hint, values, known)
-        elif name in values:
+        elif name is not None:
             found[one.name] = values[name]
         elif "spare" in one.metadata and one.default is MISSING:
             found[one.name] = "" if hint is str else None

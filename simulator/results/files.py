@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, notebook
-from simulator.base.documents import read_format
+from simulator.base.documents import Array, in_file, read_format, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
 from simulator.results.tables import (
@@ -37,6 +37,34 @@ KINDS = ("runs", "sweep")
 SHOWN_ROWS = 40
 """Rows of a table that a notebook shows."""
 _SEAL = ',"seal":"'
+
+
+@dataclass(frozen=True)
+class _Times:
+    """The runs of a configuration."""
+
+    name: str
+    tick_s: float
+    makespan_ticks: Annotated[NDArray[np.int64], Array("int64", 1)]
+
+
+_POINT: dict[str, Any] = {
+    "format": Literal[1],
+    "kind": Literal["point"],
+    "hash": str,
+    "changes": dict[str, Any],
+    "set": tuple[str, ...],
+    "replications": int,
+    "seed": int,
+    "rates": NotRequired[dict[str, float]],
+    "configurations": tuple[_Times, ...],
+    "deterministic": bool,
+    "truths": int | None,
+    "advice": NotRequired[dict[str, Any]],
+    "warnings": tuple[str, ...],
+    "seal": str,
+}
+"""What the file of a point says."""
 
 
 def save_runs(
@@ -92,7 +120,10 @@ def unsealed(text: str, name: str | None = None) -> dict[str, Any] | None:
     head, _, seal = text.rpartition(_SEAL)
     if seal != f'{files.digest(head.encode())}"}}\n':
         return None
-    document: dict[str, Any] = json.loads(text)
+    try:
+        document: dict[str, Any] = json.loads(text)
+    except RecursionError:
+        return None
     return document if name in (None, document.get("hash")) else None
 
 
@@ -102,11 +133,13 @@ def read_point(path: Path, name: str) -> dict[str, Any]:
     Raises
     ------
     ScenarioError
-        If it is not there, or holds anything but what was written there.
+        If it is not there, or holds anything but what was written there, or says what no point does.
     """
     document = unsealed(files.read_text(path, limit_bytes=LIMIT_BYTES), name)
     if document is None:
         raise ScenarioError(f"{path}: the point is damaged; --resume runs it again")
+    with in_file(path):
+        read_keys(document, **_POINT)
     return document
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from simulator.load_traces.csv_file import TITLE
 from tests.hostile.running import Case, run_here
+from tests.support.jobs_documents import advised, compared
+from tests.support.report_sample import verified_document
 
 ADVISE = "allocate advise {} --kinds fast:1:6,slow:8:1 --size 6400"
 SURFACE = {"format": 2, "kind": "speed", "model": {"columns": [8.0], "bands": [None]}}
@@ -45,11 +47,22 @@ FORMATS = {
     "head of a journal": (REPLAY, "points.json", "0", "machine", "format"),
     "point of a journal": (REPLAY, "points.json", "1", "finished", "key"),
     "times of a journal": (REPLAY, "points.json", "2.point", "cost_s", "cpu_s.0"),
+    "advice to verify": ("verify advised", "advised/advice.json", "baselines.0", "partition", "placement.0"),
+    "figure of an advice": ("plot advised -o out.svg", "advised/advice.json", "", "recommended", "pes.0"),
+    "figure of a simulation": ("plot {} -o out.svg", "results/manifest.json", "configurations.0", "name", "partition"),
+    "figure of a verification": ("plot {} -o out.svg", "seen.json", "configurations.0", "measured_s", "partition.0"),
+    "jobs compared": ("show {}", "compared.json", "alternatives.0", "policy", "pes"),
+    "jobs advised": ("show {}", "pays.json", "compared.differences.0", "verdict", "mean"),
+    "jobs run": ("show ran", "ran/manifest.json", "policy", "variant", "processors"),
     "head of a recording": ("record -o {} --append --duration 1s", "recorded.csv", "", "machine", "interval_s"),
 }
 """Command, file, an object in it, a key that it needs, and one whose value becomes `x`."""
-NOT_READ = ("plan", "manifest", "record", "head")
+NOT_READ = ("advice", "plan", "manifest", "record", "head")
 """First words of what makes a command measure, or needs files beside it."""
+
+
+FORMAT_IN = {"rerun": "rerun"}
+"""Where another object than the first says the format."""
 
 
 def at(document, place):
@@ -62,6 +75,8 @@ def spoilt(document, way, where, missing, typed):
     document = copy.deepcopy(document)
     if way == "unknown":
         at(document, where)["nonesuch"] = 1
+    elif way == "format":
+        at(document, FORMAT_IN.get(where, "0" if isinstance(document, list) else ""))["format"] = 99
     elif way == "missing":
         del at(document, where)[missing]
     else:
@@ -85,6 +100,7 @@ def whole(name, good):
     """The document of a file, or one made of others."""
     made = {"points.json": POINTS, "swept/manifest.json": SWEPT, "recorded.csv": RECORDED}
     made["files/resource.json"] = RESOURCE
+    made |= {"seen.json": verified_document(), "compared.json": compared(), "pays.json": advised()}
     if name in made:
         return made[name]
     if name == "surface.json":
@@ -101,7 +117,7 @@ def ending(good, command, name, data):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("way", ["unknown", "missing", "typed", "deep"])
+@pytest.mark.parametrize("way", ["unknown", "missing", "typed", "format", "deep"])
 def test_a_document_with_one_fault_is_refused_in_one_line_with_its_file(good, kind, way):
     command, name, where, missing, typed = FORMATS[kind]
     head = f"{TITLE}\n# head: " if name == "recorded.csv" else ""
@@ -118,7 +134,7 @@ def test_a_document_with_one_fault_is_refused_in_one_line_with_its_file(good, ki
         0
     ]
     if way != "deep":
-        key = {"unknown": "nonesuch", "missing": missing, "typed": typed.split(".", maxsplit=1)[0]}[way]
+        key = {"unknown": "nonesuch", "missing": missing, "format": "99", "typed": typed.split(".", maxsplit=1)[0]}[way]
         assert key in lines[0]
 
 

@@ -86,22 +86,29 @@ def verified_document() -> dict[str, Any]:
     parts = {one["name"]: one["partition"] for one in sample["baselines"]}
     entries = [
         {**entry, "predicted_interval_s": entry["predicted_range_s"], "interval_holds": True}
-        | {"partition": parts[entry["name"]], "placement": [0, 1], "processes": [1, 1]}
+        | {"partition": parts[entry["name"]], "placement": [0, 1], "processes": [1, 1], "also": [], "runs_inside": None}
+        | dict.fromkeys(("predicted_mean_s", "predicted_mean_interval_s", "median_sd_percent", "residual"))
         for entry in sample["verification"]
     ]
     return {
+        "format": 1,
         "command": "verify",
-        "application": sample["application"],
+        "application": sample["application"] | {"parameters": {}},
         "pes": ["core0", "core1"],
         "recommended": "functional",
         "best_measured": "functional",
         "regret": 0.0,
         "within_2_percent": True,
         "configurations": entries,
+        "level": 0.9,
         "share_of_intervals_that_hold": 1.0,
+        "intervals": {"cases": 2, "sittings": 1, "busy": 0, "held": None, "runs": None}
+        | {"median_half_width_percent": None, "median_error_percent": None},
         "mean_absolute_error_percent": 1.2,
+        "bias": None,
         "pairs_in_order": 1.0,
         "repetitions": 7,
+        "repetitions_reused": 0,
         "warnings": [],
         "provenance": sample["provenance"]
         | {"machine": sample["machine"], "inputs": {"scenario.yaml": "sha256:" + "cd" * 32}},
