@@ -6,6 +6,7 @@ from typing import Any
 
 from advisor.advise.advice import WrittenAdvice
 from advisor.report.advice import Advice, advice_page
+from advisor.report.cluster import ClusterResult
 from advisor.report.html import render_page
 from advisor.report.job_choices import Changes, Comparison, changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
@@ -32,6 +33,7 @@ PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
 """By the `command` of a document: what it is read as, and what lays that out."""
 WRITTEN: Mapping[str, type] = {
     "advise": WrittenAdvice,
+    "cluster": ClusterResult,
     "jobs advise": Changes,
     "jobs compare": Comparison,
     "jobs run": RanJobs,

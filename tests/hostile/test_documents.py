@@ -8,7 +8,7 @@ import pytest
 from simulator.load_traces.csv_file import TITLE
 from tests.hostile.running import Case, run_here
 from tests.support.jobs_documents import advised, compared
-from tests.support.report_sample import verified_document
+from tests.support.report_sample import cluster_document, verified_document
 
 ADVISE = "allocate advise {} --kinds fast:1:6,slow:8:1 --size 6400"
 SURFACE = {"format": 2, "kind": "speed", "model": {"columns": [8.0], "bands": [None]}}
@@ -51,6 +51,7 @@ FORMATS = {
     "figure of an advice": ("plot advised -o out.svg", "advised/advice.json", "", "recommended", "pes.0"),
     "figure of a simulation": ("plot {} -o out.svg", "results/manifest.json", "configurations.0", "name", "partition"),
     "figure of a verification": ("plot {} -o out.svg", "seen.json", "configurations.0", "measured_s", "partition.0"),
+    "figure of a cluster": ("plot {} -o out.svg", "cluster.json", "hosts.0", "kind", "units"),
     "jobs compared": ("show {}", "compared.json", "alternatives.0", "policy", "pes"),
     "jobs advised": ("show {}", "pays.json", "compared.differences.0", "verdict", "mean"),
     "jobs run": ("show ran", "ran/manifest.json", "policy", "variant", "processors"),
@@ -59,8 +60,6 @@ FORMATS = {
 """Command, file, an object in it, a key that it needs, and one whose value becomes `x`."""
 NOT_READ = ("advice", "plan", "manifest", "record", "head")
 """First words of what makes a command measure, or needs files beside it."""
-
-
 FORMAT_IN = {"rerun": "rerun"}
 """Where another object than the first says the format."""
 
@@ -100,7 +99,8 @@ def whole(name, good):
     """The document of a file, or one made of others."""
     made = {"points.json": POINTS, "swept/manifest.json": SWEPT, "recorded.csv": RECORDED}
     made["files/resource.json"] = RESOURCE
-    made |= {"seen.json": verified_document(), "compared.json": compared(), "pays.json": advised()}
+    made |= {"seen.json": verified_document(), "cluster.json": cluster_document()}
+    made |= {"compared.json": compared(), "pays.json": advised()}
     if name in made:
         return made[name]
     if name == "surface.json":

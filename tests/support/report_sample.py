@@ -115,6 +115,37 @@ def verified_document() -> dict[str, Any]:
     }
 
 
+def cluster_document() -> dict[str, Any]:
+    """What `cluster` writes of two hosts that are alike."""
+    host = {"kind": 0, "cpu_model": "x", "pes": 2, "memory_bytes": 2**33, "available": 1.0, "units_per_s": 5.0}
+    sample = verified_document()
+    return {
+        "format": 1,
+        "command": "cluster",
+        "application": sample["application"],
+        "hosts": [
+            host | {"name": name, "units": units, "units_now": 5, "processes": 2}
+            for name, units in (("alpha", 7), ("beta", 3))
+        ],
+        "lost": {},
+        "network": "one switch",
+        "recommended": {"name": "joint", "mean_s": 0.1, "low_s": 0.05, "high_s": 0.2},
+        "now": {"name": "equal", "mean_s": 0.2, "low_s": 0.1, "high_s": 0.3},
+        "gain": 2.0,
+        "gain_low": 1.5,
+        "gain_high": 2.5,
+        "line": "mpirun -n 4 ./app",
+        "folder": "out",
+        "exports": ["hostfile"],
+        "reused": 0,
+        "measured_s": 9.0,
+        "level": 0.9,
+        "verified": None,
+        "warnings": [],
+        "provenance": sample["provenance"],
+    }
+
+
 def interrupted_document() -> dict[str, Any]:
     """What is known before anything has been measured."""
     names = ("load", "recommended", "available_share", "measured_gain", "largest_gain", "scenario")

@@ -11,17 +11,9 @@ from advisor.figures import draw, drawable, read_length
 from simulator import ScenarioError, calibration, shipped
 from tests.support.command_line import ROOT, apportion_here
 from tests.support.jobs_documents import advised, compared, difference
-from tests.support.report_sample import verified_document
+from tests.support.report_sample import cluster_document, verified_document
 
 MODELS = ROOT / "tests" / "good_inputs" / "scenarios" / "files"
-CLUSTER = {
-    "command": "cluster",
-    "level": 0.9,
-    "hosts": [{"name": "alpha", "units": 7, "units_now": 5}, {"name": "beta", "units": 3, "units_now": 5}],
-    "now": {"name": "equal", "mean_s": 0.2, "low_s": 0.1, "high_s": 0.3},
-    "recommended": {"name": "joint", "mean_s": 0.1, "low_s": 0.05, "high_s": 0.2},
-    "verified": None,
-}
 QUICKSTART = {
     "command": "quickstart",
     "recommended": "equal",
@@ -36,7 +28,7 @@ QUICKSTART = {
 LOG = "; MaxProcs: 2\n" + "".join(
     f"{job} {60 * job} 0 {90 * job} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for job in range(1, 9)
 )
-DOCUMENTS = {"cluster": CLUSTER, "verification": verified_document(), "result": QUICKSTART}
+DOCUMENTS = {"cluster": cluster_document(), "verification": verified_document(), "result": QUICKSTART}
 DOCUMENTS |= {"advice": advised(), "comparison": compared()}
 
 
@@ -145,14 +137,14 @@ def test_lengths_have_units():
         ("nowhere -o f.pdf", "nowhere: no such file or directory"),
         ("text.json -o f.pdf", "this is no result of simulate"),
         ("list.json -o f.pdf", "this is no result of simulate"),
-        ("torn.json -o f.pdf", "this is not what `apportion cluster` writes"),
+        ("torn.json -o f.pdf", "torn.json: hosts: 3 is no list"),
         (". -o f.pdf", "name a results folder"),
     ],
 )
 def test_bad_plots_get_one_line(results, tmp_path, words, said):
     (tmp_path / "text.json").write_text('{"command": "check"}')
     (tmp_path / "list.json").write_text("[1]")
-    (tmp_path / "torn.json").write_text('{"command": "cluster", "hosts": 3}')
+    (tmp_path / "torn.json").write_text(json.dumps(cluster_document() | {"hosts": 3}))
     done = apportion_here("plot", *words.format(r=results["simulate"]).split(), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr

@@ -16,6 +16,7 @@ import pytest
 from simulator import ApportionError, ScenarioError, files, load_results
 from simulator.base.errors import SweepError
 from simulator.experiments.sweep import sweep
+from simulator.results.files import sealed
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.sweep_points import N, never, plan_of, thread, write
 
@@ -48,6 +49,12 @@ def of_another(path, plan):
     path.write_bytes((path.parent / f"{plan.points[2].hash}.json").read_bytes())
 
 
+def sealed_too_much(path, _plan):
+    document = json.loads(path.read_text())
+    del document["seal"]
+    path.write_text(sealed(document | {"nonesuch": 1}))
+
+
 DAMAGES = {
     "empty": lambda path, _: path.write_text(""),
     "truncated": lambda path, _: path.write_bytes(path.read_bytes()[:-20]),
@@ -58,6 +65,7 @@ DAMAGES = {
     "a list": lambda path, _: path.write_text("[]\n"),
     "no text": lambda path, _: path.write_bytes(b"\xff\xfe"),
     "another point": of_another,
+    "an unknown key, sealed": sealed_too_much,
     "missing": lambda path, _: path.unlink(),
 }
 
