@@ -136,10 +136,10 @@ class Strategy:
     """One strategy that was simulated, and what the recommended one gains on it."""
 
     name: str
-    same_as: str
+    same_as: str | None
     partition: tuple[int, ...]
     placement: tuple[int, ...]
-    grid: tuple[int, ...] | None
+    grid: tuple[int, ...] | None = field(metadata=documents.SPARE)
     predicted: Described = field(metadata=documents.named("predicted_makespan_s"))
     objective: Objective | None = field(metadata=documents.named("objective_s", "objective"))
     gain: Ends = field(metadata=documents.named("gain_of_recommended"))
@@ -148,7 +148,7 @@ class Strategy:
     @property
     def names(self) -> set[str]:
         """Its name, and the one that it is the same as."""
-        return {self.name, self.same_as} - {""}
+        return {one for one in (self.name, self.same_as) if one}
 
 
 @dataclass(frozen=True)

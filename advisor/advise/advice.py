@@ -1,13 +1,63 @@
 """The document of an advice: what `apportion advise` prints and writes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
 from advisor.advise.strategies import advisable, oversubscribed, uneven
-from advisor.results import application_of
+from advisor.results import Application, Drawn, NodeKind, Provenance, Strategy, application_of
 from simulator import Scenario, documents, idle_cores, provenance
+
+FORMAT = 1
+_Objects = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenAdvice:
+    """What the document says; parts that only pages show are whole objects."""
+
+    command: str
+    application: Application
+    pes: tuple[str, ...]
+    kinds: tuple[NodeKind, ...]
+    recommended: str
+    reference: str
+    partition: tuple[int, ...]
+    placement: tuple[int, ...]
+    grid: tuple[int, ...] | None
+    idle_cores: Mapping[str, Any] | None
+    varied: tuple[str, ...]
+    objective: str
+    ranking: _Objects
+    p_best: float | None
+    p_within_1_percent: float | None
+    expected_loss: float | None
+    ties: tuple[str, ...]
+    lower_bound_s: float | None
+    regret: float | None
+    evaluations: int | None
+    baselines: tuple[Strategy, ...]
+    confirmed: _Objects
+    drawn: Drawn = field(metadata=documents.FLAT)
+    warnings: tuple[str, ...]
+    provenance: Provenance
+    doubt: Mapping[str, Any] | None
+    measure_next: Mapping[str, Any]
+    measured_again: Mapping[str, Any] | None = None
+    scheduling: Mapping[str, Any] | None = None
+    pareto: _Objects = ()
+    why: Mapping[str, Any] | None = None
+    switch_points: _Objects = ()
+    sensitivity: _Objects = ()
+    explanation: Mapping[str, Any] | None = None
+    exports: tuple[str, ...] = ()
+
+
+def read_advice(document: object, place: object) -> WrittenAdvice:
+    """What `advice_document` and `doubt_document` wrote in a file; see `documents.read_format`."""
+    return documents.read_format(WrittenAdvice, document, place, newest=FORMAT, writer="apportion advise")
 
 
 def advice_document(
@@ -27,7 +77,7 @@ def advice_document(
     seed, replications = recommendation.runs.seed, recommendation.runs.makespan_ticks.shape[1]
     best, idle = recommendation.ranked(1)[0], idle_cores(scenario, recommendation.configuration)
     return {
-        "format": 1,
+        "format": FORMAT,
         "command": "advise",
         "application": documents.to_dict(application_of(scenario)),
         "pes": [pe.name for pe in scenario.platform.pes],

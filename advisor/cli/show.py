@@ -87,25 +87,28 @@ def is_model_of(path: Path, kind: str) -> bool:
         return False
 
 
-def document_of_jobs(path: Path) -> dict[str, Any] | None:
-    """What a command on job streams wrote, as a file or in a folder; None for anything else."""
+def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
+    """What a command on job streams wrote, as a file or in a folder, and its file; None for anything else."""
     if not (path.is_dir() or path.is_file()):
         return None
     folder = path if path.is_dir() else path.parent if path.name == MANIFEST else None
     try:
-        document = files.read_json(path if folder is None else folder / MANIFEST, limit_bytes=MOST_BYTES)
+        place = path if folder is None else folder / MANIFEST
+        document = files.read_json(place, limit_bytes=MOST_BYTES)
         name = JOBS.get(str(document.get("command"))) if isinstance(document, dict) else None
-        if folder is None or name in {None, MANIFEST}:
-            return None if name is None else dict(document)
-        return dict(files.read_json(folder / str(name), limit_bytes=MOST_BYTES))
+        if folder is not None and name not in {None, MANIFEST}:
+            place = folder / str(name)
+            document = files.read_json(place, limit_bytes=MOST_BYTES)
     except ApportionError:
         return None  # what reads models and results says what is wrong
+    return None if name is None else (place, document)
 
 
-def _show_jobs(document: dict[str, Any], path: Path, *, as_json: bool) -> None:
+def _show_jobs(path: Path, document: dict[str, Any], *, as_json: bool) -> None:
     """What the page of the document says first."""
-    from advisor.report.pages import page_of
+    from advisor.report.pages import check_written, page_of
 
+    check_written(document, path)
     if as_json:
         print_json(document | {"command": "show", "shown": document["command"]})
         return
@@ -180,9 +183,8 @@ def _show_neighbours(model: Path, *, as_json: bool) -> None:
 
 def _show_results(path: Path, *, as_json: bool) -> None:
     """What a folder holds, or a document of job streams says."""
-    document = document_of_jobs(path)
-    if document is not None:
-        _show_jobs(document, path, as_json=as_json)
+    if (found := document_of_jobs(path)) is not None:
+        _show_jobs(*found, as_json=as_json)
         return
     with files.understood(path / MANIFEST, "simulate -o` or `whatif -o"):
         _show_runs(path, as_json=as_json)
@@ -190,7 +192,10 @@ def _show_results(path: Path, *, as_json: bool) -> None:
 
 def _show_runs(folder: Path, *, as_json: bool) -> None:
     """The table of a folder, of a what-if each parameter, the mean makespan and the difference to the base."""
+    from advisor.report.pages import check_written
+
     results = simulator.load_results(folder)
+    check_written(results.manifest, folder / MANIFEST)
     frame = results.to_dataframe()
     if as_json:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")

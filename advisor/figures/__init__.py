@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import simulator
+from advisor.report.pages import check_written
 from simulator import ScenarioError, calibration, files, intervals, load_traces, plots, some_names, units
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawa
         raise ScenarioError(f"{path}: this is no result of {WRITERS}; name a folder or a file that one of them wrote")
     what = "whatif" if kind == "sweep" else command
     with files.understood(path, f"apportion {what}"):
+        if kind != "sweep":
+            check_written(document, path)
         kinds = read(document, folder)
     if not kinds:
         raise ScenarioError(

@@ -17,6 +17,8 @@ from advisor.results import Ends, Provenance
 from simulator import blocks, documents, files, plots, units
 
 NOTHING_COMPARED = blocks.Text("This document compares nothing.", quiet=True)
+NO_ORIGIN = Provenance("", {}, None, {}, None)
+"""Of a comparison that is part of an advice."""
 MOST_SAID = 3
 """Differences of a metric that its sentence spells out; the table has all."""
 VERDICTS = {
@@ -37,9 +39,11 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Label:
-    """What estimates are called."""
+class Planned:
+    """What was planned with, and what it is called."""
 
+    source: str
+    correction: str
     label: str
 
 
@@ -49,10 +53,10 @@ class AlternativeFacts:
 
     name: str
     policy: Mapping[str, Any]
-    estimates: Label
+    estimates: Planned
     pes: int | None
-    platform: str
-    overloaded: str
+    platform: str | None
+    overloaded: str | None
     overloaded_draws: float | None
     metrics: Mapping[str, float | None]
 
@@ -60,7 +64,7 @@ class AlternativeFacts:
     def setting(self) -> dict[str, str]:
         """Everything that it says of itself, in words."""
         said = {name.replace("_", " "): str(word) for name, word in self.policy.items()}
-        said |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform}
+        said |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform or ""}
         return {name: word for name, word in said.items() if word}
 
 
@@ -113,7 +117,7 @@ class DifferenceFacts:
 class Comparison:
     """What `apportion jobs compare` answers."""
 
-    command: str
+    command: str = field(metadata=documents.SPARE)
     stream: str
     jobs: int | None
     draws: str
@@ -122,12 +126,13 @@ class Comparison:
     level: float | None
     warm_up: float | None
     seed: int | None
-    untold: Mapping[str, str]
+    refused: str | None
+    untold: Mapping[str, str | None]
     """By metric: why no interval is stated; empty where one is."""
     alternatives: tuple[AlternativeFacts, ...]
     differences: tuple[DifferenceFacts, ...]
-    warnings: tuple[str, ...]
-    provenance: Provenance
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance = NO_ORIGIN
 
     @property
     def held(self) -> float:
@@ -159,7 +164,7 @@ class Base:
 
     name: str
     value: float | None
-    overloaded: str
+    overloaded: str | None
 
 
 @dataclass(frozen=True)
@@ -170,9 +175,11 @@ class Change:
     kind: str
     value: float | None
     gain: Apart
+    share: float | None
     chance_best: float | None
     price: float | None
     gain_per_price: float | None
+    overloaded: str | None
 
 
 @dataclass(frozen=True)
@@ -181,15 +188,17 @@ class Changes:
 
     command: str
     sentence: str
-    refused: str
+    refused: str | None
     objective: str
     base: Base
     candidates: tuple[Change, ...]
-    pays_most: str
+    pays_most: str | None
     ties: tuple[str, ...]
+    pays_most_per_price: str | None
+    ties_per_price: tuple[str, ...]
     compared: Comparison
-    warnings: tuple[str, ...]
     provenance: Provenance
+    warnings: tuple[str, ...] = ()
 
 
 # Pages

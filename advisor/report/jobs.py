@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,23 @@ class PolicyFacts:
 
     name: str
     variant: str
+    processors: str
+    same_second: str
+    own: str = ""
+    """Its function; the words that it has none of are left out."""
+    order: str = ""
+    backfill: str = ""
+    candidates: str = ""
+    placement: str = ""
+    sizes: str = ""
 
 
 @dataclass(frozen=True)
 class EstimateFacts:
     """What was planned with."""
 
+    source: str
+    correction: str
     label: str
 
 
@@ -73,9 +84,12 @@ class EstimateFacts:
 class SettingFacts:
     """What the jobs ran on."""
 
-    platform: str
+    platform: str | None
     times: str
     draw: int | None
+    sizes: str
+    model: str | None
+    policy: str | None
 
 
 @dataclass(frozen=True)
@@ -89,16 +103,17 @@ class RanJobs:
     setting: SettingFacts
     pes: int | None
     engine: str
+    tick_s: float
     seed: int | None
     averages: job_metrics.JobAverages | None
     offered_load: float | None
-    overloaded: str
+    overloaded: str | None
     delayed: job_metrics.Delayed | None
     classes: Mapping[str, tuple[job_metrics.JobClass, ...]]
-    figures: Mapping[str, str]
-    """The drawings of the page by name; empty where there is nothing to draw."""
     warnings: tuple[str, ...]
     provenance: Provenance
+    figures: Mapping[str, str] = field(default_factory=dict, metadata={"read": False})
+    """The drawings of the page by name, which documents lack; empty where there is nothing to draw."""
 
 
 # Page
@@ -234,7 +249,7 @@ def _asked_section(ran: RanJobs) -> blocks.Section:
         "Policy": ran.policy.variant or ran.policy.name,
         "Estimates": ran.estimates.label,
         "Offered load": wording.digits(ran.offered_load),
-        "Platform": setting.platform,
+        "Platform": setting.platform or "",
         "Run times": f"{setting.times}, draw {setting.draw} of the loads" if setting.platform else "",
     }
     return blocks.Section(

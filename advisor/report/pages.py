@@ -1,15 +1,18 @@
 """The pages: which one shows the document of each command."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from advisor.advise.advice import WrittenAdvice
 from advisor.report.advice import Advice, advice_page
+from advisor.report.cluster import ClusterResult
 from advisor.report.html import render_page
 from advisor.report.job_choices import Changes, Comparison, changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
 from advisor.report.papers import Reproduced, papers_page
 from advisor.report.quickstart import QuickstartResult, quickstart_page
-from advisor.report.simulation import ShownSimulation, simulation_page
+from advisor.report.simulation import ShownSimulation, Simulation, simulation_page
 from advisor.report.verification import verification_page
 from advisor.report.whatif import whatif_page
 from advisor.verification.check import Verified
@@ -28,6 +31,32 @@ PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
     "whatif": (Findings, whatif_page),
 }
 """By the `command` of a document: what it is read as, and what lays that out."""
+WRITTEN: Mapping[str, type] = {
+    "advise": WrittenAdvice,
+    "cluster": ClusterResult,
+    "jobs advise": Changes,
+    "jobs compare": Comparison,
+    "jobs run": RanJobs,
+    "simulate": Simulation,
+    "verify": Verified,
+}
+"""By the `command` of a document: what its file says, all of it."""
+OF_FOLDERS = {"files", "columns", "rerun", "written"}
+"""Keys of a manifest that say what lies beside it."""
+
+
+def check_written(document: Mapping[str, Any], place: Path) -> None:
+    """Refuse the document of a file that is not whole, if its command is one of `WRITTEN`.
+
+    Raises
+    ------
+    ScenarioError
+        With the file, a line for each fault; see `documents.read_format`.
+    """
+    if (kind := WRITTEN.get(command := str(document.get("command")))) is not None:
+        own = OF_FOLDERS if place.name == "manifest.json" else ()
+        said = {key: value for key, value in document.items() if key not in own}
+        documents.read_format(kind, said, place, newest=1, writer=f"apportion {command}")
 
 
 def page_of(document: Mapping[str, Any]) -> blocks.Page:

@@ -170,7 +170,7 @@ def runs_figure(
         (title, shown[key])
         for one, title in wanted
         if one is not None
-        for key in [next((name for name in (one.name, one.same_as) if name in shown), "")]
+        for key in [next((name for name in (one.name, one.same_as or "") if name in shown), "")]
         if key
     ]
     if not found:

@@ -205,8 +205,16 @@ class Record:
     given: Mapping[str, Any]
     output: str
     inputs: Mapping[str, str]
+    hashes: Mapping[str, str]
+    missing: tuple[str, ...]
     versions: Mapping[str, Any]
     machine: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.command not in COMMANDS:
+            raise ScenarioError(f"command: {self.command!r} is no command that can be rerun ({', '.join(COMMANDS)})")
+        if not self.output:
+            raise ScenarioError("output: it is empty; run the command again")
 
     @property
     def rule(self) -> Command:
@@ -232,28 +240,21 @@ def read_record(path: Path) -> Record:
                 f"{manifest}: it does not say how its results were made; name the manifest.json of a results folder "
                 "that this version wrote"
             )
-        files.check_format(record, FORMAT, manifest, str(record.get("command")))
-        _check_form(record, manifest)
-        _check_inputs(record, folder, manifest)
-    parts = {name: record[name] for name in ("command", "given", "output", "inputs", "versions", "machine")}
-    return Record(folder, manifest, **parts)
+        place = f"{manifest}: rerun"
+        files.check_format(record, FORMAT, place, str(record.get("command")))
+        with documents.in_file(place):
+            said = {name: value for name, value in record.items() if name != "format"}
+            found = documents.read(Record, said, folder=folder, manifest=manifest)
+        if found.missing:
+            raise ScenarioError([f"{manifest}: an input was not kept: {line}" for line in found.missing])
+        _check_inputs(found)
+    return found
 
 
-def _check_form(record: Mapping[str, Any], manifest: Path) -> None:
-    forms = {"given": dict, "inputs": dict, "hashes": dict, "missing": list, "versions": dict, "machine": dict}
-    wrong = [name for name, form in forms.items() if not isinstance(record.get(name), form)]
-    if wrong or not isinstance(record.get("output"), str) or not record["output"]:
-        raise ScenarioError(f"{manifest}: rerun: {(wrong or ['output'])[0]} is missing or of another form")
-    if record.get("command") not in list(COMMANDS):
-        known = ", ".join(COMMANDS)
-        raise ScenarioError(f"{manifest}: rerun: {record.get('command')!r} is no command that can be rerun ({known})")
-    if record["missing"]:
-        raise ScenarioError([f"{manifest}: an input was not kept: {line}" for line in record["missing"]])
-
-
-def _check_inputs(record: Mapping[str, Any], folder: Path, manifest: Path) -> None:
+def _check_inputs(record: Record) -> None:
     """Whether inputs are as they were kept, all of them, inside the folder, and what is given names them."""
-    given, inputs, hashes = record["given"], record["inputs"], record["hashes"]
+    folder, manifest = record.folder, record.manifest
+    given, inputs, hashes = record.given, record.inputs, record.hashes
     faults = []
     for place in [*inputs.values(), *hashes]:
         parts = PurePath(str(place)).parts

@@ -1,9 +1,10 @@
 """Advice put to the test in one call: `verify` finds what to run, runs it here, and compares it with the prediction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from advisor.advise.advice import read_advice
 from advisor.advise.recommendation import Recommendation, recommend
 from advisor.advise.scheduling import FARM
 from advisor.advise.strategies import strategies, usual_vary
@@ -12,7 +13,7 @@ from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
 from simulator import Scenario, ScenarioError, documents, files, intervals, load_scenario, require_linux
 
-ADVICE, FORMAT = "advice.json", 1
+ADVICE = "advice.json"
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
 
 
@@ -146,9 +147,7 @@ def check_document(path: Path) -> None:
         raise ScenarioError(f"{place}: this is {said}, which cannot be verified; {WANTED}")
     if advised is None:
         raise ScenarioError(f"{place}: this is an advice without its scenario; {WANTED}")
-    if document.get("format") != FORMAT or isinstance(document["format"], bool):
-        found = f"an advice of format {document.get('format')!r}, and format {FORMAT} is read here"
-        raise ScenarioError(f"{place}: this is {found}; advise again with this version")
+    read_advice(document, place)
 
 
 def _asked(
@@ -158,8 +157,9 @@ def _asked(
     if not isinstance(what, Scenario):
         check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
-        advice = files.read_json(Path(what) / ADVICE)
-        recommended, also = advice.get("recommended"), _further_names(advice)
+        advice = read_advice(files.read_json(Path(what) / ADVICE), Path(what) / ADVICE)
+        recommended = advice.recommended
+        also = {one.name: one.same_as for one in advice.baselines if one.same_as}
         scenario = load_scenario(Path(what) / "scenario.yaml")
     else:
         scenario = what if isinstance(what, Scenario) else load_scenario(what)
@@ -175,10 +175,3 @@ def _asked(
     different = strategies(scenario, (*best, *scenario.configurations))  # each once, the best one under its name
     in_order = tuple(one for one in scenario.configurations if one in different.candidates)
     return scenario.with_configurations(in_order), best[0].name, {**also, **different.also}
-
-
-def _further_names(advice: Mapping[str, Any]) -> dict[str, str]:
-    """What else an advice calls configurations: further name -> name."""
-    listed = advice.get("baselines")
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    return {str(entry.get("name")): str(entry["same_as"]) for entry in entries if entry.get("same_as")}

@@ -409,6 +409,9 @@ def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun]
     return keep
 
 
+_KEPT = {"key": str, "configuration": str, "repetition": int, "makespan_s": float}
+
+
 def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     """Whole repetitions of the same plan that were measured before."""
     if kept is None or not kept.exists():
@@ -416,14 +419,12 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     key, names = plan.key, [configuration.name for configuration in plan.scenario.configurations]
     found: dict[tuple[str, int], tuple[float, tuple[Usage, ...]]] = {}
     for number, line in enumerate(files.read_text(kept).splitlines(), start=1):
-        try:
-            entry = files.parse_json(line, f"{kept}:{number}")
+        if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
+            said = files.parse_json(line, f"{kept}:{number}")
+            with documents.in_file(f"{kept}:{number}"):
+                entry = documents.read_keys(said, usages=tuple[Usage, ...], **_KEPT)
             if entry["key"] == key:
-                usages = tuple(Usage(**usage) for usage in entry["usages"])
-                found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
-        except (ScenarioError, AttributeError, LookupError, TypeError, ValueError):
-            if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
-                raise ScenarioError(f"{kept}:{number}: this is no run; name a file that verify wrote") from None
+                found[entry["configuration"], entry["repetition"]] = entry["makespan_s"], entry["usages"]
     whole = 0
     while all((name, whole) in found for name in names):
         whole += 1

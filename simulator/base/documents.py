@@ -39,8 +39,11 @@ __all__ = [
     "Record",
     "at",
     "from_dict",
+    "in_file",
     "named",
     "read",
+    "read_format",
+    "read_keys",
     "to_dict",
 ]
 
@@ -163,9 +166,19 @@ def read(kind: type[T], data: object, **known: Any) -> T:
     TypeError
         If the class has an annotation that is not understood, whatever the data.
     """
-    structure = _form(cast("Any", kind), frozenset(known))
+    said = data if isinstance(data, Mapping) else {}
+    others = frozenset(name for one in fields(cast("Any", kind)) for name in _names(one)[1:] if name in said)
+    structure = _form(cast("Any", kind), frozenset(known), others)
     try:
         return cast("T", _made(kind, structure(_mapping(data), None), known))
+    except _REFUSALS as error:
+        raise FormError(_faults(error, ())) from None
+
+
+def read_keys(data: object, **hints: Any) -> dict[str, Any]:
+    """What data say under these keys and no others, each by its annotation; see `read`."""
+    try:
+        return cast("dict[str, Any]", _of_keys("keys", tuple(hints.items()))(_mapping(data), None))
     except _REFUSALS as error:
         raise FormError(_faults(error, ())) from None
 
@@ -182,16 +195,50 @@ def at(*where: str) -> Iterator[None]:
         raise FormError(_faults(error, where)) from None
 
 
+@contextmanager
+def in_file(place: object) -> Iterator[None]:
+    """What is refused inside is refused with the file that it stands in."""
+    try:
+        yield
+    except _REFUSALS as error:
+        raise ScenarioError([f"{place}: {line}" for line in FormError(_faults(error, ())).lines]) from None
+
+
+def read_format(kind: type[T], document: object, place: object, *, newest: int, writer: str) -> T:
+    """What the document of a file says, its format first; see `read` and `files.check_format`.
+
+    Keys `format` and `kind` need not be fields of the class.
+
+    Raises
+    ------
+    ScenarioError
+        With the file, a line for each fault.
+    """
+    from simulator.base.files import check_format  # only here: workers that measure load no more than they need
+
+    with in_file(place):
+        said = _mapping(document)
+    check_format(said, newest, str(place), writer)
+    with in_file(place):
+        known = {one.name for one in fields(cast("Any", kind))}
+        return read(kind, {key: value for key, value in said.items() if key in known or key not in {"format", "kind"}})
+
+
 @cache
-def _form(kind: type, known: frozenset[str]) -> Hook:
-    """What reads the keys of a class."""
+def _form(kind: type, known: frozenset[str], others: frozenset[str] = frozenset()) -> Hook:
+    """What reads the keys of a class, those that have another name by that."""
+    return _of_keys(kind.__name__, tuple(_keys(kind, known, others).items()))
+
+
+@cache
+def _of_keys(name: str, keys: tuple[tuple[str, Any], ...]) -> Hook:
     from cattrs.gen.typeddicts import make_dict_structure_fn
 
-    form = cast("Any", TypedDict)(kind.__name__, _keys(kind, known))
+    form = cast("Any", TypedDict)(name, dict(keys))
     try:
         return cast("Hook", make_dict_structure_fn(form, _converter(), _cattrs_forbid_extra_keys=True))
     except TypeError as error:
-        raise TypeError(f"{kind.__name__}: {error}") from error
+        raise TypeError(f"{name}: {error}") from error
 
 
 def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any], Any]]:
@@ -204,15 +251,16 @@ def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any],
             yield one, flat or hint
 
 
-def _keys(kind: Any, known: Container[str]) -> dict[str, Any]:
+def _keys(kind: Any, known: Container[str], others: Container[str]) -> dict[str, Any]:
     """The keys that a class has in documents, and their annotations."""
     found: dict[str, Any] = {}
     for one, hint in _read_fields(kind, known):
         if "flat" in one.metadata:
-            found |= _keys(hint, known)
+            found |= _keys(hint, known, others)
         else:
             spare = one.default is not MISSING or one.default_factory is not MISSING or "spare" in one.metadata
-            found[_names(one)[0]] = NotRequired[hint] if spare else hint
+            name, *more = _names(one)
+            found[next((other for other in more if other in others), name)] = NotRequired[hint] if spare else hint
     return found
 
 
@@ -220,10 +268,10 @@ def _made(kind: Any, values: Mapping[str, Any], known: Mapping[str, Any]) -> Any
     """An object of a class whose keys were read."""
     found = {one.name: known[one.name] for one in fields(kind) if one.name in known}
     for one, hint in _read_fields(kind, known):
-        name = _names(one)[0]
+        name = next((name for name in _names(one) if name in values), None)
         if "flat" in one.metadata:
             found[one.name] = _made(hint, values, known)
-        elif name in values:
+        elif name is not None:
             found[one.name] = values[name]
         elif "spare" in one.metadata and one.default is MISSING:
             found[one.name] = "" if hint is str else None
@@ -387,13 +435,16 @@ def _union(hint: Any) -> Hook:
     """Of several classes, the one with most of the keys; of other types, the first that the value fits."""
     hooks = {one: _hook(one) for one in get_args(hint) if one is not NoneType}
     nullable = NoneType in get_args(hint)
+    plain = [hook for one, hook in hooks.items() if not is_dataclass(one)]
 
     def structure(value: Any, _: Any) -> Any:
         if value is None and nullable:
             return None
+        if len(plain) < 2 and not isinstance(value, Mapping):
+            return (plain or list(hooks.values()))[0](value, None)
         if len(hooks) == 1 or isinstance(value, Mapping):
             return hooks[max(hooks, key=lambda one: _fields_said(one, value))](value, None)
-        for hook in hooks.values():
+        for hook in plain:
             try:
                 return hook(value, None)
             except ValueError:

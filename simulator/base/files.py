@@ -55,6 +55,9 @@ LEAST_FREE_BYTES = 2**20
 LONGEST_NAME_BYTES = 240
 """Of a file: systems allow 255, and a file has a longer name while it is written."""
 T = TypeVar("T")
+MAX_LEVELS = 100
+"""Lists and objects of JSON that lie in each other, so that no reader of what was parsed runs out of stack."""
+_HOLD = (dict, list)
 _MOST_DIGITS = 308
 """Digits of a whole number in JSON, sign included; any of so many is also a float."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -124,13 +127,14 @@ def parse_json(text: str, place: str) -> Any:
     Raises
     ------
     ScenarioError
-        If it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one object, and
-        half of a surrogate pair, which no text file can hold.
+        If it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one object, half of
+        a surrogate pair, which no text file can hold, and more levels than `MAX_LEVELS`.
     """
     try:
         found = json.loads(
             text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
         )
+        _check_levels(found)
         if _SURROGATE.search(text):  # most documents escape nothing
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -139,10 +143,19 @@ def parse_json(text: str, place: str) -> Any:
         shown = f"\\u{ord(error.object[error.start]):04x}"
         raise ScenarioError(f"{place}: {shown} is half of a surrogate pair and no letter; write the letter") from error
     except RecursionError:
-        raise ScenarioError(f"{place}: its lists and objects lie too deep in each other; write fewer levels") from None
+        raise ScenarioError(f"{place}: this lies more than {MAX_LEVELS} levels deep; write fewer levels") from None
     except ValueError as error:
         raise ScenarioError(f"{place}: this is no JSON: {error}") from error
     return found
+
+
+def _check_levels(found: Any) -> None:
+    level: list[Any] = [[found]]
+    levels = 0
+    while level := [p for one in level for p in (one.values() if type(one) is dict else one) if type(p) in _HOLD]:
+        levels += 1
+        if levels > MAX_LEVELS:
+            raise RecursionError
 
 
 def _no_number(name: str) -> float:

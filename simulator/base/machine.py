@@ -4,7 +4,7 @@ import contextlib
 import os
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -172,6 +172,13 @@ class Machine:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, with the derived `pe_count`."""
         return asdict(self) | {"pe_count": self.pe_count}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Machine":
+        """What `to_dict` wrote; see `documents.read` for what is refused."""
+        from simulator.base.documents import read  # only here: workers that measure load no more than they need
+
+        return read(cls, {key: value for key, value in data.items() if key != "pe_count"})
 
     def summary(self) -> str:
         """One line for people."""

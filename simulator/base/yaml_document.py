@@ -114,6 +114,8 @@ class Document:
             line = line.removeprefix(f"configuration {field[1]}: ")
         while isinstance(data := self.value(field), dict):
             first, colon, rest = line.partition(": ")
+            if colon and first not in data and (top := first.partition("."))[0] in data:  # as `read` joins
+                first, rest = top[0], f"{top[2]}: {rest}"
             if not colon or first not in data:
                 break
             field, line = [*field, first], rest

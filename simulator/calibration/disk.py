@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from simulator.base import files
+from simulator.base.documents import read_keys
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.randomness import stream
 from simulator.base.units import write_bandwidth, write_duration
@@ -129,8 +130,8 @@ def measure_disk(
     samples: dict[Cell, list[float]] = {cell: [] for cell in product(DIRECTIONS, SIZES_BYTES)}
 
     def take(line: dict[str, Any]) -> None:
-        direction, size_bytes = line["cell"]
-        samples[direction, size_bytes].append(float(line["wall_s"]))
+        visit = read_keys(line, cell=tuple[Literal["write", "read"], int], wall_s=float)
+        samples[visit["cell"]].append(visit["wall_s"])
 
     def passes() -> Iterator[tuple[int, list[Cell]]]:
         for number in range(MOST_PASSES):

@@ -13,17 +13,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ScenarioError, TraceError
+from simulator.base.documents import read_format
+from simulator.base.errors import TraceError
 from simulator.base.shipped import locate
 from simulator.base.units import parse_zoned, to_number
 from simulator.models.load import AfterEnd, Floats, LoadTrace
 
 TITLE = "# Apportion load trace, recorded"
+WRITER = "apportion record"
 _HEAD_LINES = 1000
 _IDENTITY = ("host", "system", "cpu_model", "cores", "memory_bytes")
 
@@ -33,7 +35,7 @@ class RecordingHead:
     """What a recording says about itself in its comment lines."""
 
     start: str
-    """Instant of `time_s` 0, ISO 8601 with the machine's zone (UTC in older files)."""
+    """Instant of `time_s` 0, ISO 8601 with the machine's zone."""
     interval_s: float
     """Time between two rows."""
     machine: Mapping[str, Any]
@@ -41,24 +43,17 @@ class RecordingHead:
     meanings: Mapping[str, str]
     """Column name -> its meaning with unit."""
 
+    def __post_init__(self) -> None:
+        _ = self.start_instant  # refused where it is none
+
     @property
     def start_instant(self) -> datetime.datetime:
         """The start as a point in time."""
-        return datetime.datetime.fromisoformat(self.start)
+        return parse_zoned(self.start, field="start")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return dataclasses.asdict(self) | {"format": 1}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """The head that `to_dict` wrote; raises KeyError, TypeError or ValueError if it is none."""
-        if document["format"] != 1:
-            raise ValueError(f"format {document['format']!r}")
-        head = cls(**{field.name: document[field.name] for field in dataclasses.fields(cls)})
-        if head.start_instant.tzinfo is None:  # one that is no date is refused here too
-            raise ValueError("a start without a zone")
-        return head
 
     def text(self) -> str:
         """The comment lines and the header line that open the file."""
@@ -81,10 +76,9 @@ def read_head(path: Path) -> RecordingHead:
 
     Raises
     ------
-    TraceError
+    ScenarioError
         If the file does not begin as a recording does.
     """
-    document: dict[str, Any] = {}
     comments: dict[str, str] = {}
     columns: list[str] = []
     with files.open_lines(path) as lines:
@@ -95,13 +89,11 @@ def read_head(path: Path) -> RecordingHead:
                 break
             name, _, text = line[1:].strip().partition(": ")
             comments[name] = text
-    try:
-        document = files.parse_json(comments["head"], f"{path}:1")
-        return RecordingHead.from_dict(document | {"meanings": {column: comments[column] for column in columns}})
-    except (ScenarioError, *MALFORMED) as error:
-        raise TraceError(
-            f"{path}:1: this is not the head of a recording; name a file that `apportion record` began"
-        ) from error
+    said = files.parse_json(comments["head"], f"{path}:1") if "head" in comments else None
+    if not isinstance(said, dict):
+        raise TraceError(f"{path}:1: this is not the head of a recording; name a file that `{WRITER}` began")
+    said |= {"meanings": {column: comments.get(column) for column in columns}}
+    return read_format(RecordingHead, said, f"{path}:1", newest=1, writer=WRITER)
 
 
 TRACE_COLUMNS = ("load", "available")
@@ -294,12 +286,11 @@ def _stated(
             raise TraceError(f"{path}:{number}: end: {text[:40]!r} is not {after}; write its seconds, as in time_s")
     if not comments or not comments[0][1].startswith(TITLE):
         return start, end_s
-    with suppress(TraceError):  # a head that is damaged says nothing
-        head = read_head(path)
-        start = start or head.start_instant
-        if end_s is None:
-            usual = abs(times_s[-1] - times_s[-2] - head.interval_s) <= ABOUT * head.interval_s
-            end_s = float(times_s[-1] + (times_s[-1] - times_s[-2] if usual else head.interval_s))
+    head = read_head(path)
+    start = start or head.start_instant
+    if end_s is None:
+        usual = abs(times_s[-1] - times_s[-2] - head.interval_s) <= ABOUT * head.interval_s
+        end_s = float(times_s[-1] + (times_s[-1] - times_s[-2] if usual else head.interval_s))
     return start, end_s
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
-from simulator.base.documents import read
+from simulator.base.documents import read_format
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table
 
@@ -74,11 +74,7 @@ def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: in
         kind_found = document.get("kind") if isinstance(document, dict) else None
         found = "what stands there" if kind_found is None else f"kind {kind_found!r}"
         raise ScenarioError(f"{place}: {found} is no {kind} model; name a file that `{writer}` wrote")
-    files.check_format(document, newest, place, writer)
-    try:
-        return read(form, {name: value for name, value in document.items() if name not in {"format", "kind"}})
-    except ScenarioError as error:
-        raise ScenarioError([f"{place}: {line}" for line in error.lines]) from None
+    return read_format(form, document, place, newest=newest, writer=writer)
 
 
 def write_model(model: Any, path: str | Path) -> None:

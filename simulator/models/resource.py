@@ -5,8 +5,9 @@ is known what memory takes, accesses times the time of an access.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError, meant
+from simulator.base.documents import FormError, in_file, read, to_dict
+from simulator.base.errors import ScenarioError
+from simulator.models.file import ModelFile
 
 Floats = NDArray[np.float64]
 
@@ -146,14 +149,17 @@ class MemoryTerm:
         sizes = np.maximum(np.asarray(working_set_bytes, dtype=np.float64), 1.0)
         return np.asarray(np.interp(np.log(sizes), np.log(self.working_sets_bytes), self.access_s))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "accesses": dict(self.accesses),
-            "working_sets_bytes": list(self.working_sets_bytes),
-            "access_s": list(self.access_s),
-            "share": self.share,
-        }
+    def __post_init__(self) -> None:
+        sizes, times = self.working_sets_bytes, self.access_s
+        numbers = {f"accesses.{name}": one for name, one in self.accesses.items()}
+        for name in ("working_sets_bytes", "access_s"):
+            numbers |= {f"{name}.{place}": one for place, one in enumerate(getattr(self, name))}
+        _check_numbers(numbers | {"share": self.share}, "a finite number of at least 0", least=0)
+        if len(sizes) != len(times) or not sizes or sizes[0] <= 0 or any(np.diff(sizes) <= 0):
+            raise ScenarioError(
+                f"working_sets_bytes: {len(sizes)} sizes for {len(times)} times; write as many ascending sizes above 0 "
+                "as times, at least one"
+            )
 
 
 @dataclass(frozen=True)
@@ -257,7 +263,7 @@ class CostVector:
         """Plain data for JSON."""
         data: dict[str, Any] = {"costs": {name: cost.to_plain() for name, cost in self.costs.items()}}
         if self.memory is not None:
-            data["memory"] = self.memory.to_dict()
+            data["memory"] = to_dict(self.memory)
         if self.notes:
             data["notes"] = list(self.notes)
         return data
@@ -269,129 +275,111 @@ class CostVector:
         Raises
         ------
         ScenarioError
-            With one line per fault, each beginning with its field.
+            With one line per fault, each beginning with its keys.
         """
-        if method not in METHODS:
-            raise ScenarioError(
-                f"{method}: this is no method; write one of {', '.join(METHODS)}{meant(method, METHODS)}"
-            )
-        if not isinstance(data, Mapping):
-            raise ScenarioError(f"{method}: {data!r} is not a mapping; write fields with names")
-        forms = [name for name in _FORMS if name in data]
-        if len(forms) != 1:
-            found = " and ".join(forms) or ", ".join(map(str, data)) or "nothing"
-            raise ScenarioError(
-                f"{method}: costs are written one way, not by {found}; write one of {', '.join(_FORMS)}"
-            )
-        known = {forms[0], *_FORMS[forms[0]], "memory", "notes"}
-        faults = [
-            f"{method}: {key}: this is no key of a method; there are {', '.join(sorted(known))}{meant(key, known)}"
-            for key in data
-            if key not in known
-        ]
-        reader = _Reader(method, data, faults)
-        made = reader.vector(forms[0])
-        if faults:
-            raise ScenarioError(faults)
-        return made
+        return read(_Said, {"methods": {method: data}}).vectors()[method]
 
 
-_FORMS: Mapping[str, tuple[str, ...]] = {"costs": (), "rate_per_s": ("weights",), "cycle_s": ("e",), "timed": ()}
-"""How a document may write a vector, each with what else belongs to it."""
+@dataclass(frozen=True, kw_only=True)
+class _Written(ABC):
+    """A vector in a document."""
+
+    memory: MemoryTerm | None = None
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def by(self, method: Method) -> CostVector:
+        """The costs, without what memory takes."""
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """One method's part of a document."""
+class _Range:
+    seconds: float
+    low: float
+    high: float
 
-    method: Method
-    data: Mapping[str, Any]
-    faults: list[str]
-
-    def vector(self, form: str) -> CostVector:
-        notes = self.data.get("notes", [])
-        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            self.faults.append(f"{self.method}: notes: {notes!r} is not a list of texts")
-        said = () if not isinstance(notes, list) else tuple(map(str, notes))
-        if form == "rate_per_s":
-            rate = self._number(self.data["rate_per_s"], "rate_per_s", above=True)
-            weights = self._numbers(self.data.get("weights", dict(FLOP_WEIGHTS)), "weights")
-            made = CostVector.principal(rate, weights=weights, method=self.method)
-        elif form == "cycle_s":
-            cycle_s = self._number(self.data["cycle_s"], "cycle_s", above=True)
-            external = self._number(self.data.get("e"), "e", above=True)
-            made = CostVector.cycles(cycle_s, external=external, method=self.method)
-        elif form == "timed":
-            if self.data["timed"] is not True:
-                self.faults.append(f"{self.method}: timed: {self.data['timed']!r} is not true; write true")
-            made = CostVector(self.method, CostVector.timed().costs)
-        else:
-            made = CostVector(self.method, self._costs())
-        return CostVector(made.method, made.costs, self._memory(), said or made.notes)
-
-    def _costs(self) -> dict[str, Cost]:
-        found = self.data["costs"]
-        if not isinstance(found, Mapping) or not found:
-            self.faults.append(f"{self.method}: costs: {found!r}; write operations with their seconds")
-            return {}
-        return {str(name): self._cost(value, f"costs: {name}") for name, value in found.items()}
-
-    def _cost(self, value: Any, where: str) -> Cost:
-        if not isinstance(value, Mapping):
-            return Cost.exactly(self._number(value, where, negative=True))
-        if set(value) != {"seconds", "low", "high"}:
-            shown = ", ".join(map(str, value)) or "nothing"
-            self.faults.append(f"{self.method}: {where}: {shown}; write a number of seconds, or seconds, low and high")
-            return Cost.exactly(0.0)
-        seconds, low, high = (self._number(value[key], f"{where}: {key}", negative=True) for key in _ENDS)
-        if not low <= seconds <= high:
-            shown = f"low {low:g}, seconds {seconds:g}, high {high:g}"
-            self.faults.append(f"{self.method}: {where}: {shown}; write low <= seconds <= high")
-        return Cost(seconds, low, high)
-
-    def _memory(self) -> MemoryTerm | None:
-        found = self.data.get("memory")
-        if found is None:
-            return None
-        wanted = {"accesses", "working_sets_bytes", "access_s"}
-        if not isinstance(found, Mapping) or not wanted <= set(found) <= wanted | {"share"}:
-            shown = ", ".join(map(str, found)) if isinstance(found, Mapping) else repr(found)
-            needed = ", ".join(sorted(wanted))
-            self.faults.append(f"{self.method}: memory: {shown}; write {needed}, and share where it is known")
-            return None
-        accesses = self._numbers(found["accesses"], "memory: accesses")
-        sizes, times = (self._list(found[name], f"memory: {name}") for name in ("working_sets_bytes", "access_s"))
-        share = self._number(found.get("share", 0.0), "memory: share")
-        if len(sizes) != len(times) or not sizes or sizes[0] <= 0 or any(np.diff(sizes) <= 0):
-            self.faults.append(
-                f"{self.method}: memory: working_sets_bytes: {len(sizes)} sizes for {len(times)} times; write as many "
-                "ascending sizes above 0 as times, at least one"
-            )
-            return None
-        return MemoryTerm(accesses, sizes, times, share)
-
-    def _numbers(self, found: Any, where: str) -> dict[str, float]:
-        if not isinstance(found, Mapping):
-            self.faults.append(f"{self.method}: {where}: {found!r}; write names with numbers")
-            return {}
-        return {str(name): self._number(value, f"{where}: {name}") for name, value in found.items()}
-
-    def _list(self, found: Any, where: str) -> tuple[float, ...]:
-        if not isinstance(found, list):
-            self.faults.append(f"{self.method}: {where}: {found!r} is not a list of numbers")
-            return ()
-        return tuple(self._number(value, where) for value in found)
-
-    def _number(self, value: Any, where: str, *, above: bool = False, negative: bool = False) -> float:
-        wanted = "a finite number" if negative else f"a finite number {'above' if above else 'of at least'} 0"
-        ok = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
-        if not ok or (not negative and value < 0) or (above and value == 0):
-            self.faults.append(f"{self.method}: {where}: {value!r} is not {wanted}")
-            return 1.0
-        return float(value)
+    def __post_init__(self) -> None:
+        _check_numbers(vars(self), "a finite number")
+        if not self.low <= self.seconds <= self.high:
+            shown = f"low {self.low:g}, seconds {self.seconds:g}, high {self.high:g}"
+            raise ScenarioError(f"{shown}; write low <= seconds <= high")
 
 
-_ENDS = ("seconds", "low", "high")
+@dataclass(frozen=True, kw_only=True)
+class _Listed(_Written):
+    costs: Mapping[str, float | _Range]
+
+    def __post_init__(self) -> None:
+        _check_numbers({name: one for name, one in self.costs.items() if isinstance(one, float)}, "a finite number")
+        if not self.costs:
+            raise FormError([(("costs",), "it is empty; write operations with their seconds")])
+
+    def by(self, method: Method) -> CostVector:
+        made = {
+            name: Cost.exactly(one) if isinstance(one, float) else Cost(one.seconds, one.low, one.high)
+            for name, one in self.costs.items()
+        }
+        return CostVector(method, made)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rate(_Written):
+    rate_per_s: float
+    weights: Mapping[str, float] = field(default_factory=lambda: FLOP_WEIGHTS)
+
+    def __post_init__(self) -> None:
+        _check_numbers({"rate_per_s": self.rate_per_s}, "a finite number above 0", above=0)
+        _check_numbers(self.weights, "a finite number of at least 0", least=0)
+
+    def by(self, method: Method) -> CostVector:
+        return CostVector.principal(self.rate_per_s, weights=self.weights, method=method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cycles(_Written):
+    cycle_s: float
+    e: float
+
+    def __post_init__(self) -> None:
+        _check_numbers({"cycle_s": self.cycle_s, "e": self.e}, "a finite number above 0", above=0)
+
+    def by(self, method: Method) -> CostVector:
+        return CostVector.cycles(self.cycle_s, external=self.e, method=method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Timed(_Written):
+    timed: Literal[True]
+
+    def by(self, method: Method) -> CostVector:
+        return replace(CostVector.timed(), method=method)
+
+
+def _check_numbers(
+    numbers: Mapping[str, float], wanted: str, *, above: float = -math.inf, least: float = -math.inf
+) -> None:
+    wrong = [(name, one) for name, one in numbers.items() if not (above < one < math.inf and one >= least)]
+    if wrong:
+        raise FormError([((name,), f"{one:g} is not {wanted}") for name, one in wrong])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said(ModelFile):
+    """The file of a resource model."""
+
+    methods: Mapping[Method, _Listed | _Rate | _Cycles | _Timed]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise FormError([(("methods",), f"it is empty; write costs by some of {', '.join(METHODS)}")])
+
+    def vectors(self) -> dict[Method, CostVector]:
+        made = ((method, said, said.by(method)) for method, said in self.methods.items())
+        return {
+            method: replace(vector, memory=said.memory, notes=said.notes or vector.notes)
+            for method, said, vector in made
+        }
 
 
 def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
@@ -403,7 +391,7 @@ def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
 
 FORMAT = 1
 KIND = "resource"
-_KEYS = ("format", "kind", "name", "methods", "provenance", "warnings")
+WRITER = "apportion lab characterise"
 
 
 @dataclass(frozen=True)
@@ -454,32 +442,13 @@ class HardwareModel:
         ScenarioError
             With one line per fault, each beginning with its field.
         """
-        if not isinstance(data, Mapping) or data.get("kind") != KIND or data.get("format") != FORMAT:
-            found = f"kind {data.get('kind')!r}" if isinstance(data, Mapping) else "what stands there"
+        kind = data.get("kind") if isinstance(data, Mapping) else None
+        if kind != KIND:
+            found = "what stands there" if kind is None else f"kind {kind!r}"
             raise ScenarioError(f"{found} is no resource model; name a file of format {FORMAT} and kind {KIND!r}")
-        faults = [
-            f"{key}: this is no key of a resource model; there are {', '.join(_KEYS)}{meant(key, _KEYS)}"
-            for key in data
-            if key not in _KEYS
-        ]
-        methods, name = data.get("methods"), data.get("name", "")
-        if not isinstance(name, str):
-            faults.append(f"name: {name!r} is not a text")
-        vectors: dict[Method, CostVector] = {}
-        if not isinstance(methods, Mapping) or not methods:
-            faults.append(f"methods: {methods!r}; write costs by some of {', '.join(METHODS)}")
-        else:
-            for method, entry in methods.items():
-                try:
-                    vectors[method] = CostVector.from_dict(method, entry)
-                except ScenarioError as error:
-                    faults += [f"methods: {line}" for line in error.lines]
-        warnings, provenance = data.get("warnings", []), data.get("provenance", {})
-        if not isinstance(warnings, list) or not isinstance(provenance, Mapping):
-            faults.append("warnings, provenance: write a list of warnings, and fields with names for the provenance")
-        if faults:
-            raise ScenarioError(faults)
-        return cls(name, vectors, dict(provenance), tuple(map(str, warnings)))
+        files.check_format(data, FORMAT, "resource model", WRITER)
+        said = read(_Said, {key: value for key, value in data.items() if key not in {"format", "kind"}})
+        return cls(said.name, said.vectors(), said.provenance, said.warnings)
 
 
 def save_resource_model(model: HardwareModel, path: str | Path) -> None:
@@ -498,7 +467,5 @@ def load_resource_model(path: str | Path) -> HardwareModel:
     """
     path = Path(path)
     document = files.read_json(path)
-    try:
+    with in_file(path):
         return HardwareModel.from_dict(document)
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, notebook
+from simulator.base.documents import Array, in_file, read_format, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
 from simulator.results.tables import (
@@ -36,6 +37,34 @@ KINDS = ("runs", "sweep")
 SHOWN_ROWS = 40
 """Rows of a table that a notebook shows."""
 _SEAL = ',"seal":"'
+
+
+@dataclass(frozen=True)
+class _Times:
+    """The runs of a configuration."""
+
+    name: str
+    tick_s: float
+    makespan_ticks: Annotated[NDArray[np.int64], Array("int64", 1)]
+
+
+_POINT: dict[str, Any] = {
+    "format": Literal[1],
+    "kind": Literal["point"],
+    "hash": str,
+    "changes": dict[str, Any],
+    "set": tuple[str, ...],
+    "replications": int,
+    "seed": int,
+    "rates": NotRequired[dict[str, float]],
+    "configurations": tuple[_Times, ...],
+    "deterministic": bool,
+    "truths": int | None,
+    "advice": NotRequired[dict[str, Any]],
+    "warnings": tuple[str, ...],
+    "seal": str,
+}
+"""What the file of a point says."""
 
 
 def save_runs(
@@ -91,7 +120,10 @@ def unsealed(text: str, name: str | None = None) -> dict[str, Any] | None:
     head, _, seal = text.rpartition(_SEAL)
     if seal != f'{files.digest(head.encode())}"}}\n':
         return None
-    document: dict[str, Any] = json.loads(text)
+    try:
+        document: dict[str, Any] = json.loads(text)
+    except RecursionError:
+        return None
     return document if name in (None, document.get("hash")) else None
 
 
@@ -101,11 +133,13 @@ def read_point(path: Path, name: str) -> dict[str, Any]:
     Raises
     ------
     ScenarioError
-        If it is not there, or holds anything but what was written there.
+        If it is not there, or holds anything but what was written there, or says what no point does.
     """
     document = unsealed(files.read_text(path, limit_bytes=LIMIT_BYTES), name)
     if document is None:
         raise ScenarioError(f"{path}: the point is damaged; --resume runs it again")
+    with in_file(path):
+        read_keys(document, **_POINT)
     return document
 
 
@@ -198,9 +232,7 @@ def load_results(folder: str | Path) -> Results:
         If it holds no results, or those of a sweep that has not ended.
     """
     folder = Path(folder)
-    manifest = files.read_json(folder / "manifest.json", limit_bytes=LIMIT_BYTES)
-    if not is_manifest(manifest):
-        raise ScenarioError(f"{folder} holds no results; name a folder of simulate -o or whatif -o")
+    manifest = read_manifest(folder)
     if not manifest["files"]:
         done = sum(1 for _ in (folder / "points").glob("[!.]*.json"))
         found = f"the sweep has finished {done} of {len(manifest['points'])} points"
@@ -208,11 +240,39 @@ def load_results(folder: str | Path) -> Results:
     return Results(folder, manifest)
 
 
-def is_manifest(document: Any) -> bool:
-    """Whether a JSON document is a manifest of ours, as far as its readers rely on it."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT or document.get("kind") not in KINDS:
-        return False
-    forms: dict[str, type] = {"files": list, "columns": dict}
-    if document["kind"] == "sweep":
-        forms |= dict.fromkeys(("sweep", "parameters", "points", "failed"), dict)
-    return all(isinstance(document.get(name), form) for name, form in forms.items())
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """What any manifest says of its tables."""
+
+    files: tuple[str, ...]
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Swept(_Table):
+    """The manifest of a sweep."""
+
+    source: str
+    sweep: dict[str, Any]
+    parameters: dict[str, Any]
+    level: float
+    points: dict[str, tuple[str, ...]]
+    finished: int
+    failed: dict[str, str]
+    spent: dict[str, Any] | None = None
+    provenance: dict[str, Any]
+    rerun: dict[str, Any] | None = None
+    written: tuple[str, ...] = ()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder; see `documents.read` for what is refused."""
+    path = folder / "manifest.json"
+    document = files.read_json(path, limit_bytes=LIMIT_BYTES)
+    if not isinstance(document, dict) or document.get("kind") not in KINDS:
+        raise ScenarioError(f"{folder} holds no results; name a folder of simulate -o or whatif -o")
+    form: type[_Table] = _Swept if document["kind"] == "sweep" else _Table
+    own = {"format", *(one.name for one in fields(_Table))}  # of runs, the rest is what `simulate` says
+    said = document if form is _Swept else {key: value for key, value in document.items() if key in own}
+    read_format(form, said, path, newest=FORMAT, writer="simulate -o` or `whatif -o")
+    return document

@@ -32,6 +32,8 @@ TEXTS = {
     "google.csv": "".join(f"{k * 10**6},{(k + 1) * 10**6},1,0,7,0.{k}" + ",0" * 14 + "\n" for k in range(1, 7)),
     "jobs.swf": "; Version: 2.2\n; MaxProcs: 8\n"
     + "".join(f"{k} {k * 10} 0 30 2 -1 -1 2 -1 -1 1 1 1 1 1 1 -1 -1\n" for k in range(1, 7)),
+    "log.swf": "; MaxProcs: 2\n"
+    + "".join(f"{k} {60 * k} 0 {90 * k} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for k in range(1, 7)),
     "sacct.txt": "JobID|JobName|Elapsed|NCPUS|State|Start\n"
     + "".join(f"{k}|hpl|00:0{k}:00|{k}|COMPLETED|2026-01-01T00:00:0{k}\n" for k in range(1, 6)),
     "extrap.txt": "PARAMETER p\nPOINTS (4) (8) (16)\nREGION main\nMETRIC time\nDATA 1 1.1\nDATA 2 2.1\nDATA 4 4.1\n",
@@ -61,6 +63,8 @@ MADE = (
     ("history", "import", "runs.csv", "--app", "hpl", "--history", "runs.sqlite"),
     ("history", "export", "--history", "runs.sqlite", "-o", "history.csv"),
     ("simulate", "first-run.yaml", "--replications", "3", "-o", "results"),
+    ("advise", "first-run.yaml", "--replications", "3", "-o", "advised"),
+    ("jobs", "run", "log.swf", "-o", "ran"),
 )
 """Commands whose results are inputs of others."""
 

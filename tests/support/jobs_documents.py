@@ -18,7 +18,7 @@ def alternative(name, wait, *, makespan=9e6, order="fcfs", pes=100, overloaded=N
     return {
         "name": name,
         "policy": POLICY | {"order": order},
-        "estimates": {"source": "limit", "label": "limit"},
+        "estimates": {"source": "limit", "correction": "steps", "label": "limit"},
         "pes": pes,
         "platform": None,
         "overloaded": overloaded,
@@ -56,7 +56,8 @@ def compared():
             alternative("crowd", 9e5, overloaded=OVER, share=1.0),
         ],
         "differences": [*waits, *(difference(name, 1.0, metric="makespan") for name in names)],
-        "provenance": {"made": "2026-03-02T10:11:12+00:00", "versions": {"python": "3.11.7"}, "inputs": {"log": "ab"}},
+        "provenance": {"made": "2026-03-02T10:11:12+00:00", "versions": {"python": "3.11.7"}, "inputs": {"log": "ab"}}
+        | {"seed": 3, "machine": None},
     }
 
 
@@ -92,6 +93,6 @@ def advised():
         "ties": ["policy sjf"],
         "pays_most_per_price": "5 PEs more",
         "ties_per_price": [],
-        "compared": {key: value for key, value in compared().items() if key not in {"format", "command"}},
+        "compared": {key: value for key, value in compared().items() if key not in {"format", "command", "provenance"}},
         "provenance": compared()["provenance"],
     }

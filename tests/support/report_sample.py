@@ -86,25 +86,63 @@ def verified_document() -> dict[str, Any]:
     parts = {one["name"]: one["partition"] for one in sample["baselines"]}
     entries = [
         {**entry, "predicted_interval_s": entry["predicted_range_s"], "interval_holds": True}
-        | {"partition": parts[entry["name"]], "placement": [0, 1], "processes": [1, 1]}
+        | {"partition": parts[entry["name"]], "placement": [0, 1], "processes": [1, 1], "also": [], "runs_inside": None}
+        | dict.fromkeys(("predicted_mean_s", "predicted_mean_interval_s", "median_sd_percent", "residual"))
         for entry in sample["verification"]
     ]
     return {
+        "format": 1,
         "command": "verify",
-        "application": sample["application"],
+        "application": sample["application"] | {"parameters": {}},
         "pes": ["core0", "core1"],
         "recommended": "functional",
         "best_measured": "functional",
         "regret": 0.0,
         "within_2_percent": True,
         "configurations": entries,
+        "level": 0.9,
         "share_of_intervals_that_hold": 1.0,
+        "intervals": {"cases": 2, "sittings": 1, "busy": 0, "held": None, "runs": None}
+        | {"median_half_width_percent": None, "median_error_percent": None},
         "mean_absolute_error_percent": 1.2,
+        "bias": None,
         "pairs_in_order": 1.0,
         "repetitions": 7,
+        "repetitions_reused": 0,
         "warnings": [],
         "provenance": sample["provenance"]
         | {"machine": sample["machine"], "inputs": {"scenario.yaml": "sha256:" + "cd" * 32}},
+    }
+
+
+def cluster_document() -> dict[str, Any]:
+    """What `cluster` writes of two hosts that are alike."""
+    host = {"kind": 0, "cpu_model": "x", "pes": 2, "memory_bytes": 2**33, "available": 1.0, "units_per_s": 5.0}
+    sample = verified_document()
+    return {
+        "format": 1,
+        "command": "cluster",
+        "application": sample["application"],
+        "hosts": [
+            host | {"name": name, "units": units, "units_now": 5, "processes": 2}
+            for name, units in (("alpha", 7), ("beta", 3))
+        ],
+        "lost": {},
+        "network": "one switch",
+        "recommended": {"name": "joint", "mean_s": 0.1, "low_s": 0.05, "high_s": 0.2},
+        "now": {"name": "equal", "mean_s": 0.2, "low_s": 0.1, "high_s": 0.3},
+        "gain": 2.0,
+        "gain_low": 1.5,
+        "gain_high": 2.5,
+        "line": "mpirun -n 4 ./app",
+        "folder": "out",
+        "exports": ["hostfile"],
+        "reused": 0,
+        "measured_s": 9.0,
+        "level": 0.9,
+        "verified": None,
+        "warnings": [],
+        "provenance": sample["provenance"],
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, randomness
+from simulator.base.documents import read_keys
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.files import read_output
 from simulator.base.machine import affinity
@@ -183,8 +184,9 @@ class RunTable:
             self.done.append((float(size[row]), allocation, float(time_s[row])))
 
     def _take(self, row: dict[str, Any]) -> None:
-        allocation = tuple((int(pes), int(procs)) for pes, procs in row["allocation"])
-        self.walls.setdefault((float(row["N"]), allocation), []).append(float(row["wall_s"]))
+        outcome = {"failed": str} if "failed" in row else {"time_s": float}
+        kept = read_keys(row, N=float, allocation=tuple[tuple[int, int], ...], wall_s=float, **outcome)
+        self.walls.setdefault((kept["N"], kept["allocation"]), []).append(kept["wall_s"])
 
 
 def _is_garbage(line: bytes) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.documents import at, read, to_dict
+from simulator.base.documents import at, in_file, read_format, to_dict
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
@@ -426,17 +426,14 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     document = files.read_json(path)
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise ScenarioError(f"{path}: this is no allocation plan; name a file of `{WRITER} -o`")
-    files.check_format(document, FORMAT, path, WRITER)
-    try:
-        plain = read(_PlainPlan, document)
+    plain = read_format(_PlainPlan, document, path, newest=FORMAT, writer=WRITER)
+    with in_file(path):
         with at("work"):
             guess = CostGuess(plain.kinds, parse(plain.work), plain.latency_s, plain.byte_s)
         runs = []
         for number, run in enumerate(plain.runs):
             with at("runs", str(number)):
                 runs.append(run.planned(plain.kinds))
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None
     if not (runs and plain.kinds and plain.budget_s > 0 and plain.full_s > 0):
         raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `{WRITER}`")
     own = {name: getattr(plain, name) for name in ("sizes", "at", "budget_s", "start_s", "full_s", "seed", "notes")}

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.documents import read
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
@@ -71,10 +73,9 @@ class Visits:
         self.journal.keep(asdict(visit))
 
     def _take(self, entry: dict[str, Any]) -> None:
-        visit = Visit(**entry | {"word_s": tuple(map(float, entry["word_s"]))})
-        numbers = visit.number, visit.cell, visit.switches
-        if any(number != int(number) for number in numbers) or min(*numbers, *visit.word_s, visit.cost_s) < 0:
-            raise ValueError("whole numbers and times of 0 or more belong here")
+        visit = read(Visit, entry)
+        if min(visit.number, visit.cell, visit.switches, *visit.word_s, visit.cost_s) < 0:
+            raise ScenarioError("whole numbers and times of 0 or more belong here")
         self.made.append(visit)
 
 

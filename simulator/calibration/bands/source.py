@@ -9,9 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.errors import MALFORMED, ScenarioError, malformed
+from simulator.base.documents import in_file, read_keys
+from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
-from simulator.calibration.bench.journal import PointStore, read_entries
+from simulator.calibration.bench.journal import (
+    FORMAT,
+    KIND,
+    PointStore,
+    belongs_to,
+    check_head,
+    parse_entry,
+    point_of,
+    read_entries,
+)
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import SpeedBand
 
@@ -272,20 +282,19 @@ def read_replay(path: str | Path) -> ReplaySource:
 
 def _points(path: Path) -> ReplaySource:
     entries = list(read_entries(path))
-    if not entries or entries[0].get("kind") != "points":
-        raise ScenarioError(f"{path}: no points in it; name a file that `calibrate speed --store` kept, or a CSV table")
-    try:
-        subject: Mapping[str, Any] = dict(entries[0]["subject"])
-        points = {entry["key"]: Measurement.from_row(entry["point"]) for entry in entries if entry.get("finished")}
-        measured = sorted(points.values(), key=lambda point: point.size)
-        rows = [
-            (point.size, point.volume, cpu_s, wall_s)
-            for point in measured
-            for cpu_s, wall_s in zip(point.cpu_s, point.wall_s, strict=True)
-        ]
-        columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    except MALFORMED as error:
-        raise ScenarioError(f"{path}: a point is damaged ({malformed(error)}); measure it again") from error
+    known = {"format": FORMAT, "kind": KIND, **belongs_to({}, None)}
+    head = check_head(entries[0] if entries else parse_entry(files.read_bytes(path)), known, path, KIND)
+    with in_file(path):
+        subject = read_keys({"subject": head["subject"]}, subject=dict[str, Any])["subject"]
+        found = [point_of(entry, Measurement.from_row) for entry in entries[1:] if "ends" not in entry]
+        points = {one.key: one for one in found if one.finished}
+    measured = sorted(points.values(), key=lambda point: point.size)
+    rows = [
+        (point.size, point.volume, cpu_s, wall_s)
+        for point in measured
+        for cpu_s, wall_s in zip(point.cpu_s, point.wall_s, strict=True)
+    ]
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     if np.unique(columns[0]).size < 2:
         raise ScenarioError(f"{path}: {len(points)} finished points in it; measure two sizes or more")
     return replace(recorded(*columns), subject=subject)

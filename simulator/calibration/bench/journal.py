@@ -8,13 +8,14 @@ import json
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
 from simulator.base import files
-from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, Interrupted, ScenarioError, malformed
+from simulator.base.documents import at, in_file, read_keys
+from simulator.base.errors import ApportionError, CalibrationError, Interrupted, ScenarioError
 from simulator.base.machine import Machine
 
 SYNC_S = 1.0
@@ -40,7 +41,7 @@ class Journal:
     what
         What a line holds, in the plural, for messages.
     take
-        Takes in a line that was kept before; raises ScenarioError, KeyError, TypeError or ValueError if it is none.
+        Takes in a line that was kept before; what it raises of one that no crash tore is told with file and line.
     belongs
         Plain data of what the lines belong to, under names such as `subject`: a file with others is refused. Of a
         `machine` the parts in `IDENTITY` count; None is not compared.
@@ -69,7 +70,7 @@ class Journal:
     ) -> None:
         self._path, self._what, self._belongs, self._place = path, what, plain(belongs), place or path
         head = {"format": version, "kind": kind, **self._belongs, **(note or {})}
-        self._known = {"format": version, "kind": kind}
+        self._head = head
         self.damage = ""
         """One line on what was left out; empty where the file was whole."""
         self._stream: IO[str] | None = None
@@ -142,12 +143,9 @@ class Journal:
             if first:
                 self.damage = f"{path}: cut off before its first line ended: no {self._what} in it; begun again"
             return
-        if head is None or any(head.get(name) != value for name, value in self._known.items()):
-            raise ScenarioError(
-                f"{path}: this file holds no {self._what} as they are kept now; name one that does, or a new file"
-            )
-        self._refuse_others(head)
-        taken = [_taken(line, take) for line in rest.split(b"\n") if line]
+        self._refuse_others(check_head(head or parse_entry(first + newline + rest), self._head, path, self._what))
+        numbered = enumerate(rest.split(b"\n"), 2)
+        taken = [_taken(line, take, f"{path}:{number}") for number, line in numbered if line]
         ended = (rest or newline).endswith(b"\n")
         self._torn = not ended and bool(taken) and not taken[-1]
         self._before = "" if ended or self._torn else "\n"
@@ -172,7 +170,7 @@ class Journal:
 
     def _is_begun_head(self, text: bytes) -> bool:
         """Whether a text may be the beginning of a head of this kind."""
-        known = json.dumps(self._known)[:-1].encode()
+        known = json.dumps({name: self._head[name] for name in ("format", "kind")})[:-1].encode()
         return text.startswith(known) or known.startswith(text)
 
 
@@ -182,6 +180,18 @@ def read_entries(path: Path) -> Iterator[Entry]:
     return (entry for line in lines if (entry := parse_entry(line)) is not None)
 
 
+def check_head(head: Entry | None, known: Mapping[str, Any], path: Path, what: str) -> Entry:
+    """The head of a file of the kind, format and keys of `known`; of another one, in this order, it is refused."""
+    if head is None or head.get("kind") != known["kind"]:
+        raise ScenarioError(f"{path}: this file holds no {what}; name one that does, or a new file")
+    if head.get("format") != known["format"]:
+        said = f"format {head.get('format')!r} of {what} is not read, but format {known['format']}"
+        raise ScenarioError(f"{path}: {said}; name a new file")
+    for name in sorted(known.keys() ^ head.keys()):
+        raise ScenarioError(f"{path}:1: {name}: {'unknown key' if name in head else 'missing key; add it'}")
+    return head
+
+
 def parse_entry(line: bytes) -> Entry | None:
     """The object of a line; None if it is none."""
     try:
@@ -189,26 +199,6 @@ def parse_entry(line: bytes) -> Entry | None:
     except (ScenarioError, UnicodeDecodeError):
         return None
     return entry if isinstance(entry, dict) else None
-
-
-def renew(path: Path | None, begin: bytes, lines: Callable[[Entry], Iterable[Entry]]) -> None:
-    """Write a file of an older format, one JSON document that begins so, as the lines of a journal.
-
-    Raises
-    ------
-    ScenarioError
-        If something is missing in it.
-    """
-    if path is None or not path.exists() or files.read_bytes(path)[: len(begin)] != begin:
-        return
-    document = files.read_json(path)
-    try:
-        text = "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines(document))
-    except (KeyError, TypeError, StopIteration) as error:
-        raise ScenarioError(
-            f"{path}: this file of {document['kind']} is damaged ({malformed(error)}); name another one"
-        ) from error
-    files.write_text(path, text)
 
 
 def plain(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,16 +218,13 @@ def _end(stream: IO[str], stack: contextlib.ExitStack) -> None:
         os.fsync(stream.fileno())
 
 
-def _taken(line: bytes, take: Callable[[Entry], None]) -> bool:
+def _taken(line: bytes, take: Callable[[Entry], None], place: str) -> bool:
     """Whether a line is whole; it is taken in then."""
     entry = parse_entry(line)
-    if entry is None:
-        return False
-    try:
-        take(entry)
-    except (ScenarioError, *MALFORMED):
-        return False
-    return True
+    if entry is not None:
+        with in_file(place):
+            take(entry)
+    return entry is not None
 
 
 def _differing(there: Any, here: Any) -> tuple[str, str]:
@@ -261,9 +248,6 @@ def _short(value: Any) -> str:
 
 
 FORMAT, KIND = 2, "points"
-_FORMAT_1 = b'{"format": 1, "kind": "points"'
-_KEYS = ("n", "size_bytes", "size")
-"""What a point of format 1 may be kept by."""
 
 
 class Keepable(Protocol):
@@ -318,7 +302,6 @@ class PointStore(Generic[P]):
         """Finished points, by key."""
         self.open: dict[float, P] = {}
         """Points of which more samples are to come, by key."""
-        renew(path, _FORMAT_1, _lines_of_format_1)
         belongs = belongs_to(subject, machine)
         self.journal = Journal(path, kind=KIND, version=FORMAT, what="points", take=self._take, belongs=belongs)
         self.before = set(self.points)
@@ -363,23 +346,25 @@ class PointStore(Generic[P]):
 
     def _take(self, line: dict[str, Any]) -> None:
         if "ends" in line:
-            self._ends = {name: dict(line["ends"][name]) for name in ("settings", "found")}
+            found = read_keys(line, ends=Any)["ends"]
+            with at("ends"):
+                self._ends = read_keys(found, settings=dict[str, Any], found=dict[str, Any])
         else:
-            self._hold(self._read(line["point"]))
+            self._hold(point_of(line, self._read))
+
+
+def point_of(line: Entry, made: Callable[[dict[str, Any]], P]) -> P:
+    """The point that a line keeps."""
+    said = read_keys(line, key=float, finished=bool, point=dict[str, Any])
+    with at("point"):
+        found = made(said["point"])
+    if found.key != said["key"]:
+        raise ScenarioError(f"key: {said['key']:g} is not that of its point, {found.key:g}")
+    return found
 
 
 def _line(key: float, point: Mapping[str, Any], *, finished: bool) -> Entry:
     return {"key": key, "finished": finished, "point": point}
-
-
-def _lines_of_format_1(document: Entry) -> Iterator[Entry]:
-    """It was one JSON document."""
-    yield {"format": FORMAT, "kind": KIND, "subject": document["subject"], "machine": document["machine"]}
-    if document["ends"]:
-        yield {"ends": document["ends"]}
-    for finished, points in ((True, document["points"]), (False, document.get("open", ()))):
-        for point in points:
-            yield _line(point[next(name for name in _KEYS if name in point)], point, finished=finished)
 
 
 # While work goes on, and when it ends early.

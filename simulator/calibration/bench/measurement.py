@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.documents import read, read_keys
+from simulator.base.errors import ScenarioError
 from simulator.calibration.bench.usage import Usage
 from simulator.models.speed import Cut, cut_from_samples
 
@@ -188,15 +190,14 @@ class Measurement:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Measurement":
-        """The inverse of `row`; older rows without visits were measured in one."""
+        """The inverse of `row`; see `documents.read` for what is refused."""
         if "samples" not in row:
-            return cls.of_times(**{"visits": (), **row})
-        fields = {name: value for name, value in row.items() if name != "interval_percent"}
-        samples = tuple(Usage(**sample) for sample in fields["samples"])
-        visits = tuple(fields.get("visits") or (len(samples),))
-        if sum(visits) != len(samples):
-            raise ValueError(f"visits of {sum(visits)} samples, {len(samples)} are there")
-        return cls(**fields | {"samples": samples, "visits": visits})
+            own = dict.fromkeys(("size", "volume", "cost_s"), float) | dict.fromkeys(_COLUMNS, tuple[float, ...])
+            return cls.of_times(**read_keys(row, visits=tuple[int, ...], **own))
+        found = read(cls, {name: value for name, value in row.items() if name != "interval_percent"})
+        if found.visits and sum(found.visits) != len(found.samples):
+            raise ScenarioError(f"visits: {sum(found.visits)} samples, and {len(found.samples)} are there")
+        return found
 
     @property
     def _interval_percent(self) -> float | None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import files
+from simulator.base.documents import read_format
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
 from simulator.base.machine import Machine, this_machine
 from simulator.calibration.bench.journal import plain
@@ -94,25 +95,30 @@ def kept(kind: str, *, machine: Machine | None = None) -> tuple[dict[str, Any], 
     except ApportionError as error:
         warnings.warn(f"{error}; what was learnt before is not used", KeptWarning, stacklevel=2)
         return ()
-    read = [_read(line) for line in lines]
-    if lost := read.count(None):
-        many = "1 line is" if lost == 1 else f"{lost} lines are"
-        warnings.warn(f"{path}: {many} torn or foreign and left out", KeptWarning, stacklevel=2)
+    read, faults = list[_Line](), list[str]()
+    for number, line in enumerate(lines, 1):
+        try:
+            read.append(_read(line, f"{path}:{number}"))
+        except ScenarioError as error:
+            faults.append(error.lines[0])
+    if faults:
+        many = "1 line is" if len(faults) == 1 else f"{len(faults)} lines are"
+        warnings.warn(f"{path}: {many} torn or foreign and left out: {faults[0]}", KeptWarning, stacklevel=2)
     here = identity(machine or this_machine())
-    mine = (line for line in read if line is not None and line["kind"] == kind and line["machine"] == here)
-    return tuple(line["entry"] | {"made": line["made"]} for line in mine)
+    return tuple(line.entry | {"made": line.made} for line in read if (line.kind, line.machine) == (kind, here))
 
 
-def _read(line: bytes) -> dict[str, Any] | None:
-    """A line of ours; None if it is none."""
-    try:
-        found = files.parse_json(line.decode(), "")
-    except (ScenarioError, UnicodeDecodeError):
-        return None
-    whole = isinstance(found, dict) and found.get("format") == FORMAT
-    forms = {"kind": str, "made": str, "machine": dict, "entry": dict}
-    whole = whole and all(isinstance(found.get(name), form) for name, form in forms.items())
-    return found if whole else None
+@dataclass(frozen=True)
+class _Line:
+    kind: str
+    made: str
+    machine: dict[str, Any]
+    entry: dict[str, Any]
+
+
+def _read(line: bytes, place: str) -> _Line:
+    said = files.parse_json(line.decode(errors="replace"), place)
+    return read_format(_Line, said, place, newest=FORMAT, writer="apportion calibrate")
 
 
 def state_file() -> Path | None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, units
+from simulator.base.documents import read_keys
 from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
 from simulator.base.machine import measuring_elsewhere
 from simulator.base.randomness import stream
@@ -444,15 +445,13 @@ def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
 
     def take(entry: dict[str, Any]) -> None:
         if "forget" in entry:
-            _forget(str(entry["forget"]), hosts, pairs)
+            _forget(read_keys(entry, forget=str)["forget"], hosts, pairs)
         elif "pair" in entry:
-            one, other = entry["pair"]
-            pairs[str(one), str(other)] = {
-                int(size): tuple(map(float, row)) for size, row in entry["samples_s"].items()
-            }
+            found = read_keys(entry, pair=tuple[str, str], samples_s=dict[str, tuple[float, ...]])
+            pairs[found["pair"]] = {int(size): row for size, row in found["samples_s"].items()}
         else:
-            kept = hosts.setdefault(str(entry["host"]), {"identity": entry["identity"]})
-            kept[str(entry["stage"])] = entry["made"]
+            found = read_keys(entry, host=str, identity=Any, stage=str, made=Any)
+            hosts.setdefault(found["host"], {"identity": found["identity"]})[found["stage"]] = found["made"]
 
     belongs = {"subject": plan.subject}
     journal = Journal(

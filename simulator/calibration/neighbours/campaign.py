@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
+from simulator.base.documents import read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
@@ -142,11 +143,11 @@ class Visits:
 
     def _take(self, entry: dict[str, Any]) -> None:
         if "plan" in entry:
-            self.plan = Plan.from_dict(entry["plan"])
+            self.plan = read_keys(entry, plan=Plan)["plan"]
             return
-        visit = Visit(**entry["visit"] | {"pes": tuple(map(int, entry["visit"]["pes"]))})
+        visit: Visit = read_keys(entry, visit=Visit)["visit"]
         if self.plan is None or not 0 <= visit.cell < len(self.plan.cells) or min(visit.lone_s, visit.together_s) <= 0:
-            raise ValueError("a visit to a cell of the plan, with times above 0, belongs here")
+            raise ScenarioError("visit: a visit to a cell of the plan, with times above 0, belongs here")
         self.made.append(visit)
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import units
+from simulator.base import documents, units
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
@@ -132,13 +132,11 @@ def open_store(
     """The points of a campaign on disk, those measured before among them; see `PointStore`."""
 
     def read(entry: dict[str, Any]) -> SizePoint:
-        found = {
-            name: tuple(float(value) for value in entry["samples_s"][name])
-            for name in plan.patterns_at(int(entry["size_bytes"]))
-        }
-        if not all(np.isfinite(value) and value > 0 for value in itertools.chain(*found.values())):
-            raise ValueError(f"size {entry['size_bytes']}: give times above 0")
-        return SizePoint(int(entry["size_bytes"]), found)
+        found = documents.read(SizePoint, entry, wanted=LEAST_SAMPLES)
+        if not all(0 < one < np.inf for one in itertools.chain(*found.samples_s.values())):
+            raise ScenarioError("samples_s: give times above 0")
+        patterns = plan.patterns_at(found.size_bytes)  # those of this plan, which may be another one
+        return replace(found, samples_s={name: found.samples_s.get(name, ()) for name in patterns})
 
     return PointStore(path, read=read, subject=dict(subject) | {"patterns": list(plan.patterns)}, machine=machine)
 

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from simulator.base import files
 from simulator.base.arrays import Matrix
-from simulator.base.documents import Record
+from simulator.base.documents import Record, read_keys
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
-from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain, read_entries, renew
+from simulator.calibration.bench.journal import IDENTITY, Journal, plain, read_entries
 from simulator.calibration.bench.measurement import half_interval_of_median
 from simulator.characterisation.costs.vectors import Counts
 
@@ -238,7 +239,6 @@ def _chain(steps: int) -> float:
 
 
 FORMAT = 2
-_FORMAT_1 = b'{\n "format": 1,\n "kind": "cost runs"'
 KIND = "cost runs"
 _RUN = (
     "characterisation/costs/micro*.py",
@@ -286,7 +286,6 @@ class RunStore:
         self.counts: dict[str, Counts] = {}
         """Label -> counts; empty for what could not be counted."""
         self.times: Times | None = None
-        renew(path, _FORMAT_1, _lines_of_format_1)
         if path is not None:
             head = next(read_entries(path), {})
             if head.get("kind") == KIND and head.get("key") != key:
@@ -310,17 +309,9 @@ class RunStore:
 
     def _take(self, entry: dict[str, Any]) -> None:
         if "counts" in entry:
-            self.counts |= dict(entry["counts"])
+            self.counts |= read_keys(entry, counts=dict[str, Counts])["counts"]
         else:
-            found = Times.from_dict(entry["times"])
+            found: Times = read_keys(entry, times=Times)["times"]
             if not len(found.labels) == len(found.raw_s) == len(found.controls_s):
-                raise ValueError("a row for each label belongs here")
+                raise ScenarioError("times: a row for each label belongs here")
             self.times = found.after(self.times if self.times and self.times.labels == found.labels else None)
-
-
-def _lines_of_format_1(document: Entry) -> Iterator[Entry]:
-    """It was one JSON document."""
-    yield {"format": FORMAT, "kind": KIND, "key": document.get("key")}
-    yield {"counts": document["counts"]}
-    if document.get("times"):
-        yield {"times": document["times"]}

@@ -25,10 +25,9 @@ from simulator.base.provenance import provenance
 from simulator.engines.run import run as simulate
 from simulator.engines.run_set import RunSet, describe_all
 from simulator.experiments.sweep.plan import Plan
-from simulator.results.files import FORMAT, is_manifest, makespans_s, point_runs, read_point, sealed, unsealed
+from simulator.results.files import FORMAT, makespans_s, point_runs, read_manifest, read_point, sealed, unsealed
 from simulator.results.tables import (
     FORMS,
-    LIMIT_BYTES,
     Form,
     check_form,
     framed,
@@ -384,7 +383,7 @@ class Keep:
         if manifest.exists():
             if not resume:
                 raise ScenarioError(f"{folder} holds results; name another folder, or go on with --resume")
-            self._check(files.read_json(manifest, limit_bytes=LIMIT_BYTES))
+            self._check(read_manifest(folder))
             for pattern in _TORN:
                 for path in folder.glob(pattern):
                     files.remove(path)
@@ -393,9 +392,9 @@ class Keep:
         files.write_text(folder / SCENARIO, self.plan.resolved)
         self._write_manifest(folder, {}, tables=(), columns={})
 
-    def _check(self, manifest: Any) -> None:
+    def _check(self, manifest: Mapping[str, Any]) -> None:
         """Whether the results there are of this sweep, or of one that this one goes beyond."""
-        if not is_manifest(manifest) or manifest["kind"] != "sweep":
+        if manifest["kind"] != "sweep":
             raise ScenarioError(f"{self.folder} holds results that are not a sweep's; name a folder of this sweep")
         mine = self._common()
         for name, said in _WAYS.items():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, ties
-from simulator.base.errors import ScenarioError
+from simulator.base.documents import in_file
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
@@ -90,10 +90,8 @@ def fit_memory_table(path: str | Path, *, machine: Machine | None = None, sweeps
     path = locate(path)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     times = read_memory_times(path)
-    try:
+    with in_file(path):
         return fit_memory(times, machine=machine, inputs=inputs, sweeps=sweeps)
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from error
 
 
 def fit_memory(

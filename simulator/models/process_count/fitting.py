@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.base import drawing, files
 from simulator.base.arrays import Vector
-from simulator.base.documents import Array, FormError, at
+from simulator.base.documents import Array, FormError, at, in_file
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
 from simulator.models.file import ModelFile, read_model, write_model
@@ -174,10 +174,8 @@ def fit_allocation_table(path: str | Path, *, method: str = "pooled") -> Allocat
     from simulator.base.provenance import provenance
 
     runs, notes = read_allocation_runs(path)
-    try:
+    with in_file(path):
         model = fit_process_counts(runs, method=method)
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from error
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     measured = MeasuredAllocations.of_runs(runs)
     return AllocationFit(model, measured, fit_quality(model, runs), notes, provenance(inputs=inputs))
@@ -224,13 +222,10 @@ def load_allocation_fit(path: str | Path) -> AllocationFit:
         If the file is missing, no JSON, or no process-count model.
     """
     found, _ = read_model(path, KIND, AllocationFile, writer=WRITER, newest=FORMAT)
-    try:
-        with at("model"):
-            model = process_count_model_from_dict(found.model)
-        with at("measured"):
-            measured = found.measured.known(model.kinds)
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None
+    with in_file(path), at("model"):
+        model = process_count_model_from_dict(found.model)
+    with in_file(path), at("measured"):
+        measured = found.measured.known(model.kinds)
     return AllocationFit(model, measured, found.quality, found.notes, found.provenance)
 
 

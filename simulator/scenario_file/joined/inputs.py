@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simulator.base import files
-from simulator.base.documents import at, read
+from simulator.base.documents import at, in_file, read
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
@@ -287,10 +287,8 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
     if found is None:
         wanted = "give a fitted form, sizes_bytes and times_s, or latency_s, packet_bytes and packet_s"
         raise ScenarioError(f"{path}: model: {_short(model)} says no message times; {wanted}")
-    try:
+    with in_file(path):
         return message_data(read(PacketModel if "packet_bytes" in found else LinkModel, _bare(found)))
-    except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None
 
 
 def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -499,11 +497,8 @@ def _with_speed(node: CalibratedNode, document: dict[str, Any], source: str, *, 
     kernel = form.kernel or unnamed
     if kernel in node.speeds:
         raise ScenarioError(f"{source}: the node has a speed model of kernel {kernel!r} already; leave one out")
-    try:
-        with at("model"):
-            band = form.band()
-    except ScenarioError as error:
-        raise ScenarioError([f"{source}: {line}" for line in error.lines]) from None
+    with in_file(source), at("model"):
+        band = form.band()
     said = list(node.warnings)
     if form.kernel is None:
         said.append(f"{source}: says no kernel; called {kernel!r}")

@@ -398,9 +398,12 @@ DOCUMENTS = {
     "cut.json": ('{"format": 1, "comm', "this is no JSON"),
 }
 ADVICES = {
-    "of another format": ('{"format": 2, "command": "advise", "recommended": "equal"}', "an advice of format 2"),
-    "without a format": ('{"command": "advise"}', "an advice of format None"),
-    "of true": ('{"format": true, "command": "advise"}', "an advice of format True"),
+    "of another format": (
+        '{"format": 2, "command": "advise", "recommended": "equal"}',
+        "format 2 is newer than this version reads",
+    ),
+    "without a format": ('{"command": "advise"}', "the format is missing"),
+    "of true": ('{"format": true, "command": "advise"}', "format True is not read"),
     "a list": ("[]", "this is a JSON list"),
     "of another command": ('{"format": 1, "command": "simulate"}', "this is a result of 'simulate'"),
     "cut": ('{"format": 1,', "this is no JSON"),

@@ -156,7 +156,7 @@ def test_page_and_text_name_who_is_left_out_and_what_to_run(unequal):
         assert "gone is left out: nothing was heard of it for 20 s" in shown
         assert "rankfile.mpich" in shown
         assert "me@half: other programs or a quota leave us a part of its PEs: cpu 0 50%" in shown
-    assert documents.from_dict(ClusterResult, json.loads(json.dumps(documents.to_dict(result)))) == result
+    assert documents.read(ClusterResult, json.loads(json.dumps(documents.to_dict(result)))) == result
 
 
 def test_what_is_doubted_most_is_a_host_or_the_messages(unequal):

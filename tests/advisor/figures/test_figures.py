@@ -10,32 +10,14 @@ import pytest
 from advisor.figures import draw, drawable, read_length
 from simulator import ScenarioError, calibration, shipped
 from tests.support.command_line import ROOT, apportion_here
+from tests.support.jobs_documents import advised, compared, difference
+from tests.support.report_sample import cluster_document, verified_document
 
 MODELS = ROOT / "tests" / "good_inputs" / "scenarios" / "files"
-CLUSTER = {
-    "command": "cluster",
-    "level": 0.9,
-    "hosts": [{"name": "alpha", "units": 7, "units_now": 5}, {"name": "beta", "units": 3, "units_now": 5}],
-    "now": {"name": "equal", "mean_s": 0.2, "low_s": 0.1, "high_s": 0.3},
-    "recommended": {"name": "joint", "mean_s": 0.1, "low_s": 0.05, "high_s": 0.2},
-    "verified": None,
-}
-VERIFIED = {
-    "command": "verify",
-    "configurations": [
-        {
-            "name": "equal",
-            "predicted_s": 2.9,
-            "predicted_range_s": [2, 3],
-            "measured_s": [2.5],
-            "measured_median_s": 2.5,
-        }
-    ],
-}
 QUICKSTART = {
     "command": "quickstart",
     "recommended": "equal",
-    "verification": VERIFIED["configurations"],
+    "verification": verified_document()["configurations"],
     "baselines": [{"name": "equal", "predicted_makespan_s": {"mean": 1.0, "low": 0.9, "high": 1.2}}],
     "kernels": [
         {"name": "dgemm", "pe": "core0", "points": [{"size_elements": s, "speed": {"mid": 2e9}} for s in (1e3, 1e5)]}
@@ -43,27 +25,11 @@ QUICKSTART = {
     "timeline": [{"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.0}],
     "load": {"rule": "fair", "trace": {"times_s": [0.0, 1.0], "values": [0.0, 1.0], "end_s": 2.0}},
 }
-GAIN = {"mean": 2.0, "low": 1.0, "high": 3.0, "holm": 0.01}
-JOBS_ADVICE = {
-    "command": "jobs advise",
-    "objective": "wait",
-    "candidates": [{"name": "sjf easy", "gain": GAIN}],
-    "compared": {"level": 0.95},
-}
-JOBS = {
-    "command": "jobs compare",
-    "level": 0.95,
-    "differences": [
-        {"metric": "wait", "base": "easy", "other": "sjf", "mean": -2, "low": -3, "high": -1, "verdict": "lower"}
-    ],
-}
-RAN = {
-    "command": "jobs run",
-    "policy": {"name": "fcfs easy"},
-    "classes": {"processors": [{"label": "1", "jobs": 2, "bounded_slowdown": 2.0, "bounded_slowdown_p95": 3.0}]},
-}
-DOCUMENTS = {"cluster": CLUSTER, "verification": VERIFIED, "result": QUICKSTART, "advice": JOBS_ADVICE}
-DOCUMENTS |= {"comparison": JOBS, "manifest": RAN}
+LOG = "; MaxProcs: 2\n" + "".join(
+    f"{job} {60 * job} 0 {90 * job} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for job in range(1, 9)
+)
+DOCUMENTS = {"cluster": cluster_document(), "verification": verified_document(), "result": QUICKSTART}
+DOCUMENTS |= {"advice": advised(), "comparison": compared()}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +43,8 @@ def results(tmp_path_factory):
         place.mkdir()
         (place / f"{name}.json").write_text(json.dumps(document))
         found[f"folder of {name}.json"] = place
-    (folder / "manifest" / "jobs.csv").write_text("job,wait_s\n1,0\n2,50\n3,4000\n")
+    (folder / "log.swf").write_text(LOG)
+    found["jobs"] = written(folder, "jobs run log.swf")
     fit = calibration.fit_allocation_table(shipped.path_of("scenarios/tutorial/allocation-runs.csv"))
     calibration.save_allocation_fit(fit, folder / "allocation.json")
     found["allocation"] = folder / "allocation.json"
@@ -93,7 +60,7 @@ def written(folder, words):
     return place
 
 
-KINDS = ["memory.json", "network.json", "run.json", "speed.json", "trace", "allocation", "simulate"]
+KINDS = ["memory.json", "network.json", "run.json", "speed.json", "trace", "allocation", "simulate", "jobs"]
 KINDS += [f"folder of {name}.json" for name in DOCUMENTS]
 LONGER = {
     "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2 --replications 4 --workers 1",
@@ -170,14 +137,14 @@ def test_lengths_have_units():
         ("nowhere -o f.pdf", "nowhere: no such file or directory"),
         ("text.json -o f.pdf", "this is no result of simulate"),
         ("list.json -o f.pdf", "this is no result of simulate"),
-        ("torn.json -o f.pdf", "this is not what `apportion cluster` writes"),
+        ("torn.json -o f.pdf", "torn.json: hosts: 3 is no list"),
         (". -o f.pdf", "name a results folder"),
     ],
 )
 def test_bad_plots_get_one_line(results, tmp_path, words, said):
     (tmp_path / "text.json").write_text('{"command": "check"}')
     (tmp_path / "list.json").write_text("[1]")
-    (tmp_path / "torn.json").write_text('{"command": "cluster", "hosts": 3}')
+    (tmp_path / "torn.json").write_text(json.dumps(cluster_document() | {"hosts": 3}))
     done = apportion_here("plot", *words.format(r=results["simulate"]).split(), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
@@ -193,7 +160,7 @@ def test_a_place_that_cannot_be_written_is_said_before_drawing(results, tmp_path
 
 
 def test_a_result_without_intervals_says_what_to_do(tmp_path):
-    lacking = JOBS | {"differences": [JOBS["differences"][0] | {"low": None, "high": None}]}
+    lacking = compared() | {"differences": [difference("sjf", -2.0)]}
     (tmp_path / "comparison.json").write_text(json.dumps(lacking))
     with pytest.raises(ScenarioError, match="take more replications"):
         drawable(tmp_path)

@@ -292,8 +292,8 @@ def test_show_says_what_a_run_gave(folder):
 
 
 def test_show_refuses_what_is_torn(folder):
-    (folder / "torn.json").write_text(json.dumps({"command": "jobs compare", "alternatives": 3}), encoding="utf-8")
+    (folder / "torn.json").write_text(json.dumps(compared() | {"alternatives": 3}), encoding="utf-8")
     done = apportion("show", "torn.json", cwd=folder)
     assert done.returncode == 2
-    assert "this is not what `apportion jobs` writes" in done.stderr
+    assert "torn.json: alternatives: 3 is no list" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -95,7 +95,7 @@ def test_the_last_digits_of_numbers_are_no_difference(tmp_path, name, before, af
     for folder, text in (("old", before), ("new", after)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(text)
-    record = Record(tmp_path / "old", tmp_path / "old" / "manifest.json", "simulate", {}, "old", {}, {}, {})
+    record = Record(tmp_path / "old", tmp_path / "old" / "manifest.json", "simulate", {}, "old", {}, {}, (), {}, {})
     _, found = differing_files(record, tmp_path / "new")
     assert [one.counts for one in found] == counts
 
@@ -225,14 +225,15 @@ def test_a_link_out_of_the_folder_leads_nowhere(moved, tmp_path):
     [
         ({"command": "history add"}, "is no command that can be rerun"),
         ({"command": "rm -rf"}, "is no command that can be rerun"),
-        ({"command": ["simulate"]}, "is no command that can be rerun"),
+        ({"command": ["simulate"]}, "rerun: command: ['simulate'] is not a text"),
         ({"given": {"output": "elsewhere"}, "inputs": {}}, "given.output: output is no manifest's to say"),
         ({"given": {"nonsense": 1}, "inputs": {}}, "has no option 'nonsense'"),
         ({"given": {"scenario": {"a": 1}}, "inputs": {}}, "given.scenario is {'a': 1}; only a text can stand there"),
         ({"given": {"scenario": "x"}}, "given.scenario is 'x', and inputs.scenario is 'inputs/scenario/own.yaml'"),
         ({"given": {"scenario": "/etc/passwd"}, "inputs": {}}, "a file that the folder does not keep"),
         ({"hashes": {}}, "has no hash of it"),
-        ({"given": []}, "given is missing or of another form"),
+        ({"given": []}, "rerun: given: [] is no object"),
+        ({"nonesuch": 1}, "rerun: nonesuch: unknown key"),
         ({"inputs": {"scenario": "../../etc/passwd"}}, "lies outside inputs"),
         ({"inputs": {"scenario": "inputs/../../x"}}, "lies outside inputs"),
         ({"missing": ["big.csv: too large"]}, "an input was not kept"),

@@ -214,7 +214,7 @@ def test_a_file_of_runs_that_holds_something_else_is_refused(tmp_path):
     plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
     kept = tmp_path / "runs.jsonl"
     kept.write_text(json.dumps({"key": plan.key, "configuration": "equal", "repetition": 0}) + "\n")
-    with pytest.raises(ScenarioError, match=r"runs\.jsonl:1: this is no run; name a file that verify wrote"):
+    with pytest.raises(ScenarioError, match=r"runs\.jsonl:1: makespan_s: missing key; add it"):
         verify(plan, kept=kept, on_progress=lambda *_: None)
 
 

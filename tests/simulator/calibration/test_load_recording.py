@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.base.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import busy_seconds, runnable_now
 from simulator.calibration import record_load
 from simulator.load_traces import read_head, read_table
@@ -124,7 +124,7 @@ def test_a_start_without_a_zone_is_no_start(tmp_path):
     start = read_head(path).start
     zone = re.search(r"[+-]\d\d:\d\d$", start)[0]
     path.write_text(path.read_text().replace(start, start.removesuffix(zone)))
-    with pytest.raises(TraceError, match=r"t.csv:1: this is not the head of a recording"):
+    with pytest.raises(ScenarioError, match=r"t.csv:1: start: .* zone"):
         record_load(path, interval_s=INTERVAL_S, duration_s=0.2, append=True)
 
 

@@ -205,9 +205,8 @@ def test_samples_of_something_else_are_refused(tmp_path):
     with pytest.raises(ScenarioError, match="medium other"):
         open_store(tmp_path / "l.partial", other, subject={"medium": "other"}, machine=None)
     rewrite(tmp_path / "l.partial", point=lambda point: point["samples_s"]["one_way"].append(-1))
-    store = open_store(tmp_path / "l.partial", other, subject={"medium": "none"}, machine=None)
-    assert (store.points, store.open) == ({}, {})  # no time of a message is below 0
-    assert "cut off or damaged and left out; going on from the 0 that are whole" in store.warnings[0]
+    with pytest.raises(ScenarioError, match=r"l.partial:2: point: samples_s: give times above 0"):
+        open_store(tmp_path / "l.partial", other, subject={"medium": "none"}, machine=None)
 
 
 def test_a_budget_too_small_says_what_is_needed(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import TraceWarning, read_table, read_trace, trace_column, trace_text
-from simulator.load_traces.csv_file import TITLE, RecordingHead
+from simulator.load_traces.csv_file import RecordingHead
 from simulator.models.load import LoadTrace
 
 
@@ -67,7 +67,8 @@ def test_a_torn_last_line_is_left_out_with_a_warning(tmp_path):
 
 def test_a_last_line_without_an_end_is_kept_if_it_is_whole_but_never_in_a_recording(tmp_path):
     assert read_trace(written(tmp_path, "time_s,load\n0,1\n1,2\n2,0.5")).values.tolist() == [1.0, 2.0, 0.5]
-    recorded = written(tmp_path, f"{TITLE}\ntime_s,load\n0,1\n1,2\n2,0.5")
+    head = RecordingHead("2026-11-21T07:00:00+00:00", 1.0, {}, {"time_s": "start", "load": "mean"}).text()
+    recorded = written(tmp_path, f"{head}0,1\n1,2\n2,0.5")
     with pytest.warns(TraceWarning, match="torn last line"):
         assert read_trace(recorded).values.tolist() == [1.0, 2.0]
 

@@ -90,21 +90,28 @@ def test_every_fault_of_a_document_is_told():
         "hllc": {"costs": {"add": "x", "load": {"seconds": 1, "low": 2, "high": 3}, "if": {"low": 1}}},
         "icc": {"costs": {"add": 1}, "memory": {"accesses": {}}, "other": 1},
         "intcc": {},
-        "zzz": {"costs": {"add": 1}},
         "ct": {"costs": {"a": 1}, "memory": {"accesses": {}, "working_sets_bytes": [2, 1], "access_s": [1, 1]}},
     }
     with pytest.raises(ScenarioError) as error:
         HardwareModel.from_dict({"format": 1, "kind": "resource", "methods": methods, "extra": 1})
     said = error.value.lines
-    assert len(said) == 10
-    assert said[0].startswith("extra: this is no key")
-    assert "methods: poc: rate_per_s: 0 is not a finite number above 0" in said
-    assert "methods: hllc: costs: add: 'x' is not a finite number" in said
-    assert "methods: hllc: costs: load: low 2, seconds 1, high 3; write low <= seconds <= high" in said
-    assert "methods: zzz: this is no method; write one of dbc, poc, hllc, intcc, icc, ct" in said
-    assert (
-        "methods: intcc: costs are written one way, not by nothing; write one of costs, rate_per_s, cycle_s, timed"
-        in said
+    sizes = "working_sets_bytes: 2 sizes for 2 times; write as many ascending sizes above 0 as times, at least one"
+    assert said == (
+        "methods.poc.rate_per_s: 0 is not a finite number above 0",
+        "methods.hllc.costs.add: 'x' is not a number",
+        "methods.hllc.costs.load: low 2, seconds 1, high 3; write low <= seconds <= high",
+        "methods.hllc.costs.if.seconds: missing key; add it",
+        "methods.hllc.costs.if.high: missing key; add it",
+        "methods.icc.memory.working_sets_bytes: missing key; add it",
+        "methods.icc.memory.access_s: missing key; add it",
+        "methods.icc.other: unknown key; did you mean notes?",
+        "methods.intcc.costs: missing key; add it",
+        f"methods.ct.memory: {sizes}",
+        "extra: unknown key; there are warnings, provenance, methods, name",
     )
+    with pytest.raises(ScenarioError, match=r"methods\.zzz: 'zzz' is not known; give dbc or poc or hllc or"):
+        HardwareModel.from_dict({"format": 1, "kind": "resource", "methods": {"zzz": {"costs": {"add": 1}}}})
+    with pytest.raises(ScenarioError, match="format 2 is newer than this version reads"):
+        HardwareModel.from_dict({"format": 2, "kind": "resource", "methods": methods})
     with pytest.raises(ScenarioError, match="kind 'speed' is no resource model; name a file of format 1"):
         HardwareModel.from_dict({"format": 2, "kind": "speed"})

@@ -74,7 +74,7 @@ def test_a_resource_model_is_kept_in_a_file(tmp_path):
     save_resource_model(model, tmp_path / "again.json")
     assert load_resource_model(tmp_path / "again.json") == model
     (tmp_path / "bad.json").write_text('{"format": 1, "kind": "resource", "methods": {"poc": {"rate_per_s": -1}}}')
-    with pytest.raises(ScenarioError, match=r"bad\.json: methods: poc: rate_per_s: -1 is not"):
+    with pytest.raises(ScenarioError, match=r"bad\.json: methods\.poc\.rate_per_s: -1 is not"):
         load_resource_model(tmp_path / "bad.json")
 
 

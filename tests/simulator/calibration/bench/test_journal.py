@@ -16,7 +16,7 @@ from simulator.calibration.bands import KeptReplay, Measurement
 from simulator.calibration.bands.source import ReplaySource
 from simulator.calibration.bench.journal import Journal, PointStore, points_kept, read_entries
 from simulator.characterisation.costs.timing import RunStore
-from tests.support.stored_points import stored
+from tests.support.stored_points import rewrite, stored
 
 SUBJECT = {"what": "a test"}
 
@@ -107,7 +107,7 @@ def test_garbage_at_the_end_and_within_leaves_the_whole_lines(tmp_path, seed):
     keep_points(path, 6)
     head, *lines = path.read_bytes().splitlines(keepends=True)
     garbage = draw.choice(
-        [draw.randbytes(200), b"\0" * 4096, b'{"point": 3}\n', b"[]\n", b'{"key": 9, "point": {"size": NaN}}\n', b"\n{"]
+        [draw.randbytes(200), b"\0" * 4096, b'{"point": 3\n', b"[]\n", b'{"key": 9, "point": {"size": NaN}}\n', b"\n{"]
     )
     damaged = draw.randrange(6)
     lines[damaged] = lines[damaged][: draw.randrange(len(lines[damaged]) - 2)] + b"\xff\n"
@@ -135,16 +135,39 @@ def test_what_holds_something_else_is_refused_and_left_alone(tmp_path):
         assert path.read_text() == text
 
 
-def test_a_file_as_it_was_written_before_is_gone_on_with(tmp_path):
+def test_an_older_format_is_refused_by_name(tmp_path):
     """Format 1 was one document, written whole after each point."""
     path = tmp_path / "p.json"
     head = {"format": 1, "kind": "points", "subject": SUBJECT, "machine": None, "ends": None}
-    points = ",\n".join(json.dumps(point(n).row()) for n in (1, 2, 3))
-    path.write_text(f'{json.dumps(head)[:-1]}, "points": [\n{points}\n], "open": [\n\n]}}\n')
-    assert whole(path)[1] == [1, 2, 3]
-    assert points_kept(path) == 3
-    path.write_text(f'{json.dumps(head)[:-1]}, "points": 3}}\n')
-    with pytest.raises(ScenarioError, match="this file of points is damaged"):
+    path.write_text(f'{json.dumps(head)[:-1]}, "points": [\n\n], "open": [\n\n]}}\n')
+    with pytest.raises(ScenarioError, match=r"p.json: format 1 of points is not read, but format 2; name a new file"):
+        points_at(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"point": 3}', ("key: missing key; add it", "finished: missing key; add it", "point: 3 is no object")),
+        ('{"ends": {"settings": {}, "found": 1}}', ("ends.found: 1 is no object",)),
+        ('{"key": 9, "finished": true, "point": {"size": "9"}}', ("point.size: '9' is not a number",)),
+    ],
+)
+def test_a_line_that_no_crash_tore_is_refused_with_its_keys(tmp_path, line, said):
+    path = tmp_path / "p.json"
+    keep_points(path, 2)
+    with path.open("a") as stream:
+        stream.write(f"{line}\n")
+    with pytest.raises(ScenarioError) as refused:
+        points_at(path)
+    for text in said:
+        assert any(one.startswith(f"{path}:4: {text}") for one in refused.value.lines), refused.value.lines
+
+
+def test_a_head_has_the_keys_that_it_needs(tmp_path):
+    path = tmp_path / "p.json"
+    keep_points(path, 1)
+    rewrite(path, head=lambda head: head.update(nonesuch=1))
+    with pytest.raises(ScenarioError, match=r"p.json:1: nonesuch: unknown key"):
         points_at(path)
 
 
@@ -177,13 +200,13 @@ def test_visits_go_on_after_garbage(tmp_path):
         for cell in range(3):
             visits.keep(Visit(0, cell, (1e-9,), 0, 0.1))
     with path.open("ab") as stream:
-        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": -1, "word_s": [1], "switches": 0, "cost_s": 1}\n{"numb')
+        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": NaN, "word_s": [1], "switches": 0, "cost_s": 1}\n{"numb')
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
         assert [visit.cell for visit in visits.made] == [0, 1, 2]
         assert "3 lines are cut off or damaged" in visits.journal.warnings[0]
         visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
-    assert points_kept(path) == 5  # whole lines; one of them is no visit, as its reader says
+    assert points_kept(path) == 4
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
         assert [visit.cell for visit in visits.made] == [0, 1, 2, 3]

@@ -16,6 +16,7 @@ import pytest
 from simulator import ApportionError, ScenarioError, files, load_results
 from simulator.base.errors import SweepError
 from simulator.experiments.sweep import sweep
+from simulator.results.files import sealed
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.sweep_points import N, never, plan_of, thread, write
 
@@ -48,6 +49,12 @@ def of_another(path, plan):
     path.write_bytes((path.parent / f"{plan.points[2].hash}.json").read_bytes())
 
 
+def sealed_too_much(path, _plan):
+    document = json.loads(path.read_text())
+    del document["seal"]
+    path.write_text(sealed(document | {"nonesuch": 1}))
+
+
 DAMAGES = {
     "empty": lambda path, _: path.write_text(""),
     "truncated": lambda path, _: path.write_bytes(path.read_bytes()[:-20]),
@@ -58,6 +65,7 @@ DAMAGES = {
     "a list": lambda path, _: path.write_text("[]\n"),
     "no text": lambda path, _: path.write_bytes(b"\xff\xfe"),
     "another point": of_another,
+    "an unknown key, sealed": sealed_too_much,
     "missing": lambda path, _: path.unlink(),
 }
 
@@ -77,12 +85,13 @@ def test_a_damaged_point_is_named_by_readers_and_run_again(copy, damage):
     ("text", "message"),
     [
         ("", "manifest.json:1:1: this is no JSON"),
-        ("[]", "holds results that are not a sweep's; name a folder of this sweep"),
+        ("[]", "holds no results; name a folder of simulate -o or whatif -o"),
         (
             '{"format": 1, "kind": "sweep", "files": [], "columns": {}, "sweep": 3}',
-            "holds results that are not a sweep's; name a folder of this sweep",
+            "manifest.json: sweep: 3 is no object; write keys with values",
         ),
-        ('{"format": 9, "kind": "sweep"}', "holds results that are not a sweep's; name a folder of this sweep"),
+        ('{"format": 9, "kind": "sweep"}', "manifest.json: format 9 is newer than this version reads"),
+        ('{"format": 0, "kind": "sweep"}', "manifest.json: format 0 is not read; this version reads format 1"),
     ],
 )
 def test_a_damaged_manifest_is_refused(copy, text, message):
@@ -90,7 +99,7 @@ def test_a_damaged_manifest_is_refused(copy, text, message):
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ScenarioError, match=message):
         sweep(plan, never, folder=folder, resume=True)
-    with pytest.raises(ScenarioError, match=r"holds no results|this is no JSON"):
+    with pytest.raises(ScenarioError, match=message):
         load_results(folder)
 
 
