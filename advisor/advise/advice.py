@@ -49,7 +49,6 @@ class WrittenAdvice:
     scheduling: Mapping[str, Any] | None = None
     pareto: _Objects = ()
     why: Mapping[str, Any] | None = None
-    switch_points: _Objects = ()
     sensitivity: _Objects = ()
     explanation: Mapping[str, Any] | None = None
     exports: tuple[str, ...] = ()
