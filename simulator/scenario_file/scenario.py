@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MOST_GRIDS = 12
 """Grids that a fault names."""
 MOST_PAGING_LINES = 20
+HARDLY, MET = 0.05, 3
+"""A load up to which it is not there; replications that have to meet one for an interval to hold."""
 HOUR_S = 3600.0
 MOST_REPLICATIONS = 1_000_000
 """Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
@@ -480,7 +482,7 @@ class Scenario:
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
         lines = [*self.notes, *self.assumed, *_assumed_ends(self.platform), *self._paging_warnings()]
-        lines += _unknown_uses(self.platform, self.application)
+        lines += [*_seldom_met(self.platform, self.replications), *_unknown_uses(self.platform, self.application)]
         if self.application.written is not None:
             return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
@@ -746,6 +748,22 @@ def _assumed_ends(platform: Platform) -> list[str]:
             f" {lasts}, its last row as long as the one before it: write '# end: SECONDS' into the file"
         )
     return lines
+
+
+def _seldom_met(platform: Platform, replications: int) -> list[str]:
+    """The load that replications meet least, if hardly, and how many would do, in one line."""
+    shares: dict[str, float] = {}
+    for pe in (platform.pes[clock] for clock in sorted(set(platform.load_clocks))):
+        load = pe.load
+        if load is not None and load.draws:
+            taken = 1 - load.trace.values if load.rule == "given" else load.trace.values
+            shares[pe.name] = float(load.trace.durations_s[taken > HARDLY].sum() / load.trace.end_s)
+    seldom = {name: share for name, share in shares.items() if 0 < share * replications < MET}
+    if replications == 1 or not seldom:
+        return []
+    name = min(seldom, key=seldom.__getitem__)
+    there = f"load of {name}: it is there {100 * seldom[name]:.2g} % of the time"
+    return [f"{there}, which {replications} replications hardly meet; take {math.ceil(MET / seldom[name])}"]
 
 
 def _unknown_uses(platform: Platform, application: Application) -> list[str]:

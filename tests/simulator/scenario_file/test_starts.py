@@ -31,6 +31,7 @@ from simulator.results.comparison import compare
 from simulator.results.timelines.counters import load_profiles
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
 from simulator.scenario_file.truths import SERIES, draw
+from tests.support import platforms
 
 LINK = LinkModel.from_latency(1e-5, 1e9)
 ENGINES = ("process", "compiled")
@@ -264,3 +265,19 @@ def test_some_replications_alone_are_rows_of_all(engine):
     made = loaded(0.2, 50.0, pes=2, replications=20)
     whole = run(made, engine=engine).makespan_ticks
     assert np.array_equal(run(made, engine=engine, only=[7, 2, 13]).makespan_ticks, whole[:, [7, 2, 13]])
+
+
+@pytest.mark.parametrize(
+    ("values", "replications", "wanted"),
+    [
+        ([0, 1], 59, ("load of a: it is there 5 % of the time, which 59 replications hardly meet; take 60",)),
+        ([0, 1], 60, ()),
+        ([0, 0], 2, ()),
+        ([0.5, 1], 10, ()),
+    ],
+)
+def test_a_load_that_replications_hardly_meet_is_said_with_how_many_would_do(values, replications, wanted):
+    """There for the last 5 of 100 s."""
+    load = LoadTrace(np.array([0.0, 95.0]), np.array(values, dtype=float), 100.0)
+    made = platforms.scenario([platforms.pe("a", 1e9, load)], 200, (200,), replications=replications)
+    assert made.warnings == wanted
