@@ -456,7 +456,7 @@ def test_a_steady_load_loses_little(processes):
 
 
 def test_a_competitor_that_moves_within_iterations_is_not_chased():
-    equal_s, _, ours_s = competition(6, dwell_s=(0.01, 0.05), iterations=300)
+    equal_s, _, ours_s = competition(6, dwell_s=(0.01, 0.05), iterations=60)
     assert ours_s / equal_s < 1.03
 
 
