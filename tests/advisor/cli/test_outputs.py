@@ -202,12 +202,17 @@ def test_a_command_that_fails_leaves_no_folder(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_folder_of_a_search_that_was_killed_is_ours(tmp_path):
-    """It has no results yet."""
-    kept = tmp_path / "d" / f"search-{'0' * 16}.partial"
-    kept.parent.mkdir()
-    kept.write_text("")
-    ran = apportion_here("advise", QUICK, "-o", tmp_path / "d")
+def test_a_killed_search_goes_on_in_its_folder(tmp_path):
+    """Its folder has no results yet, and is ours all the same."""
+    command = [*APPORTION, "advise", TUTORIAL / "two-cores.yaml", "--replications", "20000", "-o", tmp_path / "d"]
+    first = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not list((tmp_path / "d").glob("search-*")) and time.monotonic() < until:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    (kept,) = (tmp_path / "d").glob("search-*.partial")
+    ran = apportion_here("advise", TUTORIAL / "first-run.yaml", "-o", tmp_path / "d")
     assert ran.returncode == 0, ran.stderr
     assert kept.exists()  # of another search: not ours to remove
 
