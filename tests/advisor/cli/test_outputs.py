@@ -528,18 +528,3 @@ def test_the_second_at_one_place_is_refused(tmp_path, busy):
     assert ran.returncode == 2
     assert f"error: {place}: {BUSY}" in ran.stderr
     assert set(before) >= {path.name for path in tmp_path.rglob("*")} - {"runs.work"}
-
-
-def test_many_additions_to_one_history_at_once_are_all_kept(tmp_path):
-    path = tmp_path / "new" / "runs.sqlite"
-    adding = [
-        subprocess.Popen(
-            [*APPORTION, "history", "add", "--app", "a", "--param", f"N={n}", "--time", "total=1", "--history", path],
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdout=subprocess.DEVNULL,
-        )
-        for n in range(3)
-    ]
-    assert [one.wait(timeout=120) for one in adding] == [0] * 3
-    listed = json.loads(apportion_here("history", "list", "--history", path, "--json").stdout)
-    assert sorted(run["parameters"]["N"] for run in listed["runs"]) == [0, 1, 2]
