@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from simulator.experiments import sweep
 from tests.support import shown
 from tests.support.command_line import ROOT, apportion, apportion_here
 from tests.support.processes import without_progress
+from tests.support.sweep_points import thread
 
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize(("name", "arguments", "output"), SHOWN)
 def test_commands_print_what_is_shown(corpus, monkeypatch, name, arguments, output):
-    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
+    monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)  # a worker takes seconds to start
     here = arguments[0] != "simulate"  # whose engine depends on what this process has compiled
     done = (apportion_here if here else apportion)(*arguments)
     told = [line for line in without_progress(done.stderr) if not is_aside(line)]
