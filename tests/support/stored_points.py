@@ -27,7 +27,7 @@ def rewrite(path, *, head=dict, point=dict):
     path.write_text("".join(f"{json.dumps(line)}\n" for line in (first, *lines)))
 
 
-SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 1e-6\nwhile time.process_time() < t: pass\n"
+SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
 
 
 def kept(path):
