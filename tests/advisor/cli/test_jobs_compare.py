@@ -31,12 +31,12 @@ def asked(folder, *arguments):
 
 
 def test_compare_states_differences_and_keeps_the_draws(folder):
-    arguments = ("compare", "log.swf", "--policies", "easy,sjf easy", "--procs", "8,9", "--replications", 40)
+    arguments = ("compare", "log.swf", "--policies", "easy,sjf easy", "--procs", "8,9", "--replications", 30)
     found = asked(folder, *arguments, "-o", "out")
     assert [one["name"] for one in found["alternatives"]] == [
         f"{policy}, {pes} PEs" for policy in ("fcfs easy", "sjf easy") for pes in (8, 9)
     ]
-    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 40, 44, 0.95)
+    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 30, 44, 0.95)
     rows = [row for row in found["differences"] if row["metric"] == "wait"]
     values = {one["name"]: one["metrics"]["wait"] for one in found["alternatives"]}
     for row in rows:
@@ -46,7 +46,7 @@ def test_compare_states_differences_and_keeps_the_draws(folder):
     assert rows[0]["verdict"] == "less"
     with (folder / "out" / "draws.csv").open() as table:
         kept = list(csv.DictReader(table))
-    assert len(kept) == 40 * 4 * 2
+    assert len(kept) == 30 * 4 * 2
     assert json.loads((folder / "out" / "comparison.json").read_text())["differences"] == found["differences"]
     assert json.loads((folder / "out" / "manifest.json").read_text())["command"] == "jobs compare"
 

@@ -192,8 +192,8 @@ def test_allocate_run(tmp_path, seed, by):
 
 def advice_of(folder: Path) -> Long:
     scenario = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
-    options = ["--vary", "both", "--replications", "20", "--runs", "300"]
-    return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 10)
+    options = ["--vary", "both", "--replications", "100", "--runs", "1500"]
+    return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 20)
 
 
 def searched(folder: Path) -> list[dict]:
