@@ -2,14 +2,13 @@
 
 import shutil
 import subprocess
-import sys
 
 import pytest
 
-from simulator.experiments import sweep
 from tests.support import shown
 from tests.support.command_line import ROOT, apportion, apportion_here
 from tests.support.processes import without_progress
+from tests.support.sweep_points import thread
 
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -49,7 +48,7 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize(("name", "arguments", "output"), SHOWN)
 def test_commands_print_what_is_shown(corpus, monkeypatch, name, arguments, output):
-    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
+    monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)  # a worker takes seconds to start
     here = arguments[0] != "simulate"  # whose engine depends on what this process has compiled
     done = (apportion_here if here else apportion)(*arguments)
     told = [line for line in without_progress(done.stderr) if not is_aside(line)]
@@ -63,11 +62,12 @@ def is_aside(line):
     return "taken from what ships with apportion" in line or line.startswith(begins)
 
 
-def test_the_python_example_prints_what_is_shown(corpus):
-    command = [sys.executable, "-c", shown.first(TEXT, "python")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert (done.returncode, done.stderr) == (0, "")
-    corpus.text(README, next(block for block in texts() if block.startswith("two-to-one")), done.stdout)
+def test_the_python_example_prints_what_is_shown(corpus, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    exec(compile(shown.first(TEXT, "python"), README, "exec"), {})  # noqa: S102 - our own page
+    told = capsys.readouterr()
+    assert told.err == ""
+    corpus.text(README, next(block for block in texts() if block.startswith("two-to-one")), told.out)
 
 
 def texts():

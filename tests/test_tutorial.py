@@ -9,9 +9,9 @@ import pytest
 
 from simulator import files
 from simulator.base.machine import this_machine
-from simulator.experiments import sweep
 from tests.support import shown
 from tests.support.command_line import ROOT, apportion, apportion_here
+from tests.support.sweep_points import thread
 
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 FOUR_NODES = "four-nodes.md"
@@ -97,7 +97,7 @@ def your_own_cluster(corpus, folder, commands):
 
 
 def test_a_cluster_of_your_own_is_described_and_asked(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
+    monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)  # a worker takes seconds to start
     your_own_cluster(corpus, tmp_path, ("new", "check", "simulate", "whatif"))
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from simulator import load_scenario, run
 from simulator.base.machine import this_machine
-from simulator.experiments import sweep
 from tests.support import shown
 from tests.support.command_line import ROOT
+from tests.support.sweep_points import thread
 
 FOLDER = ROOT / "scenarios" / "tutorial"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -60,14 +60,14 @@ def test_every_step_is_in_the_index():
     ],
 )
 def test_a_text_prints_what_it_shows(apportion, corpus, monkeypatch, name, count):
-    monkeypatch.setattr(sweep, "cores_here", lambda: 1)  # each worker takes seconds to start
+    monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)  # a worker takes seconds to start
     assert len(list(follow(name, apportion, corpus))) == count
 
 
 @pytest.mark.usefixtures("at_root")
 def test_a_text_on_jobs_prints_what_it_shows_of_streams(apportion, corpus):
     """The rest, on a platform, is slow; in small: test_jobs_platform.py and a command of the README."""
-    assert len(list(follow("jobs.md", apportion, corpus, first=4))) == 4
+    assert len(list(follow("jobs.md", apportion, corpus, first=2))) == 2
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import truth_of
 from tests.agreement.scenarios import doubtful, scenarios
 
-EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "30"))
 MANY = 500
 
 quick = settings(

@@ -299,7 +299,7 @@ def write_tables(folder):
         "JobID|JobName|Elapsed|Start|NTasks|State\n1|a|00:01:00|2026-01-02T03:04:05|2|COMPLETED\n"
     )
     rows = shipped.path_of("scenarios/papers/apexmap_two_core_vm.csv").read_text().splitlines(keepends=True)
-    (folder / "apex.csv").write_text(rows[0] + "".join(rows[1::9]))
+    (folder / "apex.csv").write_text(rows[0] + "".join(rows[1::18]))
     (folder / "dinda.txt").write_text("0 1.0\n1 2.0\n2 3.0\n")
     (folder / "memory-at.csv").write_text("M_words,alpha,L\n4096,0.1,16\n")
     (folder / "link-at.csv").write_text("bytes,hops\n1000,1\n")

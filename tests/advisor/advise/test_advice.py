@@ -35,9 +35,15 @@ def drawn(number, *, application="matmul", parameters=None):
     return made if parameters is None else replace(made, application=Application(application, "dgemm", parameters))
 
 
-@pytest.mark.parametrize("objective", ["mean", "p95", "worst"])
-@pytest.mark.parametrize("vary", [("partition",), ("allocation",), ("partition", "allocation")], ids="+".join)
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize(
+    ("number", "vary", "objective"),
+    [
+        (0, ("partition",), "p95"),
+        (0, ("allocation",), "worst"),
+        (0, ("partition", "allocation"), "mean"),
+        (1, ("partition", "allocation"), "p95"),
+    ],
+)
 def test_within_one_percent_of_the_best_candidate_and_above_the_bound(number, vary, objective):
     found = recommend(drawn(number), vary=vary, objective=objective, runs=60)
     both = {"functional", "one-per-core", "per-core-by-speed", "fastest-node", "slurm-cyclic"}
@@ -160,8 +166,8 @@ def test_rates_that_are_missing_are_named():
 
 def test_a_configuration_of_the_users_may_have_the_name_that_a_search_gives():
     """As in a scenario that an advice wrote."""
-    shipped = load_scenario(locate("scenarios/tutorial/three-pes.yaml"))
-    own = Configuration("stepped", (1, 1, shipped.application.work.units - 2))
+    shipped = load_scenario(locate("scenarios/tutorial/two-cores.yaml"))
+    own = Configuration("stepped", (1, shipped.application.work.units - 1))
     asked = shipped.with_configurations((*shipped.configurations, own))
-    names = [one.name for one in recommend(asked, confirm=0, replications=20).candidates]
+    names = [one.name for one in recommend(asked, confirm=0, replications=5).candidates]
     assert {"stepped", "stepped-2"} <= set(names)

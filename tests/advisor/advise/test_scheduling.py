@@ -75,7 +75,7 @@ def test_of_a_product_on_a_grid_only_one_column_lets_rows_move(tmp_path):
     )
     (tmp_path / "grid.yaml").write_text(text[: text.index("  # Every 5")] + "replications: 2\n")
     scenario = load_scenario(tmp_path / "grid.yaml")
-    made = recommend(scenario, vary=("partition", "scheduling"), confirm=0, runs=100)
+    made = recommend(scenario, vary=("partition", "scheduling"), confirm=0, runs=30)
     dynamic = next(one for one in made.candidates if one.name == made.scheduling.dynamic)
     assert scenario.application.work.shape(dynamic) == (2, 1)
 

@@ -78,15 +78,15 @@ if MPICH:
         ) == {"wide": 3, "narrow": 1}
 
 
-@pytest.mark.parametrize("objective", ["p95", "worst"])
-def test_objectives_are_what_is_ranked(advise, objective):
-    code, out, _ = advise(TUTORIAL / "three-pes.yaml", "--objective", objective, "--replications", "20", "--json")
-    document = json.loads(out)
-    assert (code, document["objective"]) == (0, objective)
+def test_the_objective_is_what_is_ranked(advise, tmp_path):
+    words = ["--objective", "p95", "--replications", "5", "-o", tmp_path / "out"]
+    code, out, _ = advise(TUTORIAL / "two-cores.yaml", *words)
+    document = json.loads((tmp_path / "out" / "advice.json").read_text())
+    assert (code, document["objective"]) == (0, "p95")
     values = [entry["value_s"] for entry in document["ranking"]]
     assert values == sorted(values)
     assert min(entry["gain_of_recommended"]["mean"] for entry in document["baselines"]) >= 1
-    assert f" {objective} " in advise(TUTORIAL / "three-pes.yaml", "--objective", objective, "--replications", "20")[1]
+    assert " p95 " in out
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ def told(apportion):
     return explained
 
 
+@pytest.mark.slow
 def test_an_advice_is_explained_when_asked(told):
     explained = json.loads(told("--json", "--explain"))
     assert set(explained) >= FIELDS
@@ -27,7 +28,7 @@ def test_an_advice_is_explained_when_asked(told):
 
 
 def test_where_the_doubt_comes_from_is_told_without_being_asked(apportion):
-    code, out, _ = apportion("advise", SCENARIO, "--replications", "60", "--json")
+    code, out, _ = apportion("advise", SCENARIO, "--replications", "20", "--json")
     assert code == 0
     doubt = json.loads(out)["doubt"]["makespan"]
     assert sum(one["share"] for one in doubt["sources"]) + doubt["interactions and noise"] == pytest.approx(1)
@@ -35,7 +36,7 @@ def test_where_the_doubt_comes_from_is_told_without_being_asked(apportion):
 
 
 def test_what_was_written_by_hand_is_not_measured_here(apportion):
-    code, out, err = apportion("advise", SCENARIO, "--replications", "60", "--measure-next", "5s")
+    code, out, err = apportion("advise", SCENARIO, "--replications", "20", "--measure-next", "5s")
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if line.startswith("error")]
     assert "was written by hand; measure it there: apportion calibrate speed --kernel dgemm --cpu" in line

@@ -198,11 +198,7 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert " rows to core0 and " in out
     assert "faster in" in out
     assert out.endswith(f"advice written to {advice}\n")
-    code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "--json")
-    document = json.loads(out)
-    assert (code, err) == (0, "")
-    written = json.loads(advice.read_text())
-    assert document["baselines"] == written["baselines"]
+    document = json.loads(advice.read_text())
     assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
     entries = {entry["name"]: entry for entry in document["baselines"]}
     assert {"equal", "constant", "fastest-pe", document["recommended"]} <= set(entries)

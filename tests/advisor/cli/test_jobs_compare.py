@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.support.command_line import apportion, apportion_here
+from tests.support.command_line import apportion_here as apportion
 
 WEEKS = 44
 
@@ -25,18 +25,18 @@ def folder(tmp_path_factory):
 
 
 def asked(folder, *arguments):
-    done = apportion_here("jobs", *arguments, "--json", cwd=folder)
+    done = apportion("jobs", *arguments, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_compare_states_differences_and_keeps_the_draws(folder):
-    arguments = ("compare", "log.swf", "--policies", "easy,sjf easy", "--procs", "8,9", "--replications", 40)
+    arguments = ("compare", "log.swf", "--policies", "easy,sjf easy", "--procs", "8,9", "--replications", 30)
     found = asked(folder, *arguments, "-o", "out")
     assert [one["name"] for one in found["alternatives"]] == [
         f"{policy}, {pes} PEs" for policy in ("fcfs easy", "sjf easy") for pes in (8, 9)
     ]
-    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 40, 44, 0.95)
+    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 30, 44, 0.95)
     rows = [row for row in found["differences"] if row["metric"] == "wait"]
     values = {one["name"]: one["metrics"]["wait"] for one in found["alternatives"]}
     for row in rows:
@@ -46,16 +46,16 @@ def test_compare_states_differences_and_keeps_the_draws(folder):
     assert rows[0]["verdict"] == "less"
     with (folder / "out" / "draws.csv").open() as table:
         kept = list(csv.DictReader(table))
-    assert len(kept) == 40 * 4 * 2
+    assert len(kept) == 30 * 4 * 2
     assert json.loads((folder / "out" / "comparison.json").read_text())["differences"] == found["differences"]
     assert json.loads((folder / "out" / "manifest.json").read_text())["command"] == "jobs compare"
-    assert asked(folder, *arguments)["differences"] == found["differences"]
 
 
 def test_compare_tells_a_person_the_same(folder):
-    done = apportion("jobs", "compare", "log.swf", "--policies", "easy,fcfs", "--metric", "wait,makespan", cwd=folder)
+    arguments = ("compare", "log.swf", "--policies", "easy,fcfs", "--metric", "wait,makespan", "--replications", 10)
+    done = apportion("jobs", *arguments, cwd=folder)
     assert done.returncode == 0
-    assert "2640 jobs, 100 draws of weeks, seed 0" in done.stdout
+    assert "2640 jobs, 10 draws of weeks, seed 0" in done.stdout
     assert "each interval holds with 95 %" in done.stdout
     assert "no intervals: the last jobs of a log decide its makespan" in done.stdout
 
@@ -107,7 +107,7 @@ def test_a_forecast_of_a_start(folder):
     ],
 )
 def test_what_cannot_be_answered_is_one_line(folder, arguments, said):
-    done = apportion_here("jobs", *arguments, cwd=folder)
+    done = apportion("jobs", *arguments, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1

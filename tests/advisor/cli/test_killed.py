@@ -121,9 +121,7 @@ def slow(some: list[tuple[int, signal.Signals]]) -> list:
     return [pytest.param(*moment, marks=pytest.mark.slow) for moment in some]
 
 
-MOMENTS = pytest.mark.parametrize(
-    ("seed", "by"), [*moments(1, skip=2), *slow([*moments(1, skip=1), *moments(1, skip=3)])]
-)
+SLOW_MOMENTS = slow([*moments(1, skip=1), *moments(1, skip=3)])
 
 
 def sweep_of(folder: Path, out: str) -> Long:
@@ -153,7 +151,7 @@ def test_whatif(tmp_path, whole_sweep):
     assert contents(tmp_path / "out") == whole_sweep
 
 
-@MOMENTS
+@pytest.mark.parametrize(("seed", "by"), SLOW_MOMENTS)
 def test_calibrate_speed(tmp_path, seed, by):
     store = tmp_path / "m.json.partial"
     words = ["calibrate", "speed", *counted(tmp_path), "--method", "grid", "--json", "-o", tmp_path / "m.json"]
@@ -170,7 +168,7 @@ def test_calibrate_speed(tmp_path, seed, by):
     assert not store.exists()
 
 
-@MOMENTS
+@pytest.mark.parametrize(("seed", "by"), SLOW_MOMENTS)
 def test_allocate_run(tmp_path, seed, by):
     (tmp_path / "cluster.yaml").write_text(CLUSTER)
     program, plan, runs = tmp_path / "program.py", tmp_path / "plan.json", tmp_path / "runs.csv"
@@ -217,7 +215,7 @@ def whole_advice(tmp_path_factory):
     return advised(folder)
 
 
-@MOMENTS
+@pytest.mark.parametrize(("seed", "by"), [*moments(1, skip=2), *SLOW_MOMENTS])
 def test_advise(tmp_path, whole_advice, seed, by):
     long = advice_of(tmp_path)
     ended(long, seed, by)

@@ -75,7 +75,7 @@ LINKS = st.sampled_from(["10GbE", "0us,1Gbit/s", "1us,0Gbit/s", "1s,1bit/s", "1u
 TIMES = st.lists(st.sampled_from(["a 1:00-2:00", "b1 0:00-24:00 0.5", "a 2:00-3:00 1"]), max_size=2)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data(), st.sampled_from(sorted(EXAMPLES)), PLACES, LINKS, KERNELS, TIMES)
 def test_what_is_written_is_what_check_takes(tmp_path_factory, data, application, place, link, kernel, busy):
     """Or nothing is written."""

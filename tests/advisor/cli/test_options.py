@@ -54,22 +54,15 @@ def test_no_option_is_written_with_one_letter_but_output():
     assert {letter for _, _, one in SHOWN for letter in one.opts if len(letter) == 2 and letter[0] == "-"} == {"-o"}
 
 
-@pytest.mark.parametrize("name", ["trace show", "trace functions", "trace study"])
+@pytest.mark.parametrize("name", ["trace show", "trace study"])
 def test_the_old_way_to_ask_for_a_picture_draws_it_and_says_the_new_one(tmp_path, name):
     more = {
         "trace show": [],
-        "trace functions": ["--window", "10"],
         "trace study": ["--window", "10", "--history", "20"],
     }
-    ran = {}
-    for option in ("--plot", "-o"):
-        picture = tmp_path / f"{option.strip('-')}.svg"
-        words = [*name.split(), "traces/two-core-vm.csv", *more[name], option, picture]
-        ran[option] = apportion_here(*words)
-        assert (ran[option].returncode, picture.exists()) == (0, True), ran[option].stderr
-    assert ran["--plot"].stdout == ran["-o"].stdout
-    assert ran["--plot"].stderr == ""
-    assert ran["-o"].stderr.startswith("note: write --plot ")
+    ran = apportion_here(*name.split(), "traces/two-core-vm.csv", *more[name], "-o", tmp_path / "o.svg")
+    assert (ran.returncode, (tmp_path / "o.svg").exists()) == (0, True), ran.stderr
+    assert ran.stderr.startswith("note: write --plot ")
 
 
 def test_every_command_was_walked_over():

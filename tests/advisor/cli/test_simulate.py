@@ -1,14 +1,13 @@
 """`apportion simulate`: both engines say the same, and what it leaves on disk."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from advisor.cli import _run
 from simulator import load_scenario, run
+from tests.support.command_line import apportion_here
 from tests.support.timelines import check
 
 ROOT = Path(__file__).parents[3]
@@ -16,8 +15,7 @@ THREE = "scenarios/tutorial/three-pes.yaml"
 
 
 def simulate(*arguments, code=0):
-    command = [sys.executable, "-m", "advisor.cli", "simulate", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = apportion_here("simulate", *arguments)
     assert done.returncode == code, done.stderr
     return done
 

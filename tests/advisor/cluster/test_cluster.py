@@ -55,15 +55,22 @@ def answered(wish, cluster, folder):
     return answer, asked, result_of(answer, asked, (), None, "")
 
 
-@pytest.fixture
-def unequal(tmp_path):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("unequal")
+
+
+@pytest.fixture(scope="module")
+def unequal(folder):
     cluster = measured(
         measured_host("fast", 4e9),
         measured_host("me@half", 4e9, share=0.5),
         measured_host("slow", 1e9, cores=2),
         lost={"gone": "nothing was heard of it for 20 s"},
     )
-    return answered(ClusterWish(parameters={"n": 3000}), cluster, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("APPORTION_STATE", str(folder / "state"))
+        return answered(ClusterWish(parameters={"n": 3000}), cluster, folder)
 
 
 def test_units_follow_speeds_and_what_others_leave(unequal):
@@ -90,11 +97,11 @@ def test_the_scenario_is_the_cluster_and_loads_again(unequal, tmp_path):
 
 
 @pytest.mark.usefixtures("unequal")
-def test_what_was_measured_stays_as_files_that_platform_joins(tmp_path):
-    assert sorted(path.name for path in (tmp_path / "calibrations").glob("*.json")) == sorted(
+def test_what_was_measured_stays_as_files_that_platform_joins(folder):
+    assert sorted(path.name for path in (folder / "calibrations").glob("*.json")) == sorted(
         ["fast.json", "half.json", "slow.json", "link.json", "within.json"]
     )
-    assert json.loads((tmp_path / "calibrations" / "half.json").read_text())["topology"]["host"] == "half"
+    assert json.loads((folder / "calibrations" / "half.json").read_text())["topology"]["host"] == "half"
 
 
 def test_the_line_starts_every_process(unequal):

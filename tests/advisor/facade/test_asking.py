@@ -28,6 +28,7 @@ def test_importing_costs_nothing():
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_cluster_of_two_kinds_takes_twelve_lines_of_python():
     """4 nodes x 8 cores, 10 GbE, one busy from 13 to 18 h: the program of the module's text says what it shows."""
     (found,) = doctest.DocTestFinder(recurse=False).find(ap, "apportion")

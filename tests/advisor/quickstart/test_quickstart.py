@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import load_scenario, run
-from tests.support.command_line import APPORTION, apportion
+from tests.support.command_line import APPORTION, apportion, apportion_here
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_the_folder_holds_report_scenario_and_measurements(result):
 
 def test_the_scenario_reproduces_the_predictions(result):
     folder, document = result
-    done = apportion("simulate", str(folder / "scenario.yaml"), "--json")
+    done = apportion_here("simulate", folder / "scenario.yaml", "--json")
     again = {entry["name"]: entry["makespan_s"] for entry in json.loads(done.stdout)["configurations"]}
     predicted = {entry["same_as"] or entry["name"]: entry["predicted_makespan_s"] for entry in document["baselines"]}
     assert again == predicted

@@ -206,9 +206,9 @@ def test_pages_are_whole_and_survive_what_is_missing(made):
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert not re.findall(r"""(?:src|href)="https?:""", text)
-    for key in [key for key in document if key != "command"]:
-        for lacking in ({**document, key: None}, {name: document[name] for name in document if name != key}):
-            assert Page(render_html(lacking)).faults == []
+    for number, key in enumerate(key for key in document if key != "command"):
+        without = {name: document[name] for name in document if name != key}
+        assert Page(render_html(without | {key: None} if number % 2 else without)).faults == []
     assert "command" in document
     assert Page(render_html({"command": document["command"]})).faults == []
 

@@ -13,7 +13,7 @@ from tests.support.programs import farming
 from tests.support.stepwise import TICK, check_one
 from tests.support.stepwise_oracle import TooLongError
 
-EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
 MANY, AT_ONCE = 500, 100
 quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 

@@ -34,7 +34,7 @@ def networks(draw, capacity=SMALL):
 
 
 @given(networks())
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_filling_follows_the_rule(case):
     capacities, routes = case
     used = {link: capacities[link] for route in routes for link in route}
@@ -46,7 +46,7 @@ def test_filling_follows_the_rule(case):
 
 
 @given(networks(), st.data())
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @pytest.mark.slow
 def test_links_that_never_decide_change_no_rate(case, data):
     """Whatever part of the routes is in use."""
@@ -67,7 +67,7 @@ UNIT = 2**40
     networks(st.integers(8, 40).map(lambda c: c * UNIT // 8 + 3) | st.sampled_from([UNIT, 2 * UNIT, 2 * UNIT + 1])),
     st.data(),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_hubs_and_clocks_end_flows_as_ticks_one_by_one_do(case, data):
     """A star's backbone makes hubs; random routes make everything else."""
     capacities, routes = case

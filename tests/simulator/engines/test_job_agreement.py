@@ -26,7 +26,7 @@ PLANS = (
 )
 LIMITLESS = (("exact", "steps"), ("given", "steps"), ("given", "quantile"))
 CHOICES = tuple(product(ORDERS, PLANS))
-STREAMS, MANY = 96, 250
+STREAMS, MANY = 42, 250
 """Per way of backfilling and mode, of which there are 12; some close calls are left out."""
 
 

@@ -29,7 +29,7 @@ PLANS = (
     ("given", "limit"),
 )
 TABLES = ("plain", "monotone", "random")
-STREAMS, MANY = 24, 75
+STREAMS, MANY = 10, 75
 """Per placement and way of backfilling, of which there are 20."""
 SHORT = np.array([1, 1, 2, 2, 3, 4, 5, 8])
 MEMORIES = np.array([1.0, 2.0, 2.0, 4.0, np.inf])

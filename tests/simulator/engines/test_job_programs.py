@@ -124,12 +124,11 @@ def alone(scenario, name, places, engine="process", *, replication=0, kinds=KIND
 def test_a_job_alone_is_a_run_of_its_own(contention, engine, scenario):
     here = scenario(contention)
     for name in KINDS:
-        for processes in (2, 4, 8):
-            for replication in (0, 2):
-                runs = together(here, stream_of([(name, 0.0, processes)]), engine, replication=replication)
-                told = alone(here, name, runs.pes_of(0), engine, replication=replication)
-                assert runs.finish_ticks.tolist() == [told], (name, processes)
-                assert runs.engine == engine
+        for processes, replication in ((2, 0), (8, 2)):
+            runs = together(here, stream_of([(name, 0.0, processes)]), engine, replication=replication)
+            told = alone(here, name, runs.pes_of(0), engine, replication=replication)
+            assert runs.finish_ticks.tolist() == [told], (name, processes)
+            assert runs.engine == engine
 
 
 @pytest.mark.parametrize("engine", ENGINES)

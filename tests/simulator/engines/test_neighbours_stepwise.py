@@ -14,7 +14,7 @@ from tests.support.programs import with_domains
 from tests.support.stepwise import TICK, check_one
 from tests.support.stepwise_oracle import TooLongError
 
-EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
 MANY, AT_ONCE = 500, 100
 quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -64,7 +64,7 @@ def test_three_readings_of_hundreds_of_programs_agree(number):
 
 
 @given(with_domains())
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=20)
 def test_without_logs_and_with_replications_that_start_alike(case):
     """What the compiled engine does once for all that come out alike is what each would be."""
     made, draws = case

@@ -112,7 +112,7 @@ def test_two_processes_share_a_pe_in_equal_parts():
     after_end=st.sampled_from(["cycle", "hold"]),
     wanted=st.integers(1, 500),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_inverse_is_the_least_tick_that_attains(pieces, after_end, wanted):
     knots = np.cumsum([0] + [length for length, _ in pieces])
     rates = np.array([rate for _, rate in pieces])

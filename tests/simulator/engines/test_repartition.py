@@ -131,13 +131,13 @@ def check_all(scenario):
 
 
 @given(moving())
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 def test_three_readings_agree(scenario):
     check_all(faster(scenario, 64))
 
 
 @given(moving())
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 def test_both_engines_agree_on_longer_runs(scenario):
     assert found_or_fault(scenario, "process") == found_or_fault(scenario, "compiled")
 
@@ -155,7 +155,7 @@ def test_three_readings_of_many_programs_agree(number):
 
 
 @given(moving(), st.sampled_from(["process", "compiled"]))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 def test_a_chain_of_stretches_is_one_long_program(scenario, engine):
     """Without a move, gathers and barriers between the stretches of one program written as a whole."""
     (one,) = scenario.configurations

@@ -10,7 +10,7 @@ from tests.support.stepwise_oracle import TooLongError
 
 @pytest.mark.slow
 @given(scenarios())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=75, deadline=None, derandomize=True)
 def test_both_find_the_same_ticks(case):
     made, draws = case
     try:

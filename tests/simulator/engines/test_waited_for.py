@@ -62,7 +62,7 @@ def test_messages_begin_when_both_are_ready_or_at_once():
 
 
 @given(scenarios())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @pytest.mark.slow
 def test_the_parts_add_up_to_the_makespan(case):
     made, draws = case

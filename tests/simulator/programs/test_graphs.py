@@ -224,7 +224,7 @@ def by_recursion(node):
     return own
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bodies)
 def test_time_is_what_the_nodes_mean_and_agrees_with_the_total_ruv(body):
     seg = Seg((graph_of(body),))

@@ -84,7 +84,7 @@ def streams(draw):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(streams())
 def test_what_is_written_is_read_back(tmp_path_factory, stream):
     path = written(tmp_path_factory.mktemp("log") / "made.swf", stream)

@@ -7,6 +7,7 @@ import pytest
 
 from simulator import load_scenario, resolved_text, run
 from simulator.platform.networks import ASSUMED_LOOPBACK
+from tests.support.sweep_points import thread
 
 LINE = "platform.network.loopback is not given; messages within a node take the default, 500 ns + bytes / 8 GB/s"
 LINK = "{latency: 10us, bandwidth: 1Gbit/s}"
@@ -85,7 +86,8 @@ def test_the_explicit_form_writes_it_out_and_keeps_the_line(made, tmp_path):
     assert run(first).makespan_ticks.tolist() == run(second).makespan_ticks.tolist()
 
 
-def test_commands_name_it(apportion, made):
+def test_commands_name_it(apportion, made, monkeypatch):
+    monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)
     path = made(NETWORKS["star"], BETWEEN)
     for command in (["check"], ["simulate"]):
         assert LINE not in apportion(*command, path)[1]
@@ -93,6 +95,6 @@ def test_commands_name_it(apportion, made):
     document = json.loads(apportion("advise", path, "--json")[1])
     assert LINE in document["warnings"]  # of a candidate
     path = made(NETWORKS["star"])
-    for command in (["check"], ["simulate"], ["whatif", "--vary", "application.parameters.n=x1,x2", "--workers", "1"]):
+    for command in (["check"], ["simulate"], ["whatif", "--vary", "application.parameters.n=x1,x2"]):
         code, told, _ = apportion(command[0], path, *command[1:])
         assert (code, told.count(LINE)) == (0, 1), command

@@ -26,11 +26,11 @@ def mismatches(method, cases):
 
 
 def test_functional_is_the_best_there_is():
-    assert mismatches(functional, feasible(400, growing=True)) == []
+    assert mismatches(functional, feasible(150, growing=True)) == []
 
 
 def test_discontinuous_is_the_best_there_is():
-    assert mismatches(discontinuous, feasible(250, growing=False)) == []
+    assert mismatches(discontinuous, feasible(100, growing=False)) == []
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def brute_force(table):
 
 @pytest.mark.slow
 @given(TABLES)
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 def test_by_times_is_the_best_there_is(increments):
     table, times_s = times_of(increments)
     units = table.shape[1] - 1
@@ -46,7 +46,7 @@ def test_by_times_is_the_best_there_is(increments):
 
 
 @given(st.integers(1, 60), st.lists(st.floats(0.01, 100), min_size=1, max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_constant_split_is_exact_for_constant_speeds(units, speeds):
     partition = in_proportion(units, speeds)
     finish = max(k / s for k, s in zip(partition, speeds, strict=True))

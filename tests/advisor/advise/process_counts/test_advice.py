@@ -30,7 +30,7 @@ def as_dict(model, allocation):
     return {name: {"pes": pes, "procs": each} for name, (pes, each) in zip(model.kinds, allocation, strict=True)}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_ranking_is_that_of_enumeration(seed):
     model = KnownModel(("a", "b", "c"), (3e9, 1e9, 2e9), wild=seed)
     kinds = {"a": (2, 3), "b": (4, 1), "c": (1, 3)}

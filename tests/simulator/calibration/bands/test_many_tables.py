@@ -11,7 +11,7 @@ from simulator.calibration.bands.gbbp import EACH_MULTIPLE
 from simulator.calibration.bench.journal import points_kept
 from tests.support.yardstick import cpu_s, plain_loop
 
-TABLES = 200
+TABLES = 60
 MOST_LOOPS = 50
 """Plain loops for one table, points kept on disk; about a tenth of it on a quiet machine."""
 

@@ -148,10 +148,8 @@ def test_a_campaign_is_kept_and_gone_on_with(tmp_path):
 
 
 @TWO
-@pytest.mark.parametrize(
-    ("code", "sleeps"), [("sum(range(10**6))", False), ("[__import__('time').sleep(1e-3) for _ in range(99)]", True)]
-)
-def test_the_wall_clock_counts_for_commands_that_sleep(code, sleeps):
+def test_the_wall_clock_counts_for_commands_that_sleep():
+    code = "[__import__('time').sleep(1e-3) for _ in range(99)]"
     subject = command_subject(f"{sys.executable} -I -S -c {shlex.quote(code)} {{n}}", size="n", volume="n")
     items = [*SMALL, Item("own", 8, 8.0, 64, 8.0, "kernel", 0)]
     wishes = campaign.NeighboursWishes(CPUS, kernels=(), commands=(subject,))
@@ -162,7 +160,7 @@ def test_the_wall_clock_counts_for_commands_that_sleep(code, sleeps):
         make_plan=lambda _items, _count: [CellPlan((3, 1), (0, 1), 0)],
         most_passes=1,
     )
-    assert found.plan.items[3].sleeps == sleeps
+    assert found.plan.items[3].sleeps
     assert len(found.visits) == 1
 
 

@@ -62,7 +62,7 @@ def only_direct(monkeypatch):
 
 @pytest.mark.slow
 @given(scenario=scenarios())
-@settings(max_examples=1_000, deadline=None, derandomize=True)
+@settings(max_examples=500, deadline=None, derandomize=True)
 def test_both_engines_say_the_same_of_every_operation_of_many_programs(scenario):
     assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
 

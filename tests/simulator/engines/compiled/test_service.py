@@ -108,7 +108,7 @@ def loaded(draw):
 
 
 @given(pe=loaded(), m=st.integers(1, 4), data=st.data())
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_tables_say_what_the_reference_says(pe, m, data):
     tables = service_tables([pe], np.array([m]), tick_s=TICK)
     reference, table = Reference(service_table(pe, m, tick_s=TICK)), int(tables.of_pe[0]) + m - 1
@@ -140,7 +140,7 @@ def test_long_traces_are_searched_from_any_guess(seed):
 
 
 @given(start=st.integers(0, 10**6), now=st.integers(0, 2**61), work=st.integers(1, 2**61), m=st.integers(1, 3))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_without_load_a_closed_form_says_the_same(start, now, work, m):
     pe = PE("a", "n", cores=2)
     tables = service_tables([pe], np.array([3]), tick_s=TICK)

@@ -90,7 +90,7 @@ def logs(draw):
     return "\n".join([*lines, " ".join(["1"] * 18)]) + draw(st.sampled_from(["", "\n", "\r\n"]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(logs(), st.integers(60, 400))
 def test_any_log_is_read_as_by_the_plain_reader_whatever_the_blocks(tmp_path_factory, text, size):
     path = write(tmp_path_factory.mktemp("log") / "a.swf", text)

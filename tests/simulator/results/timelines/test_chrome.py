@@ -131,7 +131,7 @@ def test_a_load_that_changes_often_is_told_by_means(shown):
         assert np.allclose(values, 0.5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(scenarios())
 def test_random_programs(tmp_path_factory, drawn):
     made, draws = drawn
