@@ -215,6 +215,7 @@ def whole_advice(tmp_path_factory):
     return advised(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "by"), [*moments(1, skip=2), *SLOW_MOMENTS])
 def test_advise(tmp_path, whole_advice, seed, by):
     long = advice_of(tmp_path)
