@@ -128,7 +128,7 @@ def advise(
     """Find who should get how much: PEs, processes on each and units of each.
 
     >>> print(advise("two-cores"))
-    Give core0 1785 rows and core1 719: 1.60 (1.55 to 1.67) times faster than the equal split (predicted; no real run...
+    Give 1781 rows to core0 and 723 to core1: 1.60 (1.55 to 1.66) times faster than the equal split (predicted; no ...
     Predicted makespan: mean 429 ms (421 to 437), stepped; equal: 688 ms (659 to 715).
 
     Parameters
