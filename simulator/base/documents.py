@@ -459,8 +459,14 @@ def _record(kind: Any) -> Hook:
     own = getattr(kind, "from_dict", None)
     if own is not None and getattr(own, "__func__", None) is not Record.from_dict.__func__:  # type: ignore[attr-defined]
         return lambda value, _: own(_mapping(value))
-    _form(kind, frozenset())
+    if kind not in _BEGUN:  # of one that holds itself, once
+        _BEGUN.add(kind)
+        _form(kind, frozenset())
     return lambda value, _: read(kind, value)
+
+
+_BEGUN: set[type] = set()
+"""Classes whose annotations are looked at, or were."""
 
 
 def _array(hint: Any) -> Hook:

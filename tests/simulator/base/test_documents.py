@@ -168,3 +168,13 @@ def test_arrays_have_their_type_and_dimensions():
     found = documents.read(Strict, STRICT | {"rows": [], "more": [STRICT]})
     assert (found.sizes.dtype, found.rows.shape, found.counts.dtype) == (np.float64, (0, 0), np.int64)
     assert found.more[0].start == found.start == "x"
+
+
+def test_a_class_that_holds_itself_is_looked_at_once_however_deep_the_stack(monkeypatch):
+    looked = []
+    monkeypatch.setattr(documents, "_keys", lambda *given, of=documents._keys: looked.append(given[0]) or of(*given))
+    for cached in (documents._form, documents._converter):
+        cached.cache_clear()
+    documents._BEGUN.discard(Strict)
+    assert documents.read(Strict, STRICT | {"rows": [], "more": [STRICT]}).more[0].kind == "a"
+    assert looked.count(Strict) <= 3
