@@ -48,6 +48,7 @@ from advisor.advise.strategies import (
     simplest,
     strategies,
     tied,
+    unused,
     usual_vary,
     within_memory,
     without_uneven,
@@ -663,8 +664,7 @@ def _stepped(asked: Asked, table: RunSet, candidates: Sequence[Configuration]) -
     best = judge.best
     if best is None or best == start:
         return None
-    taken = {one.name for one in candidates}  # the user's own may have the name from an advice of before
-    name = next(name for n in range(len(taken) + 1) if (name := f"stepped-{n + 1}" if n else "stepped") not in taken)
+    name = unused("stepped", (one.name for one in candidates))  # the user's own may have it from an advice of before
     return over_all(asked.scenario, renamed(best, name))
 
 

@@ -1,7 +1,7 @@
 """Strategies by name: each configuration once, those that cannot run left out, and what a scenario lets one vary."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -231,6 +231,12 @@ def oversubscribed(scenario: Scenario, configuration: Configuration, most: int |
     placed = zip(configuration.placement, configuration.partition, strict=True)
     busy = Counter(pe for pe, units in placed if units)
     return any(count > max(scenario.platform.pes[pe].cores, most or 0) for pe, count in busy.items())
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """The name, or with the first number behind it that nothing is called yet."""
+    known = set(taken)
+    return next(one for n in range(len(known) + 1) if (one := f"{name}-{n + 1}" if n else name) not in known)
 
 
 def renamed(configuration: Configuration, name: str) -> Configuration:

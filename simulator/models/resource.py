@@ -391,7 +391,7 @@ def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
 
 FORMAT = 1
 KIND = "resource"
-WRITER = "apportion lab characterise"
+WRITER = "apportion calibrate resource"
 
 
 @dataclass(frozen=True)

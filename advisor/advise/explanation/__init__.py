@@ -13,7 +13,8 @@ from advisor.advise.objectives import UNITS, statistic
 from advisor.advise.recommendation import Recommendation, adopted
 from advisor.advise.space import over_all
 from advisor.advise.spending import OutOfBudgetError
-from simulator import Scenario, ScenarioError, notebook
+from advisor.advise.strategies import unused
+from simulator import Configuration, Scenario, ScenarioError, notebook
 
 __all__ = ["Explanation", "NextMeasurement", "Other", "Reasons", "Sensitivity", "explain"]
 
@@ -114,8 +115,8 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     """
     check_explained(recommendation.objective)
     spent, asked, rows = 0, *_asked(scenario, recommendation, most_runs)
-    for number in range(1, MOST_ADOPTED + 1):
-        after = _bettered(asked, number)
+    for _ in range(MOST_ADOPTED):
+        after = _bettered(asked)
         if after.configuration == asked.made.configuration:
             break
         spent += asked.runs
@@ -141,20 +142,20 @@ def _instead(before: Recommendation, after: Recommendation) -> tuple[str, float]
     return name, float(took / takes - 1)
 
 
-def _bettered(asked: Questions, number: int) -> Recommendation:
+def _bettered(asked: Questions) -> Recommendation:
     """The recommendation with what seems to be better in the place of what it advised, if all its draws say so."""
-    if not asked.better:
-        return asked.made
-    names = (f"explained-{number}", *(f"explained-{number} ({n})" for n in range(2, 9)))
-    named = [replace(one, name=name) for name, one in zip(names, asked.better, strict=False)]
-    return adopted(asked.scenario, asked.made, *(over_all(asked.scenario, one) for one in named))
+    made, found = asked.made, list[Configuration]()
+    for one in asked.better:
+        name = unused("explained", [*(other.name for other in (*made.candidates, *found)), *made.strategies.also])
+        found.append(over_all(asked.scenario, replace(one, name=name)))
+    return adopted(asked.scenario, made, *found) if found else made
 
 
 def _explained(asked: Questions, rows: tuple[Other, ...] | None) -> Explanation:
     """All sections for one recommendation."""
     why, unchanged, left_out = None, None, list[str]()
     with suppress(OutOfBudgetError):
-        unchanged = asked.regret(asked.judge())
+        unchanged = asked.regret(asked.now)
         why = replace(reasons(asked), others=rows or ())
     if why is None or rows is None:
         left_out.append("why" if why is None else "other PEs")

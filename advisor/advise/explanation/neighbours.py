@@ -53,7 +53,7 @@ def others(asked: Questions) -> tuple[Other, ...]:
     OutOfBudgetError
         If no more may be asked.
     """
-    now_s, predicted_s = asked.kept(asked.judge()), asked.judge().value(asked.chosen)
+    now_s, predicted_s = asked.kept(asked.now), asked.now.value(asked.chosen)
     found = []
     for row in _likeliest(asked):
         then_s = asked.best_over(*row.placements, given=row.made)

@@ -32,8 +32,8 @@ NEAR = 2
 QUICK: tuple[Propose, ...] = (shares.levelled, processes.steps)
 TURNS, WIDTH = 2, 1
 """Of a question's search, at most; configurations to go on from, and placements of a turn."""
-SURELY = 3
-"""Configurations that seem better and are compared, at most."""
+COMPARED = 3
+"""Of the configurations that seem better, the best that are compared in all replications."""
 
 
 class Questions:
@@ -50,9 +50,7 @@ class Questions:
         self._asked = asked_again(scenario, made, made.objective)
         self.scenario = self._asked.scenario
         self.chosen = self.space.without_idle(made.configuration)
-        self.better: list[Configuration] = []
-        """What seems to be better than the advice by more than a tie, as the scenario is."""
-        self._judges: dict[int, tuple[Scenario, Judge]] = {}
+        self._better: list[tuple[float, Configuration]] = []
         self._effort = 0.0
 
     @cached_property
@@ -73,8 +71,21 @@ class Questions:
         steps = len(self.chosen.placement) * self.scenario.application.work.rounds(len(self.chosen.placement))
         return min(int(np.clip(SHARE * QUESTION / max(1, steps), FEWEST, MOST)), self.scenario.replications)
 
-    def judge(self, changed: Scenario | None = None) -> Judge:
-        """Of a changed scenario, by default of the one as it is: it has seen the advice, if memory holds it.
+    @property
+    def better(self) -> list[Configuration]:
+        """What seems to be better than the advice by more than a tie, as the scenario is; the best first."""
+        order = ties.in_order([value for value, _ in self._better])[:COMPARED]
+        return [self._better[place][1] for place in order.tolist()]
+
+    @cached_property
+    def now(self) -> Judge:
+        """Of the scenario as it is; see `judge`."""
+        judge = self.judge(self.scenario)
+        self._note(judge, judge.value(self.chosen))
+        return judge
+
+    def judge(self, changed: Scenario) -> Judge:
+        """Of a changed scenario, with what a short search tried: the advice among it, if memory holds it.
 
         Raises
         ------
@@ -83,10 +94,22 @@ class Questions:
         ScenarioError
             If memory and swap hold nothing of what was tried.
         """
-        scenario = self.scenario if changed is None else changed
-        if id(scenario) not in self._judges:
-            self._judges[id(scenario)] = scenario, self._searched(scenario)  # it is kept, so its id stays its own
-        return self._judges[id(scenario)][1]
+        judge = self._fresh(changed)
+        known = [one.configuration for one in self.made.record]
+        near = list(dict.fromkeys(one.placement for one in known if one.placement != self.chosen.placement))[:NEAR]
+        placements = [self.chosen.placement, *near]
+        starts = [self.chosen, *self._scaled(judge.space), *(judge.space.divided(one) for one in placements)]
+        judge.of([one for one in starts if self._asked.allowed(one)])
+        if judge.best is None:
+            raise ScenarioError(
+                "application: none of the configurations that were tried can run: make it larger or smaller, "
+                "or give the nodes more memory or swap"
+            )
+        improve(judge.space, judge, allowed=self._asked.allowed, proposers=(QUICK,), turns=TURNS)
+        if np.isfinite(judge.value(self.chosen)):
+            judge.settle(self.chosen)
+        self._effort += judge.spent
+        return judge
 
     def kept(self, judge: Judge) -> Floats:
         """What the advice takes there, in seconds; (draw,).
@@ -108,7 +131,7 @@ class Questions:
         OutOfBudgetError
             If no more may be asked.
         """
-        now = self.judge()
+        now = self.now.value(self.chosen)
         judge = self._fresh(self.scenario)
         starts = [judge.space.divided(placement) for placement in placements]
         if self.space.unequal:
@@ -125,7 +148,7 @@ class Questions:
         self._effort += judge.spent
         if judge.best is None:
             return None
-        self._note(judge, float(judge.value(judge.best)), now.value(self.chosen))
+        self._note(judge, now)
         return judge.makespans_s(judge.best)
 
     def regret(self, judge: Judge) -> float:
@@ -136,7 +159,7 @@ class Questions:
     def gain(self, then_s: Floats, now_s: Floats, *, deterministic: bool) -> Gain:
         """How many times longer the first makespans are than the others, on the same draws; one is of all draws."""
         then_s, now_s = np.broadcast_arrays(then_s, now_s)
-        truths, made = self.judge().truths, self.made
+        truths, made = self.now.truths, self.made
         known = {"truths": truths if truths is None or truths.size == now_s.size else None}
         over = over_runs(made.objective)
         return gain(then_s, now_s, over, level=made.level, seed=made.runs.seed, deterministic=deterministic, **known)
@@ -148,26 +171,6 @@ class Questions:
         how = {"replications": count, "first_replication": SEARCH_FIRST, "log_replications": count}
         return self._asked.spending.simulate(asked, **how)
 
-    def _searched(self, scenario: Scenario) -> Judge:
-        judge = self._fresh(scenario)
-        known = [one.configuration for one in self.made.record]
-        near = list(dict.fromkeys(one.placement for one in known if one.placement != self.chosen.placement))[:NEAR]
-        placements = [self.chosen.placement, *near]
-        starts = [self.chosen, *self._scaled(judge.space), *(judge.space.divided(one) for one in placements)]
-        judge.of([one for one in starts if self._asked.allowed(one)])
-        if judge.best is None:
-            raise ScenarioError(
-                "application: none of the configurations that were tried can run: make it larger or smaller, "
-                "or give the nodes more memory or swap"
-            )
-        improve(judge.space, judge, allowed=self._asked.allowed, proposers=(QUICK,), turns=TURNS)
-        if np.isfinite(judge.value(self.chosen)):
-            judge.settle(self.chosen)
-        self._effort += judge.spent
-        if scenario is self.scenario:
-            self._note(judge, judge.value(judge.best), judge.value(self.chosen))
-        return judge
-
     def _scaled(self, space: Space) -> list[Configuration]:
         """The advice with units times what the model makes of each process there: what simulation taught is kept."""
         placement = self.chosen.placement
@@ -177,10 +180,11 @@ class Questions:
         wanted = np.array(self.chosen.partition) * then / np.maximum(now, 1)
         return [space.configured(placement, tuple(whole_units(wanted, space.units).tolist()), grid=self.chosen.grid)]
 
-    def _note(self, judge: Judge, value: float, now: float) -> None:
+    def _note(self, judge: Judge, now: float) -> None:
         """Keep the best of a judge if it is better than the advice."""
-        if judge.best is not None and ties.is_less(value, (1 - TIE) * now):
-            self.better = [*self.better, judge.best][-SURELY:]
+        best = judge.best
+        if best is not None and ties.is_less(value := judge.value(best), (1 - TIE) * now):
+            self._better.append((value, best))
 
     def _fresh(self, scenario: Scenario) -> Judge:
         """A judge that has seen nothing."""

@@ -176,7 +176,7 @@ def _last(scenario: Scenario, chosen: Configuration, ended: NDArray[np.int64]) -
 
 
 def _costs(asked: Questions) -> tuple[Cost, ...]:
-    now, found = asked.judge(), []
+    now, found = asked.now, []
     for of, changed in _without(asked.scenario, asked.chosen):
         judge = asked.judge(changed)
         certain = asked.scenario.deterministic and changed.deterministic

@@ -149,7 +149,7 @@ def effect(asked: Questions, changed: Scenario, by: float) -> Effect:
     ScenarioError
         If memory does not hold it there.
     """
-    before, judge = asked.judge(), asked.judge(changed)
+    before, judge = asked.now, asked.judge(changed)
     certain = asked.scenario.deterministic and changed.deterministic
     longer = asked.gain(asked.kept(judge), asked.kept(before), deterministic=certain)
     return Effect(by, *longer.change, asked.regret(judge))

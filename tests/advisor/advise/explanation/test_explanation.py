@@ -142,7 +142,7 @@ def test_what_there_are_no_runs_for_is_named():
     assert found.left_out
     assert explain(made, advised(made, 400, 200), most_runs=0).why is None
     with pytest.raises(OutOfBudgetError):
-        asked(made, 400, 200, limit=0).judge()
+        others(asked(made, 400, 200, limit=0))
 
 
 def test_one_pe_is_explained_too():
