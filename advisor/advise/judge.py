@@ -6,7 +6,7 @@ are simulated on all draws. Draws whose loads stay as they are during a run, ali
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -37,7 +37,7 @@ MORE = 3
 FEWEST_LIKE = 2
 """Draws more than states, from which on only the spread within states is doubt."""
 STEADY = 2.0
-"""Times a usual run for which loads have to stay as they are in draws that come out alike."""
+"""Times a usual run for which loads have to stay as they are in draws of which one is simulated for all."""
 LITTLE = 1e-4
 """Share by which it is not worth being better."""
 FAR, ERRORS = 0.02, 2.0
@@ -55,6 +55,8 @@ class Seen:
     """What each draw costs of the objective, in the judge's order of draws."""
     ends: Floats
     """Mean end of each process's computing, in seconds."""
+    weight: float
+    """Of how many draws that mean is."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class Judge:
         self._order: list[int] | None = None
         self._few = min(FEW, self.draws)
         self._like = np.zeros((self.draws, self.draws), np.int64)
-        self._twin = list(range(self.draws))
+        self._twin, self._reach_s = np.arange(self.draws), np.full(self.draws, np.inf)
+        """The place of the first draw with the same loads, and how long both stay as they are; (place,)."""
         self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
         self._best: Seen | None = None
@@ -307,7 +310,7 @@ class Judge:
         order = np.array(self._order)
         self._truths = None if runs.truths is None else runs.truths[order]
         ends = runs.computed_ticks[place].mean(axis=0) * runs.tick_s
-        seen = Seen(configuration, self.rate(configuration) * runs.makespan_s[place, order], ends)
+        seen = Seen(configuration, self.rate(configuration) * runs.makespan_s[place, order], ends, self.draws)
         self._seen[_key(configuration)] = seen
         if self._best is None or ties.is_less(self._value(seen), self._value(self._best)):
             self._best = seen
@@ -321,7 +324,10 @@ class Judge:
         self._order, covered = states.order()
         self._few = min(self.draws, max(FEW, covered))
         first: dict[object, int] = {}
-        self._twin = [first.setdefault(states.alike[number], at) for at, number in enumerate(self._order)]
+        self._twin = np.array([first.setdefault(states.alike[number], at) for at, number in enumerate(self._order)])
+        steady_s = states.steady_s[self._order]
+        alone = self._twin == np.arange(self.draws)
+        self._reach_s = np.where(alone, np.inf, np.minimum(steady_s, steady_s[self._twin]))
         met = [states.of[number] for number in self._order]
         self._like = np.array([[len(one & mine) for one in met] for mine in met], dtype=np.int64)
 
@@ -339,24 +345,40 @@ class Judge:
     def _more(self, configurations: Sequence[Configuration], done: int, draws: int) -> None:
         if draws <= done or not configurations or self._order is None:
             return
-        fresh = [at for at in range(done, draws) if self._twin[at] == at]
-        twins, before_of = self._twin[done:draws], sum(twin < done for twin in self._twin)
+        fresh = done + np.flatnonzero(self._twin[done:draws] == np.arange(done, draws))
+        made, again = dict[Key, Seen](), dict[tuple[int, ...], list[Configuration]]()
+        for one, seconds, ends in self._drawn(configurations, fresh.tolist()):
+            before = self._seen.get(_key(one), Seen(one, np.zeros(0), np.zeros(1), 0.0))
+            row = np.concatenate((before.values, np.full(self.draws - done, np.nan)))
+            row[fresh] = self.rate(one) * seconds
+            alike = row[self._twin] <= self.rate(one) * self._reach_s  # of those that were simulated or are now
+            times = np.array([np.sum(alike & (self._twin == at)) for at in fresh], dtype=np.float64)
+            row = np.where(alike, row[self._twin], row)[:draws]
+            made[_key(one)] = _with(before, row, ends, times)
+            if np.any(lacking := np.isnan(row)):
+                again.setdefault(tuple(np.flatnonzero(lacking).tolist()), []).append(one)
+        for places, those in again.items():
+            for one, seconds, ends in self._drawn(those, places):
+                row = made[_key(one)].values.copy()
+                row[list(places)] = self.rate(one) * seconds
+                made[_key(one)] = _with(made[_key(one)], row, ends, np.ones(len(places)))
+        self._seen |= made
+
+    def _drawn(
+        self, configurations: Sequence[Configuration], places: Sequence[int]
+    ) -> Iterator[tuple[Configuration, Floats, Floats]]:
+        """Each with its seconds and the ends of its processes, in the draws at some places of the order."""
+        numbers = [self._order[place] for place in places] if self._order is not None else []
         ordered = self.scenario.structured or any(one.repartition is not None for one in configurations)
-        stretches = _consecutive([self._order[at] for at in fresh]) if ordered else [[self._order[at] for at in fresh]]
-        parts = [self._runs(configurations, stretch) for stretch in stretches if stretch]
-        if parts and parts[0].truths is not None and (self._truths is None or self._truths.size < draws):
-            known = np.zeros(0, np.int64) if self._truths is None else self._truths[:done]
+        stretches = _consecutive(numbers) if ordered else [numbers] * bool(numbers)
+        parts = [self._runs(configurations, stretch) for stretch in stretches]
+        if parts and parts[0].truths is not None and (self._truths is None or self._truths.size <= places[-1]):
+            known = np.zeros(0, np.int64) if self._truths is None else self._truths[: places[0]]
             self._truths = np.concatenate((known, *(part.truths for part in parts if part.truths is not None)))
-        times = np.array([self._twin.count(at) for at in fresh], dtype=np.float64)
-        for place, one in enumerate(configurations):
-            before = self._seen.get(_key(one))
-            row = np.concatenate((np.zeros(0) if before is None else before.values, np.zeros(draws - done)))
-            ends = 0.0 if before is None else before_of * before.ends
-            if parts:
-                row[fresh] = self.rate(one) * np.concatenate([part.makespan_s[place] for part in parts])
-                ends = ends + times @ np.concatenate([part.computed_ticks[place] * part.tick_s for part in parts])
-            row[done:] = row[twins]
-            self._seen[_key(one)] = Seen(one, row, np.asarray(ends / (before_of + times.sum())))
+        for number, one in enumerate(configurations):
+            seconds = [part.makespan_s[number] for part in parts]
+            ends = [part.computed_ticks[number] * part.tick_s for part in parts]
+            yield one, np.concatenate((np.zeros(0), *seconds)), np.concatenate(ends) if ends else np.zeros((0, 1))
 
     def _runs(self, configurations: Sequence[Configuration], numbers: Sequence[int]) -> RunSet:
         named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
@@ -374,6 +396,13 @@ def _key(configuration: Configuration) -> Key:
     return configuration.partition, configuration.placement, configuration.grid
 
 
+def _with(seen: Seen, values: Floats, ends: Floats, times: Floats) -> Seen:
+    """With more draws: the ends of some, each for so many; (draw, process)."""
+    weight = seen.weight + float(times.sum())
+    mean = (seen.weight * seen.ends + times @ ends) / weight if times.size else seen.ends
+    return Seen(seen.configuration, values, np.asarray(mean), weight)
+
+
 def _consecutive(numbers: Sequence[int]) -> list[list[int]]:
     runs = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
     return [[number for _, number in run] for _, run in runs]
@@ -388,7 +417,9 @@ class _States:
     off: Floats
     """How far a draw is from the usual one of its states, in levels; (draw,)."""
     alike: tuple[object, ...]
-    """Equal of draws that come out alike; (draw,)."""
+    """Equal of draws that come out alike if no load changes; (draw,)."""
+    steady_s: Floats
+    """How long none does; (draw,)."""
 
     @classmethod
     def seen(cls, space: Space, run_s: float, draws: int, first: int) -> "_States":
@@ -407,7 +438,7 @@ class _States:
                     off[levels == level] += np.abs(means[levels == level] - means[levels == level].mean())
                 for number, level in enumerate(levels.tolist()):
                     states[number].add((clock, level))
-        return cls(tuple(map(frozenset, states)), off, _alike(scenario, starts_s, STEADY * run_s))
+        return cls(tuple(map(frozenset, states)), off, *_alike(scenario, starts_s, STEADY * run_s))
 
     def order(self) -> tuple[list[int], int]:
         """All draws, those first that meet every state between them, the usual ones of each; and how many these are."""
@@ -420,20 +451,23 @@ class _States:
         return [*order, *(number for number in range(len(self.of)) if number not in order)], len(order)
 
 
-def _alike(scenario: Scenario, starts_s: Floats, run_s: float) -> tuple[object, ...]:
-    """What is equal of draws that come out alike: loads that do not change for so long, if nothing else is drawn."""
+def _alike(scenario: Scenario, starts_s: Floats, run_s: float) -> tuple[tuple[object, ...], Floats]:
+    """What is equal of draws that come out alike, and how long their loads stay as they are, in seconds.
+
+    Only draws whose loads stay so for a run of so many seconds are like others, and if nothing else is drawn.
+    """
     draws = len(starts_s)
-    found = np.zeros((draws, 0))
-    steady = np.full(draws, not (scenario.doubtful or scenario.noisy_but_for_loads))
+    found, steady_s = np.zeros((draws, 0)), np.full(draws, np.inf)
     for number, pe in enumerate(scenario.platform.pes):
         if pe.load is not None and pe.load.draws:
             trace = pe.load.trace
             changes = np.append(np.flatnonzero(np.diff(trace.values)) + 1, trace.values.size)
             piece = np.searchsorted(trace.times_s, starts_s[:, number], side="right") - 1
             ends_s = np.append(trace.times_s, trace.end_s)[changes[np.searchsorted(changes, piece, side="right")]]
-            steady &= starts_s[:, number] + run_s <= ends_s
+            steady_s = np.minimum(steady_s, ends_s - starts_s[:, number])
             found = np.column_stack((found, trace.values[piece]))
-    return tuple(tuple(row) if steady[number] else number for number, row in enumerate(found.tolist()))
+    like = (steady_s >= run_s) & (not (scenario.doubtful or scenario.noisy_but_for_loads))
+    return tuple(tuple(row) if like[number] else number for number, row in enumerate(found.tolist())), steady_s
 
 
 def _mean_levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> Floats:

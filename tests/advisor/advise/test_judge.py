@@ -61,6 +61,19 @@ def test_draws_whose_loads_stay_alike_are_simulated_once_unless_something_else_i
     assert spending.runs >= 100 if noise else spending.runs < 10
 
 
+def test_draws_in_which_a_load_changes_during_the_run_are_simulated_each():
+    """It changes about once in seven runs, and all are as a full table says."""
+    load = trace([0, 0.09], [0, 2], 0.12)
+    made = scenario([pe("a", 1e9), pe("b", 1e9, load)], 200, link=LINK, replications=100, seed=3)
+    spending, split = Spending(), Configuration.one_each("half", (100, 100))
+    judge = Judge(Space(made), spending, draws=100)
+    judge.of([split])
+    full = run(made.with_configurations((split,))).makespan_s[0]
+    assert judge.makespans_s(split) == pytest.approx(full, rel=1e-6)
+    assert np.unique(np.round(full, 6)).size > 10
+    assert 10 < spending.runs < 80
+
+
 def test_what_was_asked_once_is_not_simulated_again():
     made = loaded()
     spending = Spending()
