@@ -59,9 +59,9 @@ def test_other_last_bits_choose_alike(kind):
 
 
 @pytest.mark.slow
-def test_core_types_choose_alike_from_100_tables_and_of_memory_models(slow):
+def test_core_types_choose_alike_from_many_tables_and_of_memory_models(slow):
     """The core type that is least like the reference, without any vector loop of NumPy."""
-    assert len(slow["network"]) == 100
+    assert len(slow["network"]) == choices.NETWORKS
     compare("Prescott", SLOW, slow)
 
 

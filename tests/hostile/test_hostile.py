@@ -8,8 +8,8 @@ from tests.hostile.written import written
 
 WRITTEN = written()
 GENERATED, QUICK, SEED = 240, 80, 18
-GROUP = 20
-"""Cases of a slow test: a process each, so that a group takes some seconds. One group of four is run like this."""
+GROUP = 8
+"""Cases of a slow test: a process each, so that a group takes some seconds; one case of ten is run like this."""
 
 
 def test_there_are_400_cases_and_each_has_a_name_of_its_own():
@@ -52,14 +52,14 @@ def test_generated_cases_are_taken_or_refused_by_line(good):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, len(WRITTEN), 4 * GROUP))
+@pytest.mark.parametrize("first", range(0, len(WRITTEN), 10 * GROUP))
 def test_written_cases_end_so_in_processes_of_their_own(good, first):
     faults = faults_alone(WRITTEN[first : first + GROUP], good)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, GENERATED, 4 * GROUP))
+@pytest.mark.parametrize("first", range(0, GENERATED, 10 * GROUP))
 def test_generated_cases_end_so_in_processes_of_their_own(good, first):
     faults = faults_alone(list(cases(good, GENERATED, SEED))[first : first + GROUP], good)
     assert not faults, "\n".join(faults)

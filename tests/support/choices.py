@@ -32,7 +32,7 @@ from simulator.scenario_file.partitions import by_times
 from tests.support import lu_clusters as clusters
 
 NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-NETWORKS = 100
+NETWORKS = 40
 
 
 def shaken(values: np.ndarray, shake: int) -> np.ndarray:

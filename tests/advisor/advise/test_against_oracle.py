@@ -26,7 +26,7 @@ def test_advice_is_as_good_as_the_best_there_is(number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(8))
 def test_nothing_that_is_said_beside_the_advice_is_better_on_fresh_draws(number, tmp_path):
     """What was compared, both fronts and what explaining found: within a tie, or three standard errors."""
     scenario = loaded(case(number)[0], tmp_path)

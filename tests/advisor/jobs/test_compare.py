@@ -130,7 +130,7 @@ def test_policies_are_read_from_their_words():
 @pytest.mark.slow
 def test_intervals_of_a_small_study_hold():
     """A share so far below the goal that chance does not explain it; the whole study takes minutes."""
-    for case, experiments in ((CASE, 100), (study.Case("weeks", 44, 60, 0.6, 0, "weeks", 60), 50)):
+    for case, experiments in ((CASE, 50), (study.Case("weeks", 44, 60, 0.6, 0, "weeks", 60), 25)):
         rows = study.study(case, experiments=experiments, truth=1500, seed=7, jobs=2)
         assert [
             row["metric"] for row in rows if row["metric"] in {"wait", "slowdown"} and row["interval"][1] < 0.93

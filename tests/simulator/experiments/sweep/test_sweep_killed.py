@@ -35,7 +35,7 @@ SWEEPS = {
     "--replications 300",
     "zip": "cluster.yaml --zip --vary platform.network.link.latency=1us,2us,3us,4us "
     "--vary platform.network.uplink.bandwidth=1Gbit/s,2Gbit/s,3Gbit/s,4Gbit/s",
-    "advise": "two-cores.yaml --advise --vary application.parameters.n=1000..1006 --replications 200",
+    "advise": "two-cores.yaml --advise --vary application.parameters.n=1000..1003 --replications 100",
 }
 
 
