@@ -18,7 +18,7 @@ SHARED := -n logical --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow cores coverage lint kernels verify bench pythons newest clean lock
+.PHONY: help demo test slow again cores coverage lint kernels verify bench pythons newest clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -33,6 +33,9 @@ test: $(VENV)/.ok  ## set up, then lint, types and all tests but those of `slow`
 # What is installed from a wheel is looked at by `newest`.
 slow: $(VENV)/.ok  ## the tests that take long and give the same everywhere, in 30 minutes on two cores
 	@timeout --signal=INT $(SLOW_LIMIT) $(PYTEST) $(SHARED) -m slow --durations=25 --ignore tests/test_wheel.py
+
+again: $(VENV)/.ok  ## the slow tests that failed last, one after another
+	@$(PYTEST) -m slow --last-failed --last-failed-no-failures none || [ $$? -eq 5 ]  # 5: there are none
 
 kernels: $(VENV)/.ok
 	@$(BIN)/python -m tests.support.kernels

@@ -227,7 +227,7 @@ def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp
         assert (code, out) == (2, "")
         assert "--app and --command exclude each other" in err
     code, _, err = apportion(*record, "--app", "hpl")
-    assert (code, err) == (2, "error: app: 'hpl' found, one of matmul allowed\n")
+    assert (code, err) == (2, "error: app is 'hpl'; name one of matmul\n")
 
 
 def test_targets_may_be_written_out(apportion, hpl, tmp_path):

@@ -21,11 +21,11 @@ COMMANDS = {
     "fit": "fit scenarios/tutorial/hpl-runs.csv --formula N**3/P+N**2",
     "reproduce": "reproduce scopred",
     "calibrate speed": "calibrate speed --kernel dgemm --budget 5s -o {folder}/m.json",
-    "calibrate memory": "calibrate memory --budget 5s -o {folder}/memory.json",
-    "calibrate network": "calibrate network --between processes --budget 5s -o {folder}/link.json",
-    "calibrate neighbours": "calibrate neighbours --budget 10s -o {folder}/n.json",
-    "characterise": "characterise matmul --budget 3s",
-    "verify": "verify {two} --budget 5s -o {folder}/v",
+    "calibrate memory": "calibrate memory --budget 25s -o {folder}/memory.json",
+    "calibrate network": "calibrate network --between processes --max-bytes 64KiB --budget 15s -o {folder}/link.json",
+    "calibrate neighbours": "calibrate neighbours --budget 25s -o {folder}/n.json",
+    "characterise": "characterise matmul --budget 8s",
+    "verify": "verify {two} --budget 25s -o {folder}/v",
     "quickstart": "quickstart --budget 10s -o {folder}/q",
 }
 QUICK = {"check a file", "simulate"}

@@ -83,7 +83,7 @@ def test_record_writes_rows_and_one_document(folder):
     assert json.loads(done.stdout)["rows"] == 5
     again = apportion("record", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", cwd=folder)
     assert again.returncode == 2
-    assert again.stderr.splitlines()[-1].startswith("error: r.csv: a file found; --append continues")
+    assert again.stderr.splitlines()[-1].startswith("error: r.csv: this file is there; --append continues")
 
 
 BAD_INPUT = {
