@@ -13,11 +13,12 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.advise.alike import Alike, starts_s
 from advisor.advise.objectives import over_runs, rate_of, rates, statistic
 from advisor.advise.space import Space
 from advisor.advise.spending import Spending
 from advisor.advise.strategies import simplest
-from simulator import Configuration, LoadTrace, RunSet, Scenario, draw, ties
+from simulator import Configuration, LoadTrace, RunSet, ties
 
 Floats = NDArray[np.float64]
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int] | None]
@@ -36,8 +37,6 @@ MORE = 3
 """Times as many draws as before, on which those are simulated that may still be the best."""
 FEWEST_LIKE = 2
 """Draws more than states, from which on only the spread within states is doubt."""
-STEADY = 2.0
-"""Times a usual run for which loads have to stay as they are in draws of which one is simulated for all."""
 LITTLE = 1e-4
 """Share by which it is not worth being better."""
 FAR, ERRORS = 0.02, 2.0
@@ -99,8 +98,7 @@ class Judge:
         self._order: list[int] | None = None
         self._few = min(FEW, self.draws)
         self._like = np.zeros((self.draws, self.draws), np.int64)
-        self._twin, self._reach_s = np.arange(self.draws), np.full(self.draws, np.inf)
-        """The place of the first draw with the same loads, and how long both stay as they are; (place,)."""
+        self._alike = Alike(np.arange(self.draws), np.full(self.draws, np.inf))
         self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
         self._best: Seen | None = None
@@ -323,11 +321,7 @@ class Judge:
         states = _States.seen(self.space, run_s, self.draws, self._first)
         self._order, covered = states.order()
         self._few = min(self.draws, max(FEW, covered))
-        first: dict[object, int] = {}
-        self._twin = np.array([first.setdefault(states.alike[number], at) for at, number in enumerate(self._order)])
-        steady_s = states.steady_s[self._order]
-        alone = self._twin == np.arange(self.draws)
-        self._reach_s = np.where(alone, np.inf, np.minimum(steady_s, steady_s[self._twin]))
+        self._alike = Alike.of(self.scenario, states.starts_s[self._order], run_s)
         met = [states.of[number] for number in self._order]
         self._like = np.array([[len(one & mine) for one in met] for mine in met], dtype=np.int64)
 
@@ -345,15 +339,16 @@ class Judge:
     def _more(self, configurations: Sequence[Configuration], done: int, draws: int) -> None:
         if draws <= done or not configurations or self._order is None:
             return
-        fresh = done + np.flatnonzero(self._twin[done:draws] == np.arange(done, draws))
+        first = self._alike.first
+        fresh = done + np.flatnonzero(first[done:draws] == np.arange(done, draws))
         made, again = dict[Key, Seen](), dict[tuple[int, ...], list[Configuration]]()
         for one, seconds, ends in self._drawn(configurations, fresh.tolist()):
             before = self._seen.get(_key(one), Seen(one, np.zeros(0), np.zeros(1), 0.0))
             row = np.concatenate((before.values, np.full(self.draws - done, np.nan)))
             row[fresh] = self.rate(one) * seconds
-            alike = row[self._twin] <= self.rate(one) * self._reach_s  # of those that were simulated or are now
-            times = np.array([np.sum(alike & (self._twin == at)) for at in fresh], dtype=np.float64)
-            row = np.where(alike, row[self._twin], row)[:draws]
+            alike = row[first] <= self.rate(one) * self._alike.reach_s  # of those that were simulated or are now
+            times = np.array([np.sum(alike & (first == at)) for at in fresh], dtype=np.float64)
+            row = np.where(alike, row[first], row)[:draws]
             made[_key(one)] = _with(before, row, ends, times)
             if np.any(lacking := np.isnan(row)):
                 again.setdefault(tuple(np.flatnonzero(lacking).tolist()), []).append(one)
@@ -416,29 +411,26 @@ class _States:
     """The clock and level of each load; (draw,)."""
     off: Floats
     """How far a draw is from the usual one of its states, in levels; (draw,)."""
-    alike: tuple[object, ...]
-    """Equal of draws that come out alike if no load changes; (draw,)."""
-    steady_s: Floats
-    """How long none does; (draw,)."""
+    starts_s: Floats
+    """Where loads start; (draw, PE)."""
 
     @classmethod
     def seen(cls, space: Space, run_s: float, draws: int, first: int) -> "_States":
         """What a run of so many seconds meets in each draw."""
         scenario, platform = space.scenario, space.scenario.platform
-        asked = replace(scenario, replications=draws, strata=scenario.strata or scenario.replications)
-        starts_s = draw(asked, first=first).load_starts_s
+        starts = starts_s(scenario, draws, first)
         states: list[set[tuple[int, int]]] = [set() for _ in range(draws)]
         off = np.zeros(draws)
         for clock in sorted(set(platform.load_clocks)):
             load = platform.pes[clock].load
             if load is not None and load.draws:
-                means = _mean_levels(load.trace, starts_s[:, clock], run_s)
+                means = _mean_levels(load.trace, starts[:, clock], run_s)
                 levels = np.minimum(means, LEVELS - 1).astype(np.int64)
                 for level in np.unique(levels).tolist():
                     off[levels == level] += np.abs(means[levels == level] - means[levels == level].mean())
                 for number, level in enumerate(levels.tolist()):
                     states[number].add((clock, level))
-        return cls(tuple(map(frozenset, states)), off, *_alike(scenario, starts_s, STEADY * run_s))
+        return cls(tuple(map(frozenset, states)), off, starts)
 
     def order(self) -> tuple[list[int], int]:
         """All draws, those first that meet every state between them, the usual ones of each; and how many these are."""
@@ -449,25 +441,6 @@ class _States:
             order.append(most[ties.first_least(self.off[most])])
             left -= self.of[order[-1]]
         return [*order, *(number for number in range(len(self.of)) if number not in order)], len(order)
-
-
-def _alike(scenario: Scenario, starts_s: Floats, run_s: float) -> tuple[tuple[object, ...], Floats]:
-    """What is equal of draws that come out alike, and how long their loads stay as they are, in seconds.
-
-    Only draws whose loads stay so for a run of so many seconds are like others, and if nothing else is drawn.
-    """
-    draws = len(starts_s)
-    found, steady_s = np.zeros((draws, 0)), np.full(draws, np.inf)
-    for number, pe in enumerate(scenario.platform.pes):
-        if pe.load is not None and pe.load.draws:
-            trace = pe.load.trace
-            changes = np.append(np.flatnonzero(np.diff(trace.values)) + 1, trace.values.size)
-            piece = np.searchsorted(trace.times_s, starts_s[:, number], side="right") - 1
-            ends_s = np.append(trace.times_s, trace.end_s)[changes[np.searchsorted(changes, piece, side="right")]]
-            steady_s = np.minimum(steady_s, ends_s - starts_s[:, number])
-            found = np.column_stack((found, trace.values[piece]))
-    like = (steady_s >= run_s) & (not (scenario.doubtful or scenario.noisy_but_for_loads))
-    return tuple(tuple(row) if like[number] else number for number, row in enumerate(found.tolist())), steady_s
 
 
 def _mean_levels(trace: LoadTrace, starts_s: Floats, run_s: float) -> Floats:

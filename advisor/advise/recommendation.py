@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor import wording
+from advisor.advise.alike import run_alike
 from advisor.advise.baselines import (
     allocation_baselines,
     baselines,
@@ -541,10 +542,10 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     names = tuple(one.name for one in compared.candidates)
     if names == made.runs.configurations:
         return made
-    runs = run_or_recall(scenario.with_configurations(compared.candidates))
+    runs, simulated = run_alike(scenario.with_configurations(compared.candidates), scenario.replications)
     how: dict[str, Any] = {"bound_s": made.ranking.bound_s, "most": made.most, "level": made.level}
     ranking, near = _ranking(scenario, made.objective, compared.candidates, runs, **how)
-    best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
+    best, spent = compared.candidates[ranking.best.candidate], made.evaluations + simulated
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
     known_now = (best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near)
@@ -625,8 +626,8 @@ def _compared(asked: Asked, found: Sequence[Configuration], left_out: Sequence[s
     with spending.stage("comparison"):
         if spending.timed:
             count = _affordable(asked, compared.candidates)
-        table = run_or_recall(scenario.with_configurations(compared.candidates), replications=count)
-    spending.runs += table.makespan_ticks.size
+        table, simulated = run_alike(scenario.with_configurations(compared.candidates), count)
+    spending.runs += simulated
     if count < scenario.replications:
         cut = f"the budget allowed {count} of {scenario.replications} replications of each candidate"
         left_out = (*left_out, cut)
@@ -637,8 +638,8 @@ def _compared(asked: Asked, found: Sequence[Configuration], left_out: Sequence[s
     made = strategies(scenario, found if stepped is None else [*found, stepped], left_out=left_out)
     if stepped is None or stepped not in made.candidates:
         return made, table
-    alone = run_or_recall(scenario.with_configurations((stepped,)), replications=count)
-    spending.runs += alone.makespan_ticks.size
+    alone, simulated = run_alike(scenario.with_configurations((stepped,)), count)
+    spending.runs += simulated
     if alone.tick_s != table.tick_s:  # a long run needs longer ticks
         return made, run_or_recall(scenario.with_configurations(made.candidates), replications=count)
     return made, table.together(alone)
@@ -717,10 +718,11 @@ def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> t
     if not chosen:
         return ()
     count = min(replications, scenario.replications)
-    again = run_or_recall(scenario.with_configurations(chosen), replications=count, engine="process").makespan_s
+    asked = scenario.with_configurations(chosen)
+    reference = run_or_recall(asked, replications=count, engine="process").makespan_s.tolist()
+    screened = run_or_recall(asked, replications=count).makespan_s.tolist()
     return tuple(
-        Confirmation(one.name, tuple(row.tolist()), tuple(made.runs.of(one.name)[:count].tolist()))
-        for one, row in zip(chosen, again, strict=True)
+        Confirmation(one.name, tuple(reference[place]), tuple(screened[place])) for place, one in enumerate(chosen)
     )
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from simulator.scenario_file.scenario import Scenario
 
 
+TABLES = ("computed_ticks", "busy_ticks", "finish_ticks")
+"""Fields of a run set that are (replication, process) for each configuration."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedOperation:
     """One operation as it happened in a replication."""
@@ -142,6 +146,25 @@ class RunSet:
             logs={},
             partitions={**self.partitions, **other.partitions},
         )
+
+    def at(self, replications: NDArray[np.int64]) -> "RunSet":
+        """Some of its replications in this order, some more than once; no logs, nothing doubted and no units moved."""
+        tables = {name: tuple(table[replications] for table in getattr(self, name)) for name in TABLES}
+        return replace(self, makespan_ticks=self.makespan_ticks[:, replications], logs={}, **tables)
+
+    def followed_by(self, other: "RunSet") -> "RunSet":
+        """The replications of both, the other's last, at the longer tick; of the same configurations, as `at`."""
+        tick_s = max(self.tick_s, other.tick_s)
+        mine, theirs = round(tick_s / self.tick_s), round(tick_s / other.tick_s)
+        tables = {
+            name: tuple(
+                np.concatenate((one // mine, more // theirs))
+                for one, more in zip(getattr(self, name), getattr(other, name), strict=True)
+            )
+            for name in TABLES
+        }
+        makespans = np.concatenate((self.makespan_ticks // mine, other.makespan_ticks // theirs), axis=1)
+        return replace(self, tick_s=tick_s, makespan_ticks=makespans, logs={}, **tables)
 
     @property
     def interval_note(self) -> str | None:

@@ -23,7 +23,7 @@ from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.base.provenance import provenance
 from simulator.engines.run import run as simulate
-from simulator.engines.run_set import RunSet, describe_all
+from simulator.engines.run_set import TABLES, RunSet, describe_all
 from simulator.experiments.sweep.plan import Plan
 from simulator.results.files import FORMAT, makespans_s, point_runs, read_manifest, read_point, sealed, unsealed
 from simulator.results.tables import (
@@ -132,16 +132,13 @@ def run_or_recall(scenario: Scenario, **how: Any) -> RunSet:
     return kept.run(scenario, **how)
 
 
-_TABLES = ("computed_ticks", "busy_ticks", "finish_ticks")
-
-
 def _plain(runs: RunSet) -> dict[str, Any]:
     return {
         "configurations": list(runs.configurations),
         "tick_s": runs.tick_s,
         "shape": list(runs.makespan_ticks.shape),
         "makespan_ticks": _packed(runs.makespan_ticks),
-        **{name: [_packed(table) for table in getattr(runs, name)] for name in _TABLES},
+        **{name: [_packed(table) for table in getattr(runs, name)] for name in TABLES},
         "engine": runs.engine,
         "seed": runs.seed,
         "deterministic": runs.deterministic,
@@ -154,7 +151,7 @@ def _plain(runs: RunSet) -> dict[str, Any]:
 
 def _runs_of(found: Mapping[str, Any]) -> RunSet:
     shape = tuple(found["shape"])
-    tables: dict[str, Any] = {name: tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in _TABLES}
+    tables: dict[str, Any] = {name: tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in TABLES}
     return RunSet(
         configurations=tuple(found["configurations"]),
         tick_s=found["tick_s"],
