@@ -157,7 +157,7 @@ COMMANDS = [
     "trace show on-off-1-2",
     "allocate fit allocation-runs",
     "reproduce scopred",
-    "reproduce gbbp --recorded",
+    "reproduce gbbp",
     "machine",
 ]
 

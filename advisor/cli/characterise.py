@@ -1,8 +1,6 @@
 """`apportion characterise`: one function by every method, predicted and measured."""
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,75 +9,14 @@ import typer
 from advisor.cli import calibrate
 from advisor.cli.options import HOUR_S, Json, Seed, print_json, print_warnings, read_budget
 from advisor.cli.progress import progress_lines
-from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, calibration, characterisation, models, units
 
-# `apportion characterise KERNEL --parallel`: a kernel under its template, simulated and really run.
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the command line says of a parallel study."""
-
-    methods: Sequence[str]
-    processes: str | None
-    sizes: Sequence[int]
-    link: Path | None
-
-
-def run(
-    name: str,
-    asked: Asked,
-    hardware: "Callable[[], models.HardwareModel]",
-    *,
-    budget_s: float,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Check what was asked before anything is measured; then predict, run and print."""
-    from advisor.reproduce import parallel_study
-
-    if len(asked.sizes) > 1:
-        raise ScenarioError(f"--sizes is {','.join(map(str, asked.sizes))}; give one size with --parallel")
-    n = asked.sizes[0] if asked.sizes else None
-    plan = parallel_study.Plan.of([name], processes=_counts(asked.processes), n=n, link=asked.link)
-    with progress_lines(budget_s + ENDING_S) as on_progress:
-        found = parallel_study.study(
-            plan, hardware(), methods=asked.methods, budget_s=budget_s, seed=seed, on_progress=on_progress
-        )
-    if as_json:
-        print_json({"command": "characterise", "parallel": True} | found)
-        return
-    print("\n".join(parallel_study.lines(found)))
-
-
-def _counts(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    found = [units.to_whole(part.strip()) for part in text.split(",")]
-    if None in found:
-        raise ScenarioError(f"--processes is {text!r}; give whole numbers above 0 with commas between")
-    return [number for number in found if number is not None]
-
-
-LEAST_BUDGET_S, LEAST_PARALLEL_S = 8.0, 15.0
-"""What analysing, compiling and three rounds of a kernel of ours take on a busy machine; with real processes too."""
+LEAST_BUDGET_S = 8.0
+"""What analysing, compiling and three rounds of a kernel of ours take on a busy machine."""
 ENDING_S = 2.0
 """What fitting costs takes, once all is timed."""
 
 
-Parallel = Annotated[
-    bool, typer.Option("--parallel", help="A kernel under its template: simulated, and on 1 and 2 real processes.")
-]
-Processes = Annotated[
-    str | None, typer.Option(metavar="1,2,4,...,128", help="With --parallel: numbers of processes to simulate.")
-]
-LinkFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets.", **INPUT
-    ),
-]
 Design = Annotated[
     list[str] | None,
     typer.Option(
@@ -104,9 +41,6 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
         Path | None, typer.Option(metavar="FILE", help="What `calibrate resource -o` wrote; by default this machine's.")
     ] = None,
     design: Design = None,
-    parallel: Parallel = False,
-    processes: Processes = None,
-    link: LinkFile = None,
     budget: Annotated[str, typer.Option(help="What it may take in all, analysis and compilation included.")] = "15s",
     seed: Seed = 1,
     as_json: Json = False,
@@ -117,18 +51,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     to be timed. Example: apportion characterise matmul --method all --json
     """
     chosen = _methods(method)
-    least_s = LEAST_PARALLEL_S if parallel else LEAST_BUDGET_S
-    budget_s = read_budget(budget, least_s=least_s, most_s=HOUR_S, ending_s=ENDING_S)
-    if parallel:
-        run(
-            subject,
-            Asked(chosen, processes, _numbers(sizes), link),
-            lambda: hardware_here(seed=seed) if hardware is None else _read(hardware),
-            budget_s=budget_s,
-            seed=seed,
-            as_json=as_json,
-        )
-        return
+    budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S, ending_s=ENDING_S)
     wanted = characterisation.make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)
@@ -205,19 +128,13 @@ def _tell(found: dict[str, Any]) -> None:
         print(f"{entry['name']:<{WIDTHS[0]}}{''.join(shown)}")
     print("model: error minus that of component timing; untaught: error by costs that no run of this kernel taught")
     _tell_statistics(found["statistics"])
-    for name, about in found["about"].items():
-        present = ", ".join(f"{need} ({'here' if here else 'not stated'})" for need, here in about["present"].items())
-        print(f"{name}: {about['title']}, {about['detail']}; needs {present}; {about['effort']}")
-    for tool, where in found["tools"].items():
-        print(f"{tool}: {where}")
     print_warnings(found["warnings"])
 
 
 def _tell_statistics(statistics: dict[str, Any]) -> None:
     columns = ("mean", "standard_deviation", "min", "max")
     print(f"{'error due to the model':<24}{'mean':>9}{'sd':>9}{'min':>9}{'max':>9}   90 % interval of the mean")
-    for name, row in statistics.items():
-        sizes = row["resource_model_error_percent"]
+    for name, sizes in statistics.items():
         if sizes is None or name == "ct":
             continue
         shown = "".join(f"{_percent(sizes[column], sign=False):>9}" for column in columns)

@@ -205,23 +205,6 @@ _METHODS = {
     "banded": "objective correlation seed",
     "grid2d": "matrix",
 }
-_PAPERS = ("scopred", "allocation", "apexmap", "gbbp", "characterisation", "jobs", "all")
-_RUN_OR_RECORDED = ("allocation", "apexmap", "gbbp", "characterisation", "all")
-
-
-def _reproduced(given: Given) -> str | None:
-    if given["live"]:
-        return "with --live"
-    if given["paper"] not in _PAPERS:
-        return None
-    recorded = given["recorded"] and given["paper"] in _RUN_OR_RECORDED
-    return f"with {given['paper']}{' --recorded' if recorded else ''}"
-
-
-def _with_log(given: Given) -> str:
-    return "with --log" if given["log"] else "without --log"
-
-
 _IMPORTS = {
     "csv": "measures time-column value-column time-unit",
     "sadf": "measures value-column cpu",
@@ -266,7 +249,6 @@ def _history_read(given: Given) -> str | None:
 
 
 _LINKED = "max-bytes budget table output seed"
-_MEASURING = "budget output seed"
 
 TABLE: Mapping[str, Rules] = {
     "quickstart": Rules("budget output seed json"),
@@ -380,9 +362,8 @@ TABLE: Mapping[str, Rules] = {
     "calibrate resource": Rules("output budget memory seed json"),
     "calibrate load-check": Rules("kernel load period interval history durations runs cpu output seed json"),
     "characterise": Rules(
-        "method sizes hardware budget seed parallel json",
+        "method sizes hardware budget seed json",
         (
-            _flag("parallel", "processes link", without="args design"),
             Axis(_design, {"with dbc": "design", "without dbc": ""}),
             Axis(_characterised, {"with --sizes and a kernel": "", "without --sizes, or with FILE.py": "args"}),
         ),
@@ -560,35 +541,7 @@ TABLE: Mapping[str, Rules] = {
         ),
     ),
     "jobs forecast": Rules("job policy clean procs replications level seed json"),
-    "reproduce": Rules(
-        "json",
-        (
-            Axis(
-                _reproduced,
-                {
-                    "with --live": f"live command before read {_MEASURING}",
-                    "with scopred": "",
-                    "with allocation": "seeds",
-                    "with apexmap": f"cpu {_MEASURING}",
-                    "with gbbp": f"cpu {_MEASURING}",
-                    "with characterisation": _MEASURING,
-                    "with jobs": "log schedule output",
-                    "with all": f"log schedule seeds cpu {_MEASURING}",
-                    "with allocation --recorded": "recorded",
-                    "with apexmap --recorded": "recorded output",
-                    "with gbbp --recorded": "recorded output",
-                    "with characterisation --recorded": "recorded output",
-                    "with all --recorded": "log schedule recorded output",
-                },
-                {
-                    "with scopred": "which is computed from recordings alone",
-                    "with jobs": "which simulates logs and draws nothing",
-                },
-            ),
-            _flag("command", "before read"),
-            Axis(_with_log, {"with --log": "schedule", "without --log": ""}, {"without --log": "which names the jobs"}),
-        ),
-    ),
+    "reproduce": Rules("output recorded json"),
 }
 """Command -> its options."""
 

@@ -13,7 +13,6 @@ NAMES = {
     "apexmap": "Memory access times",
     "characterisation": "Characterisation",
     "gbbp": "Speed bands",
-    "jobs": "Job streams",
     "scopred": "Prediction from run history",
 }
 """Short names for headings."""
@@ -76,8 +75,6 @@ class Reproduced:
     papers: tuple[PaperFacts, ...]
     counts: Mapping[str, int]
     cells: CellCounts
-    settings: Mapping[str, Any]
-    seed: int | None
     verdicts: Mapping[str, str]
     drawings: Mapping[str, Any]
     """By paper: titles and figures as SVG."""
@@ -90,8 +87,6 @@ def papers_page(found: Reproduced) -> blocks.Page:
     """Inventory, a section per paper, what cannot be reproduced, provenance."""
     counts = {name: count for name, count in found.counts.items() if count}
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    recorded = found.settings.get("recorded")
-    how = "on shipped recordings, nothing was run" if recorded else "with real runs on this machine"
     papers = (
         blocks.Section(f"paper-{one.name}", NAMES.get(one.name, one.name), tuple(_paper(found, one)))
         for one in found.papers
@@ -102,7 +97,7 @@ def papers_page(found: Reproduced) -> blocks.Page:
         sections=(_inventory(found), *papers, _impossible(found), _provenance(found)),
         command="reproduce",
         made=found.provenance.made,
-        settings=f"{how}; seed {found.seed}",
+        settings="on shipped recordings, nothing was run",
         key_figures=blocks.pairs(
             {
                 "figures of the papers looked at": str(found.cells.printed or ""),
@@ -189,9 +184,7 @@ def _impossible(found: Reproduced) -> blocks.Section:
 
 
 def _provenance(found: Reproduced) -> blocks.Section:
-    facts = {"Made": found.provenance.made, "Seed": str(found.seed)}
-    facts |= {f"Setting {name}": str(value) for name, value in found.settings.items() if value is not None}
-    facts |= {f"Version of {name}": value for name, value in found.provenance.versions.items()}
-    return blocks.Section(
-        "provenance", "Provenance", (blocks.Folded("Versions, settings, seed", (blocks.pairs(facts),)),)
-    )
+    facts = {"Made": found.provenance.made} | {
+        f"Version of {name}": value for name, value in found.provenance.versions.items()
+    }
+    return blocks.Section("provenance", "Provenance", (blocks.Folded("Versions", (blocks.pairs(facts),)),))

@@ -1,4 +1,12 @@
-"""The papers' tables, computed again and compared with what was printed, and the studies that need real runs.
+"""The papers' tables, computed again from what was printed or recorded, and compared with it.
 
 One file per paper; methods themselves live in the simulator and in `advise`, and none of it imports this.
+"""
+
+PAPERS = ("allocation", "apexmap", "characterisation", "gbbp", "scopred")
+"""Modules of this package.
+
+Each has `CITATION`, `MISPRINTS`, `reproduce(folder)`, which computes its tables and draws into the folder, if there is
+one, `text(result)` for the terminal, and `inventory(result)`: all its tables and figures compared with ours, what
+cannot be had and why.
 """

@@ -1,20 +1,16 @@
 """The allocation paper (Kishimoto and Ichikawa): the arithmetic of its tables, its runs, its choices on a surrogate.
 
 Tables 4, 7 and 9 print the configuration that each construction set (Basic, NL, NS) chose, its estimated and measured
-time and the best measured one. The original cluster is gone: `study` repeats the experiment on a surrogate fitted to
-the printed points, by the paper's model and by ours.
+time and the best measured one. The original cluster is gone: the experiment was repeated on a surrogate fitted to the
+printed points, by the paper's model and by ours, and what came out is recorded.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from advisor.report.text import aligned
-from advisor.reproduce import allocation_surrogate as surrogate
-from advisor.reproduce.allocation_surrogate import SIZES, Cluster, Floats, Ints
 from advisor.reproduce.comparison import (
-    NOT_REPRODUCED,
     PERCENT,
     REPEATED,
     Cell,
@@ -27,199 +23,74 @@ from advisor.reproduce.comparison import (
     shipped_rows,
 )
 from simulator import files
-from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_process_counts
-
-# Choices on the surrogate cluster: what the construction sets cost, and how much slower what they choose is.
-
-
-Document = dict[str, Any]
-Rows = list[dict[str, str]]
-
-WHOLE = "pooled, whole times"
-UNADJUSTED = "paper, unadjusted"
-METHODS = ("paper", "pooled", WHOLE)
-"""`paper` also uses four mixed runs for its adjustment; `whole times`, on NS, does not know communication apart.
-
-`UNADJUSTED`, not among them, is `paper` without those runs.
-"""
-
-
-def study(
-    *,
-    seeds: int,
-    kinds: Sequence[int] = (2, 3),
-    sets: Sequence[str] = tuple(surrogate.SIZES),
-    methods: Sequence[str] = METHODS,
-) -> list[Document]:
-    """Regret, cost and error of every cluster, truth, construction set and method.
-
-    Returns
-    -------
-    list of dict
-        `kinds`, `truth` (`as fitted` or `misspecified`), `set`, `method`, `seeds` (a tenth for `pooled` on Basic and
-        NL, to save time), `runs`, `cost_s` (mean over the seeds),
-        `regret_percent` (by size: `mean`, `worst`), `mean_regret_percent`, `worst_regret_percent`, `estimate_percent`
-        (of the chosen configuration against its true time: `mean`, `low`, `high` over seeds and sizes) and
-        `not_positive` (share of all estimates).
-    """
-    return [
-        _case(
-            surrogate.cluster(count),
-            misspecified,
-            name,
-            method=method,
-            seeds=seeds if name == "NS" or method.startswith("paper") else max(1, seeds // 10),
-        )
-        for count in kinds
-        for misspecified in (False, True)
-        for name in sets
-        for method in methods
-        if method != WHOLE or name == "NS"
-    ]
-
-
-def point_estimates(model: ProcessCountModel, size: float, allocations: Ints) -> Floats:
-    """Makespans of allocations (n, kind, 2) by the model's tables, without intervals; (n,)."""
-    m = allocations[..., 1]
-    processes = (allocations[..., 0] * m).sum(axis=1)
-    tables = model.tables(size, m.max(axis=0).tolist(), int(processes.max()))
-    kind = np.arange(m.shape[1])
-    pe_s = tables.pe_s[kind, np.maximum(m, 1) - 1, processes[:, np.newaxis]]
-    makespan = np.where(m > 0, pe_s, -np.inf).max(axis=1) + tables.comm_s[processes]
-    factors = {row.tobytes(): factor for row, factor in zip(tables.measured, tables.factor, strict=True)}
-    return np.asarray(makespan * [factors.get(row.tobytes(), 1.0) for row in allocations])
-
-
-def fitted(
-    of: Cluster, name: str, *, method: str, seed: int, misspecified: bool = False
-) -> tuple[ProcessCountModel, AllocationRuns]:
-    """The model of one construction set measured with the noise of one seed, and its runs."""
-    sizes, allocations = surrogate.construction(of, name)
-    if method == "paper":
-        more_sizes, more = surrogate.adjustment(of, name)
-        sizes, allocations = np.append(sizes, more_sizes), np.concatenate((allocations, more))
-    runs = surrogate.measured(
-        of,
-        sizes,
-        allocations,
-        seed=seed,
-        phases=method != WHOLE,
-        misspecified=seed if misspecified else None,
-    )
-    if method.startswith("pooled"):
-        return fit_process_counts(runs), runs
-    return fit_process_counts(runs, method="paper", compose={"fast": Composed("slow")}), runs
-
-
-def study_lines(cases: Sequence[Document], *, seeds: int) -> list[str]:
-    """Regret by size, mean / worst in percent, and what the runs cost."""
-    sizes = list(cases[0]["regret_percent"]) if cases else []
-    found = [
-        f"surrogate cluster, {seeds} seed{'s' if seeds > 1 else ''}: regret in %, mean / worst;",
-        "estimate: of the chosen configuration against its true time in %, mean (least to most)",
-        "goal for pooled on NS: mean 2, worst 12 with two kinds, mean 7.4 with three",
-        "published: Basic 0 to 3.6, NL 0 to 4.3, NS 28 to 82 from N = 3200 on; with three kinds 13.6 to 31.5",
-    ]
-    for count, truth in dict.fromkeys((case["kinds"], case["truth"]) for case in cases):
-        rows = []
-        for case in cases:
-            if (case["kinds"], case["truth"]) == (count, truth):
-                pairs = [f"{one['mean']:.1f} / {one['worst']:.1f}" for one in case["regret_percent"].values()]
-                pairs.append(f"{case['mean_regret_percent']:.1f} / {case['worst_regret_percent']:.1f}")
-                error = case["estimate_percent"]
-                shown = f"{error['mean']:+.0f} ({error['low']:+.0f} to {error['high']:+.0f})"
-                numbers = [f"{case['seeds']}", f"{case['runs']}", f"{case['cost_s']:.0f}"]
-                rows.append([case["set"], case["method"], *numbers, *pairs, shown])
-        head = ["set", "method", "seeds", "runs", "cost s", *sizes, "all", "estimate"]
-        found += ["", f"{count} kinds, truth {truth}", *aligned(head, rows, left=2)]
-    return found
-
-
-def _case(of: Cluster, misspecified: bool, name: str, *, method: str, seeds: int) -> Document:  # noqa: FBT001
-    candidates = surrogate.candidates(of)
-    shape = (seeds, len(surrogate.JUDGED))
-    regret, error, not_positive, cost_s = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(seeds)
-    count = 0
-    for seed in range(seeds):
-        model, runs = fitted(of, name, method=method, seed=seed, misspecified=misspecified)
-        cost_s[seed], count = runs.time_s.sum(), len(runs.size)
-        for at, size in enumerate(surrogate.JUDGED):
-            true_s = surrogate.truth(of, size, candidates, misspecified=seed if misspecified else None)
-            estimated_s = point_estimates(model, size, candidates)
-            chosen = int(estimated_s.argmin())
-            regret[seed, at] = true_s[chosen] / true_s.min() - 1
-            error[seed, at] = estimated_s[chosen] / true_s[chosen] - 1
-            not_positive[seed, at] = np.mean(estimated_s <= 0)
-    return {
-        "kinds": len(of.kinds),
-        "truth": "misspecified" if misspecified else "as fitted",
-        "set": name,
-        "method": method,
-        "seeds": seeds,
-        "runs": count,
-        "cost_s": float(cost_s.mean()),
-        "regret_percent": {
-            str(size): {"mean": 100 * float(regret[:, at].mean()), "worst": 100 * float(regret[:, at].max())}
-            for at, size in enumerate(surrogate.JUDGED)
-        },
-        "mean_regret_percent": 100 * float(regret.mean()),
-        "worst_regret_percent": 100 * float(regret.max()),
-        "estimate_percent": {
-            "mean": 100 * float(error.mean()),
-            "low": 100 * float(error.min()),
-            "high": 100 * float(error.max()),
-        },
-        "not_positive": float(not_positive.mean()),
-    }
-
 
 TITLE = "Process allocation for unmodified programs (Kishimoto and Ichikawa)"
-SEEDS = 100
 RECORDED = "papers/allocation_study.json"
-"""The study of the surrogate as it once came out for `SEEDS` seeds, which takes minutes."""
+"""Choices on a surrogate cluster as they once came out for 100 seeds, which takes minutes."""
+SIZES = {
+    "Basic": (400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400),
+    "NL": (1600, 3200, 4800, 6400),
+    "NS": (400, 800, 1200, 1600),
+}
+"""Problem sizes of the construction sets (tables 2, 5 and 8)."""
+PES = {"Basic": (1, 8), "NL": (1, 4), "NS": (1, 4)}
+"""How many numbers of PEs a set takes of the fast kind and of the slow one: 1 to 8 of these, or 1, 2, 4 and 8."""
+PROCESSES = 6
+"""Most processes on each PE in construction runs, and on the fast one in the configurations to choose from."""
 TABLES = {"4": "Basic", "7": "NL", "9": "NS"}
 """Table of choices -> construction set."""
 PRINTED_RUNS = {"Basic": 486, "NL": 120, "NS": 120}
 PRINTED_COST_S = {"Basic": 22869.3, "NL": 12335.4, "NS": 571.7}
 """The sums of Tables 3 and 6; the text gives 12235 s for NL."""
 PRINTED_CANDIDATES = 62
+CITATION = "Y. Kishimoto and S. Ichikawa: An execution-time estimation model for heterogeneous clusters"
+MISPRINTS = (
+    "The last constant of the P-T equation for communication is printed k12; it is k11.",
+    (
+        "Both P-T equations print the N-T curve at the same P, which would enter 1 / P twice; here it is the curve of "
+        "the smallest measured P above M."
+    ),
+    "The NL runs took 12235 s by the text, 12335.4 s by table 6.",
+    "Section 4.1 leaves out N = 8000, which tables 2 and 4 have.",
+    (
+        "An Athlon is 5 times as fast as a Pentium-II in section 2, 4 times in section 4, and 1 / 0.27 = 3.7 times in "
+        "its model."
+    ),
+)
+GONE = "Measured on a cluster that is gone"
+NO_POINTS = "A drawing whose points are not printed, from runs on a cluster that is gone."
+TEXT_NL_S = 12235.0
+STUDY = (
+    "The cluster is gone and its construction runs are not printed, so its models cannot be fitted again. The same "
+    "experiment on a surrogate cluster that was fitted to the 16 printed points (worst 9 %, mixed ones within 3.3 %), "
+    "by the paper's method; ours is the mean over {seeds} seeds."
+)
+
+Document = dict[str, Any]
+Rows = list[dict[str, str]]
 
 
-def reproduce(seeds: int = SEEDS, *, methods: Sequence[str] = METHODS, recorded: bool = False) -> Document:
-    """Compute the tables again, and the experiment on the surrogate.
-
-    Parameters
-    ----------
-    seeds
-        How often the surrogate's construction runs are measured again, each with noise of its own.
-    methods
-        Of `allocation_study.METHODS`.
-    recorded
-        Take the study of the surrogate from the shipped recording, which is of `SEEDS` seeds and all methods.
+def reproduce(_folder: Path | None = None) -> Document:
+    """Compute the tables again; the experiment on the surrogate is recorded.
 
     Returns
     -------
     dict
         `tables`: each printed choice with its errors as printed and computed again; `orderings`: configurations
         measured at the same size, fastest first; `construction`: runs and measuring time of each set, printed and ours;
-        `candidates`; `surrogate`: the entries of `allocation_study.study`.
+        `candidates`; `surrogate`: regret, cost and error of every cluster, truth, construction set and method.
     """
     rows = [row for number in TABLES for row in _rows(f"table{number}")]
+    recorded = files.read_json(files.shipped("scenarios", RECORDED))
     return {
         "paper": "allocation",
         "title": TITLE,
         "tables": [_choice(row) for row in rows],
         "orderings": _orderings(_rows("measured_points"), rows),
         "construction": [_construction(name) for name in PRINTED_RUNS],
-        "candidates": {
-            "paper": PRINTED_CANDIDATES,
-            "found": len(surrogate.candidates(surrogate.cluster())),
-        },
-        "seeds": SEEDS if recorded else seeds,
-        "recorded": recorded,
-        "surrogate": list(files.read_json(files.shipped("scenarios", RECORDED))["surrogate"])
-        if recorded
-        else study(seeds=seeds, methods=methods),
+        "candidates": {"paper": PRINTED_CANDIDATES, "found": (PROCESSES + 1) * (PES["Basic"][1] + 1) - 1},
+        "seeds": recorded["seeds"],
+        "surrogate": list(recorded["surrogate"]),
     }
 
 
@@ -258,7 +129,31 @@ def text(result: Document) -> str:
         *aligned(["construction", "runs", "paper", "measured s", "paper"], runs),
         f"configurations to choose from: {found} (paper {paper})",
     ]
-    return "\n".join([*lines, "", *study_lines(result["surrogate"], seeds=result["seeds"])])
+    return "\n".join([*lines, "", *_study_lines(result["surrogate"], seeds=result["seeds"])])
+
+
+def _study_lines(cases: Sequence[Document], *, seeds: int) -> list[str]:
+    """Regret by size, mean / worst in percent, and what the runs cost."""
+    sizes = list(cases[0]["regret_percent"])
+    found = [
+        f"surrogate cluster, {seeds} seeds: regret in %, mean / worst;",
+        "estimate: of the chosen configuration against its true time in %, mean (least to most)",
+        "goal for pooled on NS: mean 2, worst 12 with two kinds, mean 7.4 with three",
+        "published: Basic 0 to 3.6, NL 0 to 4.3, NS 28 to 82 from N = 3200 on; with three kinds 13.6 to 31.5",
+    ]
+    for count, truth in dict.fromkeys((case["kinds"], case["truth"]) for case in cases):
+        rows = []
+        for case in cases:
+            if (case["kinds"], case["truth"]) == (count, truth):
+                pairs = [f"{one['mean']:.1f} / {one['worst']:.1f}" for one in case["regret_percent"].values()]
+                pairs.append(f"{case['mean_regret_percent']:.1f} / {case['worst_regret_percent']:.1f}")
+                error = case["estimate_percent"]
+                shown = f"{error['mean']:+.0f} ({error['low']:+.0f} to {error['high']:+.0f})"
+                numbers = [f"{case['seeds']}", f"{case['runs']}", f"{case['cost_s']:.0f}"]
+                rows.append([case["set"], case["method"], *numbers, *pairs, shown])
+        head = ["set", "method", "seeds", "runs", "cost s", *sizes, "all", "estimate"]
+        found += ["", f"{count} kinds, truth {truth}", *aligned(head, rows, left=2)]
+    return found
 
 
 def _choice(row: dict[str, str]) -> Document:
@@ -320,10 +215,9 @@ def _orderings(points: Rows, choices: Rows) -> list[Document]:
 
 def _construction(name: str) -> Document:
     """Runs and measuring time of a construction set: the sums of the printed tables at its sizes."""
-    sizes, _ = surrogate.construction(surrogate.cluster(), name)
     return {
         "set": name,
-        "runs": len(sizes),
+        "runs": len(SIZES[name]) * sum(PES[name]) * PROCESSES,
         "paper_runs": PRINTED_RUNS[name],
         "cost_s": _total(_rows("table3" if name == "Basic" else "table6"), sizes=SIZES[name]),
         "paper_cost_s": PRINTED_COST_S[name],
@@ -347,33 +241,6 @@ def _ordering_lines(orderings: list[Document]) -> list[str]:
 
 def _rows(name: str) -> Rows:
     return shipped_rows(f"papers/kishimoto_{name}.csv")
-
-
-# Tables and figures compared with ours
-
-
-CITATION = "Y. Kishimoto and S. Ichikawa: An execution-time estimation model for heterogeneous clusters"
-MISPRINTS = (
-    "The last constant of the P-T equation for communication is printed k12; it is k11.",
-    (
-        "Both P-T equations print the N-T curve at the same P, which would enter 1 / P twice; here it is the curve of "
-        "the smallest measured P above M."
-    ),
-    "The NL runs took 12235 s by the text, 12335.4 s by table 6.",
-    "Section 4.1 leaves out N = 8000, which tables 2 and 4 have.",
-    (
-        "An Athlon is 5 times as fast as a Pentium-II in section 2, 4 times in section 4, and 1 / 0.27 = 3.7 times in "
-        "its model."
-    ),
-)
-GONE = "Measured on a cluster that is gone"
-NO_POINTS = "A drawing whose points are not printed, from runs on a cluster that is gone."
-TEXT_NL_S = 12235.0
-STUDY = (
-    "The cluster is gone and its construction runs are not printed, so its models cannot be fitted again. The same "
-    "experiment on a surrogate cluster that was fitted to the 16 printed points (worst 9 %, mixed ones within 3.3 %), "
-    "by the paper's method; ours is the mean over {seeds} seeds."
-)
 
 
 def inventory(result: Document) -> list[Compared]:
@@ -464,16 +331,8 @@ def _error_cells(number: str) -> Iterator[Cell]:
 def _chosen(number: str, result: Document) -> Compared:
     """Regret of the paper's method on the surrogate, compared with the printed regret."""
     title = f"Regret of what {TABLES[number]} chooses, on a surrogate"
-    case = next(
-        (
-            case
-            for case in result["surrogate"]
-            if (case["kinds"], case["truth"], case["set"], case["method"]) == (2, "as fitted", TABLES[number], "paper")
-        ),
-        None,
-    )
-    if case is None:
-        return Compared(f"table {number}, choices", title, NOT_REPRODUCED, "The study on the surrogate was not run.")
+    wanted = {"kinds": 2, "truth": "as fitted", "set": TABLES[number], "method": "paper"}
+    case = next(case for case in result["surrogate"] if wanted.items() <= case.items())
     cells = tuple(
         Cell(
             f"N = {row['n']}",

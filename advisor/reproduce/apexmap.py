@@ -1,118 +1,59 @@
-"""The Apex-MAP paper: models 0 to 3, and the same with more levels, fitted to times measured here.
+"""The Apex-MAP paper: models 0 to 3, and the same with more levels, fitted to recorded times.
 
 The paper prints the models and how they are fitted (sum of squared errors, residuals, signs of latencies and gaps), and
-no parameters of any system. One cell (M, alpha, L) in five is kept from all fits and judges them. What the chosen model
-is worth is seen on triad and the naive matrix product, which run on the PE of the sweep, from the first-level cache out
-to twice the last one: the speed at the fastest size is taken as known, all others are predicted.
+no parameters of any system. One cell (M, alpha, L) in five is kept from all fits and judges them.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from advisor.report.text import aligned
 from advisor.reproduce.comparison import REPEATED, Cell, Compared, judged
-from simulator import files, plots, this_machine
-from simulator.calibration import (
-    JudgedFit,
-    MeasuredMemory,
-    RealSource,
-    fit_held_out,
-    fit_sweep,
-    make_sweep,
-    measure_across,
-    measure_sweep,
-    measure_vectors,
-    predict_speed,
-    read_memory_times,
-    save_memory_model,
-    write_sweep_table,
-)
+from simulator import files, plots
+from simulator.calibration import JudgedFit, fit_held_out, read_memory_times
 from simulator.models import MemoryModel
 
 TITLE = "Apex-MAP (Strohmaier), table 2: models of the average time per data access"
 SHIPPED = "papers/apexmap_two_core_vm.csv"
-DOCUMENT, TABLE, VISITS = "apexmap.json", "apexmap.csv", "visits.jsonl"
 SEED = 1
-VECTORS = 0.06
-"""Part of the budget for vector loops over the same memory."""
+"""Of which cells are held out."""
 EXPLAINED = (
     "T = sum over levels of (P_k - P_(k-1)) * (l_k + g_k*(L-1)) / L, P_k = min(1, c_k/M)^alpha; sizes c_k fitted too",
     "SSE and errors over the cells fitted; held out: mean and largest relative error on cells that no fit saw",
 )
+CITATION = (
+    "E. Strohmaier: Performance models for the average time per data access of Apex-MAP (CTWatch, November 2006 B)"
+)
+MISPRINTS = ("The last term of model 3 is printed (l2 + g * (L - 1)) / L2; it is (l2 + g2 * (L - 1)) / L.",)
+AT = {"c": 4096.0, "M": 65536.0, "alpha": 0.5, "L": 16.0}
+"""Where the formulas are compared: words, words, 1, words."""
+LATENCIES, GAPS = (2e-9, 80e-9), (1e-9, 3e-9)
+WORD_BYTES = 8.0
+
+Document = dict[str, Any]
 
 
-def measure(
-    folder: Path,
-    *,
-    budget_s: float,
-    cpu: int,
-    seed: int,
-    max_memory: str | None = None,
-    on_progress: Callable[[str, float], None],
-) -> MeasuredMemory:
-    """Sweep Apex-MAP on one PE and fit; every visit is kept in the folder, where a run broken off goes on.
-
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or the folder holds visits of another sweep.
-    """
-    machine = this_machine()
-    plan = make_sweep(machine, cpu=cpu, seed=seed, max_memory=max_memory)
-    files.make_folder(folder)
-    sweep_s, vectors_s = (1 - SHARE - VECTORS) * budget_s, VECTORS * budget_s
-
-    def show(what: str, share: float) -> None:
-        on_progress(what, share * sweep_s / budget_s)
-
-    sweep = measure_sweep(plan, machine=machine, budget_s=sweep_s, store=folder / VISITS, on_progress=show)
-    write_sweep_table(sweep.cells, folder / TABLE)
-    sweeps = measure_vectors(plan, machine, budget_s=vectors_s)
-    show("fit", 1.0)
-    measured = fit_sweep(sweep, machine, sweeps=sweeps)
-    left_s = SHARE * budget_s
-    measure_speeds(measured, folder, budget_s=left_s, cpu=cpu, on_progress=on_progress)
-    return measured
-
-
-def reproduce(measured: MeasuredMemory | None = None, folder: Path | None = None) -> dict[str, Any]:
-    """Every model's fit and errors.
+def reproduce(folder: Path | None = None) -> Document:
+    """Every model's fit to the recorded times, and its errors.
 
     Parameters
     ----------
-    measured
-        Times of this machine with their fits; by default a shipped table is fitted.
     folder
-        Where the document and a figure for each model go; None for nowhere.
+        Where a figure for each model goes; None for nowhere.
 
     Returns
     -------
     dict
         `models` (per model: parameters with standard errors, SSE, errors, errors `on_held_out` cells, faults),
-        `chosen`, `comparison` with the capacities that the system reports, `warnings`, `provenance`; of this machine
-        also `predicted_speeds` (per kernel: measured and predicted speeds, errors, figure).
+        `chosen`, `comparison` with the capacities that the system reports, `warnings`, `provenance`.
     """
-    warnings: tuple[str, ...] = ()
-    if measured is None:
-        times = read_memory_times(files.shipped("scenarios", SHIPPED))
-        judged = fit_held_out(times, seed=SEED)
-    else:
-        judged, warnings = measured.judged, measured.sweep.warnings
-    found = _document(judged) | {"recorded": measured is None}
-    found["warnings"] = [*warnings, *found["warnings"]]
-    if measured is not None:
-        found["sweep"] = measured.sweep.to_dict()
-    if folder is not None:
-        found["figures"] = _draw(judged, folder)
-        found["predicted_speeds"] = predict_speeds(folder) if measured is not None else {}
-        files.write_json(folder / DOCUMENT, {"format": 1, "kind": "apexmap comparison", **found})
-    return found
+    judged = fit_held_out(read_memory_times(files.shipped("scenarios", SHIPPED)), seed=SEED)
+    found = _document(judged)
+    return found if folder is None else found | {"figures": _draw(judged, folder)}
 
 
 def text(result: dict[str, Any]) -> str:
     """The models for the terminal."""
-    where = "on a shipped table" if result["recorded"] else "on this machine"
     rows = [
         [
             f"{model['name']}{', chosen' if model['name'] == result['chosen'] else ''}",
@@ -124,7 +65,11 @@ def text(result: dict[str, Any]) -> str:
         for model in result["models"]
     ]
     head = ["model", "SSE, s^2", "relative", "mean", "max", "held out", "max", "physical"]
-    lines = [TITLE, f"{result['cells']} cells {where}, {result['held_out_cells']} of them held out", *EXPLAINED]
+    lines = [
+        TITLE,
+        f"{result['cells']} cells on a shipped table, {result['held_out_cells']} of them held out",
+        *EXPLAINED,
+    ]
     lines += aligned(head, rows)
     for model in result["models"]:
         lines += _parameter_lines(model)
@@ -134,7 +79,6 @@ def text(result: dict[str, Any]) -> str:
         fitted = "no fitted capacity" if nearest is None else f"nearest fitted {nearest / 1024:.4g} KiB"
         lines.append(f"{one['name']}: the system reports {one['reported_bytes'] / 1024:.4g} KiB, {fitted}")
     lines += [f"figure: {path}" for path in result.get("figures", ())]
-    lines += speed_lines(result.get("predicted_speeds", {}))
     return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
 
 
@@ -192,89 +136,12 @@ def _error(level: dict[str, Any], name: str) -> str:
     return f"+-{abs(error / value):.0%}"
 
 
-# Speeds predicted by the memory model
-
-
-SHARE = 0.25
-"""Part of the whole budget that these runs take."""
-MEMORY = "memory.json"
-PAST_CACHE = {"triad": 2.0, "matmul": 5.0}
-"""Largest problem size in last-level caches; of the matrix product a third is accessed again and again."""
-SIZES = 16
-"""Problem sizes measured of each kernel, at equal ratios."""
-_CACHE_BYTES = 32 * 2**20
-_WORD_BYTES = 8
-
-
-def measure_speeds(
-    measured: MeasuredMemory, folder: Path, *, budget_s: float, cpu: int, on_progress: Callable[[str, float], None]
-) -> None:
-    """Write the memory model, and a speed model of each kernel, into the folder.
-
-    Raises
-    ------
-    CalibrationError
-        If a run fails; points finished before are kept in the folder.
-    """
-    save_memory_model(measured.judged.fit, folder / MEMORY)
-    machine = this_machine()
-    cache = (machine.last_level_cache_bytes or _CACHE_BYTES) / _WORD_BYTES
-    for number, (kernel, caches) in enumerate(PAST_CACHE.items()):
-        on_progress(f"speed of {kernel}", 1 - SHARE + SHARE * number / len(PAST_CACHE))
-        cap_s, points = budget_s / len(PAST_CACHE) / SIZES, folder / f"{kernel}.points.json"
-        with RealSource.of_kernel(kernel, cpu=cpu, time_cap_s=cap_s, max_size=caches * cache, store=points) as source:
-            measure_across(source, folder / f"{kernel}.json", kernel=kernel, count=SIZES)
-
-
-def predict_speeds(folder: Path) -> dict[str, Any]:
-    """Both kernels' predictions, each with a figure in the folder; empty where nothing was measured."""
-    found = {}
-    for kernel in PAST_CACHE:
-        if (folder / f"{kernel}.json").exists():
-            one = predict_speed(folder / f"{kernel}.json", folder / MEMORY, kernel=kernel)
-            path = folder / f"predicted-{kernel}.svg"
-            plots.plot_predicted_speed(one, path)
-            found[kernel] = one.to_dict() | {"figure": str(path)}
-    return found
-
-
-def speed_lines(found: dict[str, Any]) -> list[str]:
-    """The mean errors for the terminal."""
-    if not found:
-        return []
-    rows = []
-    for kernel, one in found.items():
-        errors = [f"{one['errors'][by][name]:.1%}" for by in ("model", "levels") for name in ("mean", "max")]
-        size = f"{one['points'][-1]['size_elements']:.3g} elements"
-        rows.append([kernel, f"{len(one['points'])}", *errors, size])
-    text = ["speed predicted by the whole model and by its levels alone, mean and largest relative error:"]
-    text += aligned(["kernel", "sizes", "model", "max", "levels", "max", "largest size"], rows)
-    text += [f"figure: {one['figure']}" for one in found.values()]
-    return text + [f"warning: {kernel}: {line}" for kernel, one in found.items() for line in one["warnings"]]
-
-
-# Table 2 compared with ours
-
-
-CITATION = (
-    "E. Strohmaier: Performance models for the average time per data access of Apex-MAP (CTWatch, November 2006 B)"
-)
-MISPRINTS = ("The last term of model 3 is printed (l2 + g * (L - 1)) / L2; it is (l2 + g2 * (L - 1)) / L.",)
-AT = {"c": 4096.0, "M": 65536.0, "alpha": 0.5, "L": 16.0}
-"""Where the formulas are compared: words, words, 1, words."""
-LATENCIES, GAPS = (2e-9, 80e-9), (1e-9, 3e-9)
-WORD_BYTES = 8.0
-
-Document = dict[str, Any]
-
-
 def inventory(result: Document) -> list[Compared]:
     """The models' formulas, and their fits, of which the paper prints none."""
     fits = ", ".join(f"{model['name']} {100 * model['on_held_out']['mean']:.0f} %" for model in result["models"])
-    where = "a shipped table" if result["recorded"] else "this machine"
     because = (
-        f"The paper prints no parameter and no error of any system. Fitted to {result['cells']} cells of {where}, mean "
-        f"errors on cells held out: {fits}. Chosen: {result['chosen']}."
+        f"The paper prints no parameter and no error of any system. Fitted to {result['cells']} cells of a shipped "
+        f"table, mean errors on cells held out: {fits}. Chosen: {result['chosen']}."
     )
     return [
         judged(

@@ -9,16 +9,15 @@ of a Parsytec SuperCluster and prints neither times nor parameters. Here a chain
 the nodes: each hop is one process that passes packets on. Ping-pongs between two processes over each medium go with it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from advisor.report.text import aligned
-from advisor.reproduce import characterisation_study, parallel_study
+from advisor.reproduce import characterisation_study
 from advisor.reproduce.comparison import (
-    NOT_REPRODUCED,
     PERCENT,
     REPEATED,
     Cell,
@@ -37,12 +36,8 @@ from simulator.models import CostVector, error_statistics
 
 TITLE = "Characterisation (Papaefstathiou et al.)"
 COMMUNICATION = "section 4.2, communication: equation 5"
-PARALLEL = "kernels under their templates on this machine, and the paper's errors due to the resource models"
 CHAIN = "chain"
 NODE_TIMES = "papers/warwick_node_times.csv"
-
-Document = dict[str, Any]
-Rows = list[Document]
 
 METHODS = ("ICC", "HLLC", "POC")
 STATISTICS = ("mean", "standard_deviation", "min", "max", "ci90_low", "ci90_high")
@@ -73,6 +68,45 @@ ROUNDING = 0.05
 """Half of the last digit of a node time, in microseconds."""
 DOMINANT = {"integration": "srf", "sorting": "merge", "matmul": "dtpr"}
 """The node that most of a kernel's time goes to."""
+SHIPPED = {
+    CHAIN: "papers/characterisation_chain.csv",
+    "unix": "papers/characterisation_unix.csv",
+    "pipe": "papers/characterisation_pipe.csv",
+    "tcp": "papers/characterisation_tcp.csv",
+}
+WHAT = {
+    CHAIN: "packets of 4096 bytes passed on by a chain of processes, 1 to 10 hops",
+    "unix": "Unix sockets between two processes",
+    "pipe": "pipes between two processes",
+    "tcp": "TCP over loopback between two processes",
+}
+EXPLAINED = (
+    "equation 5: alpha + d*(beta + tau*(l + h)) up to l = p, beyond it",
+    "alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p), for l bytes over d hops",
+    "held out: relative errors at sizes that the form was not fitted to, a tenth of them left out at a time",
+)
+SCENARIOS = {"matmul": "papers/warwick-matmul.yaml", "sorting": "papers/warwick-sort.yaml"}
+TIMED = "ct"
+GRID_ROWS = {2: 1, 4: 2, 8: 2, 16: 4, 32: 4, 64: 8, 128: 8}
+"""Processors of the paper -> rows of the grid that the matrix product runs on."""
+CHOSEN = ("sorting", 2, "POC")
+"""The one cell that a parameter was chosen for."""
+CITATION = (
+    "E. Papaefstathiou, D. J. Kerbyson, G. R. Nudd and T. J. Atherton: An analysis of processor resource models for "
+    "use in performance prediction (University of Warwick)"
+)
+MISPRINTS = (
+    "There are two tables 6 and no table 5: node times, and errors due to the resource models.",
+    "At 128 processors sorting repeats the errors of integration, probably a slip; table 7 is computed with them.",
+    "With the stated rate of 1.5 Mflop/s one of six POC times is a whole number of flops, with 1.3 Mflop/s five are.",
+)
+ROUNDED_US = 0.05
+ROUNDED_STATISTIC = 0.005
+ROUNDED_POINTS = 0.05
+NO_FIGURES = "A drawing without figures; the machine is gone. "
+
+Document = dict[str, Any]
+Rows = list[Document]
 
 
 def paper_tables() -> Document:
@@ -210,86 +244,42 @@ def table_lines(found: Document) -> list[str]:
     ]
 
 
-SHIPPED = {
-    CHAIN: "papers/characterisation_chain.csv",
-    "unix": "papers/characterisation_unix.csv",
-    "pipe": "papers/characterisation_pipe.csv",
-    "tcp": "papers/characterisation_tcp.csv",
-}
-WHAT = {
-    CHAIN: "packets of 4096 bytes passed on by a chain of processes, 1 to 10 hops",
-    "unix": "Unix sockets between two processes",
-    "pipe": "pipes between two processes",
-    "tcp": "TCP over loopback between two processes",
-    "mpi": "MPI between two processes",
-}
-EXPLAINED = (
-    "equation 5: alpha + d*(beta + tau*(l + h)) up to l = p, beyond it",
-    "alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p), for l bytes over d hops",
-    "held out: relative errors at sizes that the form was not fitted to, a tenth of them left out at a time",
-)
-
-
-def reproduce(
-    tables: Mapping[str, Path] | None = None,
-    warnings: Sequence[str] = (),
-    figures: Path | None = None,
-    study: Path | None = None,
-    parallel: Mapping[str, Any] | None = None,
-    *,
-    simulate: bool = False,
-) -> Document:
-    """Compute the paper's tables, judge a study of the methods, and fit all forms of message times to each table.
+def reproduce(folder: Path | None = None) -> Document:
+    """Compute the paper's tables, judge the recorded study of the methods, and fit all forms of message times.
 
     Parameters
     ----------
-    tables
-        Medium -> its message times, `bytes,hops,one_way_s`; by default shipped recordings.
-    warnings
-        What to know of how they were measured.
-    figures
-        Folder for a figure of each medium and the result as JSON; None for none.
-    study
-        Rows of a study of the methods, see `characterisation_study`; by default a shipped recording.
-    parallel
-        Kernels under their templates, see `parallel_study.study`; None if they were not run.
-    simulate
-        Whether the second table 6 is simulated, see `characterisation_simulated`.
+    folder
+        Where a figure of each medium goes; None for nowhere.
 
     Returns
     -------
     dict
-        `tables`: table 7 and the node times; `simulated`: the second table 6, None without `simulate`;
-        `study`: errors of every method here; `parallel`: kernels under their
-        templates, None if they were not run; `communication`: per medium `models` with parameters and errors, `chosen`,
-        `jump` of equation 5 at l = p, and errors `by_hops`.
+        `tables`: table 7 and the node times; `simulated`: the second table 6, see `simulated_errors`; `study`: errors
+        of every method; `communication`: per medium `models` with parameters and errors, `chosen`, `jump` of equation 5
+        at l = p, and errors `by_hops`.
     """
-    found = tables or {name: files.shipped("scenarios", path) for name, path in SHIPPED.items()}
-    fits = {name: fit_network_table(path) for name, path in found.items()}
-    result = {
+    fits = {name: fit_network_table(files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
+    if folder is not None:
+        for name, calibrated in fits.items():
+            files.write_text(folder / f"{name}.svg", plots.network_fit_svg(calibrated.to_dict(), name=name) + "\n")
+    return {
         "paper": "characterisation",
         "title": TITLE,
-        "recorded": tables is None,
         "tables": paper_tables(),
-        "simulated": simulated_errors() if simulate else None,
-        "study": characterisation_study.judge(characterisation_study.read_rows(study)) | {"recorded": study is None},
-        "parallel": None if parallel is None else dict(parallel),
-        "communication": {name: _fitted(name, calibrated) for name, calibrated in fits.items()},
-        "warnings": list(warnings),
+        "simulated": simulated_errors(),
+        "study": characterisation_study.judge(characterisation_study.read_rows()),
+        "communication": {name: fitted(WHAT[name], calibrated) for name, calibrated in fits.items()},
     }
-    if figures is not None:
-        for name, calibrated in fits.items():
-            files.write_text(figures / f"{name}.svg", plots.network_fit_svg(calibrated.to_dict(), name=name) + "\n")
-        files.write_json(figures / "characterisation.json", result)
-    return result
 
 
-def _fitted(name: str, calibrated: CalibratedNetwork) -> Document:
+def fitted(what: str, calibrated: CalibratedNetwork) -> Document:
+    """All forms of message times fitted to a table of a medium, with their errors."""
     document = calibrated.to_dict()
     points = calibrated.fit.points
     sizes = points.rows_size_bytes
     return {
-        "what": WHAT[name],
+        "what": what,
         "points": int(sizes.size),
         "bytes": [float(sizes.min()), float(sizes.max())],
         "hops": [float(points.distances[0]), float(points.distances[-1])],
@@ -315,20 +305,16 @@ def _by_hops(calibrated: CalibratedNetwork) -> list[dict[str, float]]:
 
 def text(result: Document) -> str:
     """The tables, the study, and errors of all forms per medium, parameters and jump of equation 5."""
-    origin = "shipped recordings of a two-core virtual machine" if result["recorded"] else "measured on this machine"
-    lines = [result["title"], "", *table_lines(result["tables"]), ""]
-    if result["simulated"] is not None:
-        lines += [*_simulated_lines(result["simulated"]), ""]
-    lines += characterisation_study.lines(result["study"], recorded=result["study"]["recorded"])
-    if result["parallel"] is not None:
-        lines += ["", PARALLEL, *parallel_study.lines(result["parallel"])]
-    lines += ["", f"{COMMUNICATION}; {origin}", *EXPLAINED]
+    lines = [result["title"], "", *table_lines(result["tables"]), "", *_simulated_lines(result["simulated"]), ""]
+    lines += characterisation_study.lines(result["study"])
+    lines += ["", f"{COMMUNICATION}; shipped recordings of a two-core virtual machine", *EXPLAINED]
     for entry in result["communication"].values():
-        lines += ["", *_medium_lines(entry)]
-    return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
+        lines += ["", *medium_lines(entry)]
+    return "\n".join(lines)
 
 
-def _medium_lines(entry: Document) -> list[str]:
+def medium_lines(entry: Document) -> list[str]:
+    """Errors of all forms, parameters and jump of equation 5."""
     low, high = entry["bytes"]
     rows, faults = [], []
     for form in entry["models"]:
@@ -365,17 +351,6 @@ def _medium_lines(entry: Document) -> list[str]:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
-
-
-# The second table 6, simulated
-
-
-SCENARIOS = {"matmul": "papers/warwick-matmul.yaml", "sorting": "papers/warwick-sort.yaml"}
-TIMED = "ct"
-GRID_ROWS = {2: 1, 4: 2, 8: 2, 16: 4, 32: 4, 64: 8, 128: 8}
-"""Processors of the paper -> rows of the grid that the matrix product runs on."""
-CHOSEN = ("sorting", 2, "POC")
-"""The one cell that a parameter was chosen for."""
 
 
 def simulated_errors(processors: tuple[int, ...] = tuple(GRID_ROWS)) -> Rows:
@@ -432,24 +407,6 @@ def _simulated_lines(rows: Rows) -> list[str]:
         *aligned(["kernel", "processors", *METHODS], [[*where, *own] for where, own in cells.items()]),
         f"  {sum(off) / len(off):.1f} points off on average, {max(off):.1f} at most; messages are ours",
     ]
-
-
-# Tables and figures compared with ours
-
-
-CITATION = (
-    "E. Papaefstathiou, D. J. Kerbyson, G. R. Nudd and T. J. Atherton: An analysis of processor resource models for "
-    "use in performance prediction (University of Warwick)"
-)
-MISPRINTS = (
-    "There are two tables 6 and no table 5: node times, and errors due to the resource models.",
-    "At 128 processors sorting repeats the errors of integration, probably a slip; table 7 is computed with them.",
-    "With the stated rate of 1.5 Mflop/s one of six POC times is a whole number of flops, with 1.3 Mflop/s five are.",
-)
-ROUNDED_US = 0.05
-ROUNDED_STATISTIC = 0.005
-ROUNDED_POINTS = 0.05
-NO_FIGURES = "A drawing without figures; the machine is gone. "
 
 
 def inventory(result: Document) -> list[Compared]:
@@ -540,7 +497,7 @@ def _simulated(result: Document) -> Compared:
             ROUNDED_POINTS,
             PERCENT,
         )
-        for row in result["simulated"] or ()
+        for row in result["simulated"]
     ]
     cells += [
         Cell(
@@ -556,8 +513,6 @@ def _simulated(result: Document) -> Compared:
     ]
     title = "Errors due to the resource models"
     off = [abs(cell.ours - cell.printed) for cell in cells if cell.ours is not None]
-    if not off:
-        return Compared("table 6 (second)", title, NOT_REPRODUCED, "Its kernels were not simulated.", tuple(cells))
     kernel, processors, method = CHOSEN
     because = (
         f"Simulated from the node times on 2 to 128 transputers; ours are {np.mean(off):.1f} points off on average, "
@@ -579,14 +534,13 @@ def _statistics(found: Document) -> Compared:
 
 def _messages(result: Document) -> Compared:
     """Equation 5, whose parameters are not printed."""
-    fitted = []
+    errors = []
     for name, entry in result["communication"].items():
         form = next(form for form in entry["models"] if form["name"] == "packetised")
         if form["fitted_numbers"] is not None:
-            fitted.append(f"{name} {100 * form['held_out']['mean_relative_error']:.0f} %")
+            errors.append(f"{name} {100 * form['held_out']['mean_relative_error']:.0f} %")
     because = (
-        "The paper prints neither message times nor parameters. Fitted to messages between processes "
-        f"({'recorded' if result['recorded'] else 'measured here'}), it is off at sizes held out by "
-        f"{', '.join(fitted)} on average."
+        "The paper prints neither message times nor parameters. Fitted to messages between processes (recorded), it is "
+        f"off at sizes held out by {', '.join(errors)} on average."
     )
     return Compared("equation 5", "Message times", REPEATED, because)

@@ -1,37 +1,20 @@
-"""The characterisation paper's study on this machine: kernels at sizes that taught nothing, and message times.
+"""The characterisation paper's study repeated: a recording of kernels at sizes that taught nothing, by every method.
 
 Errors due to the resource model alone are errors minus those of component timing, as in the paper; their sizes are
-summed up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other sizes, which
-weigh as much as those of all other kernels together, and without any of its runs. Messages go along a chain of
-processes, and back and forth over each medium.
+summed up as in its table 7. Costs of IntCC and ICC were fitted twice: with the kernel's own runs at other sizes, which
+weigh as much as those of all other kernels together, and without any of its runs.
 """
 
 import itertools
-from collections.abc import Callable, Mapping
-from importlib import util
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from advisor.report.text import aligned
 from advisor.reproduce.comparison import in_order
-from simulator import files
-from simulator.calibration import (
-    LinkPlan,
-    fit_network_table,
-    measure_chain,
-    measure_link_times,
-    read_shipped_table,
-    read_table,
-    save_network_model,
-)
-from simulator.characterisation import METHODS, STUDY_KERNELS, characterise_all, make_subject
+from simulator.calibration import read_shipped_table
 from simulator.models import error_statistics
 
-if TYPE_CHECKING:
-    from simulator.models import HardwareModel
-
 SHIPPED = "papers/characterisation_study.csv"
-COLUMNS = ("kernel", "n", "method", "predicted_s", "untaught_s", "measured_s")
 MODELS = ("icc", "intcc", "hllc", "poc", "dbc")
 """Resource models, from the one that knows most to the one that knows least."""
 PAPER = {"icc": 0.80, "hllc": 8.19, "poc": 45.58}
@@ -42,33 +25,9 @@ BOUNDS = {"icc": 10.0, "intcc": 25.0, "hllc": 25.0}
 Rows = list[dict[str, Any]]
 
 
-def measure(
-    folder: Path, hardware: "HardwareModel", *, budget_s: float, seed: int, on_progress: Callable[[str, float], None]
-) -> Path:
-    """Run the study here and write its rows into the folder; their path."""
-    subjects = [make_subject(name) for name in STUDY_KERNELS]
-    found = characterise_all(subjects, hardware, methods=METHODS, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    files.write_json(folder / "study.json", found)
-    rows = [
-        (
-            one["subject"]["name"],
-            f"{entry['arguments']['n']:g}",
-            entry["name"],
-            entry["predicted_s"],
-            entry.get("left_out_predicted_s", entry["predicted_s"]),
-            entry["measured_s"],
-        )
-        for one in found
-        for entry in one["methods"]
-    ]
-    path = folder / "study.csv"
-    files.write_text(path, files.csv_lines([COLUMNS, *rows]))
-    return path
-
-
-def read_rows(path: Path | None) -> Rows:
-    """Rows of a study; the shipped one without a path."""
-    table = read_shipped_table(SHIPPED) if path is None else read_table(path)
+def read_rows() -> Rows:
+    """The recorded predictions and measurements: a row for each kernel, size and method."""
+    table = read_shipped_table(SHIPPED)
     numbers = {name: table.numbers(name) for name in ("n", "predicted_s", "untaught_s", "measured_s")}
     texts = {name: table.text(name) for name in ("kernel", "method")}
     return [
@@ -137,9 +96,8 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
     return said
 
 
-def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
+def lines(found: Mapping[str, Any]) -> list[str]:
     """The study compared with the paper's table 7."""
-    where = "shipped recording, two-core virtual machine" if recorded else "this machine"
     kernels = in_order(row["kernel"] for row in found["errors"])
     points = {(row["kernel"], row["n"]) for row in found["errors"]}
     rows = []
@@ -155,7 +113,7 @@ def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
         for kernel, own in found["by_kernel"].items()
     ]
     return [
-        f"the same study on {where}: {', '.join(kernels)}, {len(points)} points",
+        f"the same study on shipped recording, two-core virtual machine: {', '.join(kernels)}, {len(points)} points",
         "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
         f"  (component timing itself is off by {found['component_timing']['mean']:.1f} on average)",
         *aligned(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
@@ -206,85 +164,3 @@ def _sorted(statistics: Mapping[str, Any]) -> list[str]:
 def _error(row: Mapping[str, Any], name: str) -> float:
     """Signed, in percent."""
     return float(100 * (row[name] - row["measured_s"]) / row["measured_s"])
-
-
-# Message times
-
-
-SIZES = (
-    100,
-    200,
-    400,
-    700,
-    1000,
-    1400,
-    2000,
-    2800,
-    3600,
-    4096,
-    4200,
-    5000,
-    6500,
-    8192,
-    10000,
-    12288,
-    14000,
-    16384,
-    20000,
-)
-"""The paper's range, 100 to 20000 bytes; around one packet and whole packets more of them."""
-HOPS = tuple(range(1, 11))
-PACKET_BYTES = 4096
-MAX_BYTES = 2**20
-MEDIA = {"unix": ("processes", "unix"), "pipe": ("processes", "pipe"), "tcp": ("tcp", None), "mpi": ("mpi", None)}
-CHAIN_SHARE = 0.5
-"""Of the budget; the rest is for the media in equal parts."""
-
-
-def measure_messages(
-    folder: Path, *, budget_s: float, seed: int, on_progress: Callable[[str, float], None]
-) -> tuple[dict[str, Path], list[str]]:
-    """Measure, write a table per medium into the folder, and say what to know of it.
-
-    Samples are kept there too: started again, it adds to them.
-
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or there is one PE only.
-    """
-    files.make_folder(folder)
-    media = [name for name in MEDIA if name != "mpi" or util.find_spec("mpi4py") is not None]
-    part_s = (1 - CHAIN_SHARE) * budget_s / len(media)
-    chain = measure_chain(
-        SIZES,
-        HOPS,
-        packet_bytes=PACKET_BYTES,
-        budget_s=CHAIN_SHARE * budget_s,
-        seed=seed,
-        store=folder / "chain.points.json",
-        on_progress=lambda stage, share: on_progress(f"chain, {stage} hops", CHAIN_SHARE * min(share, 1.0)),
-    )
-    rows, warnings = {"chain": chain.rows()}, list(chain.warnings)
-    for number, name in enumerate(media):
-        between, medium = MEDIA[name]
-        plan = LinkPlan(between=between, medium=medium, max_bytes=MAX_BYTES, budget_s=part_s, seed=seed)
-        before = CHAIN_SHARE + (1 - CHAIN_SHARE) * number / len(media)
-
-        def show(stage: str, share: float, name: str = name, before: float = before) -> None:
-            on_progress(f"{name}, {stage}", before + min(share, 1.0) * (1 - CHAIN_SHARE) / len(media))
-
-        measured = measure_link_times(plan, store=folder / f"{name}.points.json", on_progress=show)
-        rows[name] = measured.rows()
-        warnings += [f"{name}: {line}" for line in measured.warnings]
-    paths = {name: folder / f"{name}.csv" for name in rows}
-    for name, own in rows.items():
-        files.write_text(paths[name], files.csv_lines([("bytes", "hops", "one_way_s"), *own]))
-    return paths, warnings
-
-
-def link_model(folder: Path, tables: Mapping[str, Path]) -> Path:
-    """Fit the times of Unix sockets and write their network model into the folder; its path."""
-    path = folder / "unix.network.json"
-    save_network_model(fit_network_table(tables["unix"]), path)
-    return path

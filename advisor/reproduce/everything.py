@@ -1,22 +1,23 @@
-"""All papers in one go: each kept as soon as it is finished, every table compared with ours, one report.
+"""All papers in one go: every table compared with ours, one report.
 
 The folder holds `report.html`, `report.json` (the same as data), `inventory.csv` (a row per table and figure),
 `cells.csv` (a row per figure compared), and a folder per paper with what its module returned (`result.json`), its text
-and its drawings. While some paper is missing there is `unfinished.json` too: the same call again goes on.
+and its drawings.
 """
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from advisor.reproduce import PAPERS
 from advisor.reproduce.comparison import IMPOSSIBLE, NOT_REPRODUCED, VERDICTS
 from simulator import ApportionError, files, provenance
 
 FORMAT = 1
 REPORT, PAGE, INVENTORY, CELLS = "report.json", "report.html", "inventory.csv", "cells.csv"
-UNFINISHED, RESULT, TEXT = "unfinished.json", "result.json", "result.txt"
+RESULT, TEXT = "result.json", "result.txt"
 FIGURES = (".svg", ".png")
 ON_PAGE = ("characterisation",)
 """Papers whose drawings are made for a page, in its colours, and hold nothing from outside; others stay apart."""
@@ -26,23 +27,25 @@ CELL_COLUMNS = ("where", "what", "unit", "printed", "ours", "difference", "off_p
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Paper:
-    """A paper on the list, and what computes it.
+def module_of(paper: str) -> ModuleType:
+    """What computes a paper of `PAPERS`."""
+    return importlib.import_module(f"advisor.reproduce.{paper}")
 
-    Its module of that name has `CITATION`, `MISPRINTS`, `text(result)`, its tables for the terminal, and
-    `inventory(result)`: all its tables and figures compared with ours, what cannot be had and why.
-    """
 
-    name: str
-    compute: Callable[[], Document]
-    """Runs or reads whatever its module's `reproduce` needs, and calls it."""
+def reproduce_one(paper: str, folder: Path | None) -> Document:
+    """Compute a paper's tables; the result, its text and drawings go into the folder, if there is one."""
+    if folder is None:
+        return dict(module_of(paper).reproduce())
+    files.make_folder(folder)
+    result = dict(module_of(paper).reproduce(folder))
+    files.write_text(folder / TEXT, module_of(paper).text(result) + "\n")
+    files.write_json(folder / RESULT, result)
+    return result
 
 
 def reproduce_all(
-    papers: Sequence[Paper],
+    papers: Sequence[str] = PAPERS,
     *,
-    settings: Mapping[str, Any],
     folder: Path | None = None,
     on_paper: Callable[[str, str], None] = lambda _name, _state: None,
 ) -> Document:
@@ -50,28 +53,22 @@ def reproduce_all(
 
     Parameters
     ----------
-    settings
-        What the results depend on, with `seed` and `recorded`: finished papers of an earlier call that was broken off
-        are taken over if theirs were the same.
     folder
         Where everything goes; None: nowhere.
     on_paper
-        Called with each paper's name and state: `computing`, `kept`, `done` or `failed: REASON`.
+        Called with each paper's name and state: `computing`, `done` or `failed: REASON`.
 
     Returns
     -------
     dict
         `papers` (per paper `name`, `citation`, `state`, `error`, `tables`, `misprints`, `result`, `figures`), `counts`
-        (verdict -> tables and figures), `settings`, `provenance`.
+        (verdict -> tables and figures), `provenance`.
     """
     if folder is not None:
-        _begin(folder, settings)
-    found = [_paper(paper, folder, on_paper) for paper in papers]
-    document = _document(found, settings)
+        files.make_folder(folder)
+    document = _document([_paper(paper, folder, on_paper) for paper in papers])
     if folder is not None:
         _write(document, folder)
-        if all(entry["state"] == "done" for entry in found):
-            files.remove(folder / UNFINISHED)
     return document
 
 
@@ -96,54 +93,31 @@ def lines(document: Document) -> list[str]:
     ]
 
 
-def _begin(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Forget finished papers, unless an earlier call with the same settings was broken off."""
-    files.make_folder(folder)
-    mark = folder / UNFINISHED
-    wanted = {"format": FORMAT, "settings": dict(settings), "versions": provenance.versions()}
-    if mark.exists() and files.read_json(mark) == wanted:
-        return
-    for path in sorted(folder.glob(f"*/{RESULT}")):
-        files.remove(path)
-    files.write_json(mark, wanted)
-
-
-def _paper(paper: Paper, folder: Path | None, on_paper: Callable[[str, str], None]) -> Document:
-    own = importlib.import_module(f"advisor.reproduce.{paper.name}")
-    entry: Document = {"name": paper.name, "citation": own.CITATION, "misprints": list(own.MISPRINTS)}
+def _paper(name: str, folder: Path | None, on_paper: Callable[[str, str], None]) -> Document:
+    own = module_of(name)
+    entry: Document = {"name": name, "citation": own.CITATION, "misprints": list(own.MISPRINTS)}
     entry |= {"state": "failed", "error": None, "tables": [], "figures": [], "result": None}
-    kept = None if folder is None else folder / paper.name / RESULT
+    on_paper(name, "computing")
     try:
-        if kept is not None and kept.exists():
-            result = files.read_json(kept)
-            on_paper(paper.name, "kept")
-        else:
-            on_paper(paper.name, "computing")
-            result = paper.compute()
+        result = reproduce_one(name, None if folder is None else folder / name)
         entry["tables"] = [one.to_dict() for one in own.inventory(result)]
-        if kept is not None and folder is not None:
-            files.make_folder(kept.parent)
-            files.write_text(kept.with_name(TEXT), own.text(result) + "\n")
-            drawn = sorted(path for path in kept.parent.iterdir() if path.suffix in FIGURES)
-            entry["figures"] = [str(path.relative_to(folder)) for path in drawn]
-            if not kept.exists():
-                files.write_json(kept, result)
     except (ApportionError, ArithmeticError, OSError, ValueError) as error:
         entry["error"] = " ".join(str(error).split()) or type(error).__name__
-        on_paper(paper.name, f"failed: {entry['error']}")
+        on_paper(name, f"failed: {entry['error']}")
         return entry
-    on_paper(paper.name, "done")
+    if folder is not None:
+        drawn = sorted(path for path in (folder / name).iterdir() if path.suffix in FIGURES)
+        entry["figures"] = [str(path.relative_to(folder)) for path in drawn]
+    on_paper(name, "done")
     return entry | {"state": "done", "result": result}
 
 
-def _document(found: Sequence[Document], settings: Mapping[str, Any]) -> Document:
+def _document(found: Sequence[Document]) -> Document:
     verdicts = [table["verdict"] for entry in found for table in entry["tables"]]
     cells = [cell for entry in found for table in entry["tables"] for cell in table["cells"]]
     return {
         "format": FORMAT,
         "command": "reproduce",
-        "seed": settings.get("seed"),
-        "settings": dict(settings),
         "papers": list(found),
         "verdicts": dict(VERDICTS),
         "counts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
@@ -160,7 +134,7 @@ def _document(found: Sequence[Document], settings: Mapping[str, Any]) -> Documen
         ],
         "warnings": [f"{entry['name']} failed: {entry['error']}" for entry in found if entry["error"]]
         + [f"{entry['name']}: {line}" for entry in found for line in (entry["result"] or {}).get("warnings", ())],
-        "provenance": provenance.provenance(seed=settings.get("seed")),
+        "provenance": provenance.provenance(),
     }
 
 

@@ -117,7 +117,6 @@ if TYPE_CHECKING:
         fit_speed,
         keep_speeds,
         measure,
-        measure_across,
     )
     from simulator.calibration.speed.subjects import KernelSubject
     from simulator.models.file import model_kind
@@ -280,7 +279,6 @@ _HOMES = {
     "make_runs": "simulator.calibration.allocation.campaign",
     "make_sweep": "simulator.calibration.apex.plan",
     "measure": "simulator.calibration.speed.speeds",
-    "measure_across": "simulator.calibration.speed.speeds",
     "measure_chain": "simulator.calibration.pingpong.pairs",
     "measure_cluster": "simulator.calibration.hosts.campaign",
     "reach_hosts": "simulator.calibration.hosts.campaign",
@@ -349,10 +347,8 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 _MOVED = {
-    "Compared": "advisor.reproduce.gbbp_live",
     "LEAST_SIZES": "advisor.advise.process_counts.construction",
     "Wishes": "advisor.advise.process_counts.construction",
-    "compare_builders": "advisor.reproduce.gbbp_live",
     "every_configuration": "advisor.advise.process_counts.construction",
     "plan_construction": "advisor.advise.process_counts.construction",
 }
@@ -475,7 +471,6 @@ __all__ = [
     "make_runs",
     "make_sweep",
     "measure",
-    "measure_across",
     "measure_chain",
     "measure_cluster",
     "measure_disk",

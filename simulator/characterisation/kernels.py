@@ -1,7 +1,7 @@
 """The kernels that characterisation methods are judged by: plain functions that Numba compiles.
 
-Each has its arguments by size, the template that it is run with in parallel, and what a designer knows of it. Where
-`calibration` runs the same loops, they are taken from there.
+Each has its arguments by size and what a designer knows of it. Where `calibration` runs the same loops, they are taken
+from there.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,8 +31,6 @@ class StudyKernel:
     """Plain Python that Numba compiles; it returns a result, or leaves it in its arguments."""
     arguments: Callable[[int], tuple[Any, ...]]
     """Arguments of size n, the same ones each time."""
-    template: str
-    """Parallel template that it is run with."""
     sizes: tuple[int, ...]
     """Sizes that are judged by default; nothing is ever calibrated at them."""
     training_sizes: tuple[int, ...]
@@ -177,7 +175,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "integral of 4 / (1 + x^2) from 0 to 1 by n midpoints",
             integrate,
             lambda n: (n, 0, n),
-            "multiphase",
             sizes=(30_000, 100_000, 300_000),
             training_sizes=(20_000, 60_000, 180_000, 500_000),
             design={"flop": "5*n", "divide": "n", "step": "n"},
@@ -187,7 +184,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "merge sort of n whole numbers",
             merge_sort.merge_sort,
             lambda n: (merge_sort.shuffled(n), np.zeros(n, dtype=np.int64)),
-            "butterfly",
             sizes=(3_000, 10_000, 30_000),
             training_sizes=(2_000, 6_000, 18_000, 50_000),
             design={"access": "2*n*ceil(log2(n))", "step": "n*ceil(log2(n))", "decide": "n*ceil(log2(n))"},
@@ -198,7 +194,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "product of matrices of order n, three loops",
             matmul.loops,
             lambda n: (operands.left(n, n), operands.right(n), np.zeros((n, n))),
-            "row_column_broadcast",
             sizes=(100, 160, 260),
             training_sizes=(80, 128, 200, 320),
             design={"flop": "2*n**3", "access": "3*n**3", "step": "n**3"},
@@ -208,7 +203,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "Cholesky factor of a matrix of order n, three loops",
             factor,
             _definite,
-            "row_column_broadcast",
             sizes=(100, 160, 260),
             training_sizes=(80, 128, 200, 320),
             design={"flop": "n**3/3 + n**2", "access": "n**3/3", "step": "n**3/6", "divide": "n**2/2"},
@@ -219,7 +213,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "Fourier transform of n points, n a power of two, radix 2",
             transform,
             _signal,
-            "butterfly",
             sizes=(1024, 4096, 16384),
             training_sizes=(512, 2048, 8192, 32768),
             design={"flop": "5*n*log2(n)", "access": "5*n*log2(n)", "step": "n/2*log2(n)"},
@@ -230,7 +223,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             f"{SWEEPS} sweeps of a five-point stencil over n x n points",
             relax,
             _grid,
-            "stencil",
             sizes=(100, 180, 320),
             training_sizes=(75, 135, 240, 420),
             design={"flop": f"{4 * SWEEPS}*n**2", "access": f"{5 * SWEEPS}*n**2", "step": f"{SWEEPS}*n**2"},
@@ -240,7 +232,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "sieve of Eratosthenes up to n",
             count_primes,
             lambda n: (np.zeros(n, dtype=np.uint8),),
-            "master_worker",
             sizes=(30_000, 100_000, 300_000),
             training_sizes=(20_000, 60_000, 180_000, 500_000),
             design={"access": "n*(2 + log(log(n)))", "step": "n*(2 + log(log(n)))", "decide": "n"},
@@ -250,7 +241,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "forces between n bodies, every pair",
             attract,
             _bodies,
-            "multiphase",
             sizes=(100, 240, 560),
             training_sizes=(60, 150, 360, 850),
             design={"flop": "16*n**2", "divide": "2*n**2", "access": "3*n**2", "step": "n**2"},
@@ -260,7 +250,6 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
             "a = b + 3 c on vectors of n numbers",
             triad.add_scaled,
             triad.arguments,
-            "multiphase",
             sizes=(6_000, 24_000, 96_000),
             training_sizes=(4_000, 12_000, 48_000, 200_000),
             design={"flop": "2*n", "access": "3*n", "step": "n"},

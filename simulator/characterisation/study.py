@@ -1,10 +1,9 @@
 """One function by every method: its graph, what each predicts at the sizes judged, what was measured, the errors."""
 
 import itertools
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
 from simulator.base.given import check_once
 from simulator.base.randomness import stream
 from simulator.calibration.kernels.sized import compiled
+from simulator.characterisation.costs.guesses import DESIGN
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import bytes_of, refitted, with_guesses
 from simulator.characterisation.derive.arguments import (
@@ -32,9 +32,9 @@ from simulator.models.resource import CostVector, Guess, HardwareModel, Method
 from simulator.models.resource import Times as Range
 from simulator.programs.graphs.nodes import expected_time, timing_formula
 
-# What is characterised: a kernel of ours or a function in a user's file; sizes that are judged, sizes that teach.
-
-
+OnProgress = Callable[[str, float], None]
+MOST_DRIFT = 0.05
+"""A control that differs by more than this share from that of the calibration gives a warning."""
 MOST_SIZES = 20
 _SHARES = (0.5, 0.7, 1.4)
 """Of a user's sizes, where component timing looks: the two below the smallest, and beyond the largest."""
@@ -63,7 +63,6 @@ class Subject:
     """The parameter that sizes vary."""
     design: Mapping[str, formula.Formula]
     """Operation -> formula of the parameters; empty if nobody stated one."""
-    template: str | None
 
     def design_ruv(self, values: Values) -> dict[str, Guess]:
         """What a designer expects, each a quarter more or less."""
@@ -116,7 +115,6 @@ def make_subject(
         tuple({"n": n} for n in taught),
         "n",
         formulas,
-        kernel.template,
     )
 
 
@@ -148,7 +146,6 @@ def _of_file(text: str, given: Mapping[str, float | str], sizes: Sequence[int], 
         taught,
         varied,
         _formulas(design, tuple(base)),
-        None,
     )
 
 
@@ -166,8 +163,6 @@ def _around(judged: Sequence[int]) -> list[int]:
 
 
 def _formulas(design: Sequence[str], names: tuple[str, ...]) -> dict[str, formula.Formula]:
-    from simulator.characterisation.costs.guesses import DESIGN
-
     found: dict[str, formula.Formula] = {}
     for text in design:
         operation, mark, amount = text.partition("=")
@@ -192,83 +187,6 @@ def show_size(values: Values) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in values.items())
 
 
-# What each method needs, what of that is here, and what it takes to use it (after the paper's table 2).
-
-
-@dataclass(frozen=True)
-class About:
-    """A method."""
-
-    title: str
-    needs: tuple[str, ...]
-    """Of design, source, compiler, system."""
-    effort: str
-    """To get its RUVs, and its costs on a machine."""
-    detail: str
-    """Macro or micro analysis; abstract, software or system based (section 3.1 of the paper)."""
-
-
-ABOUT: Mapping[Method, About] = {
-    "dbc": About(
-        "design based",
-        ("design",),
-        "somebody states operations and their range; costs are guesses from clock and width",
-        "macro, abstract",
-    ),
-    "poc": About("principal operations", ("source",), "flops counted by itself; one rate measured", "macro, abstract"),
-    "hllc": About(
-        "high-level language",
-        ("source",),
-        "constructs counted by itself; about ninety micro-benchmarks, once per machine and compiler",
-        "micro, software based",
-    ),
-    "intcc": About(
-        "intermediate code",
-        ("source", "compiler"),
-        "instructions of LLVM counted by itself; costs fitted to about a hundred programs, once per machine",
-        "micro, software based",
-    ),
-    "icc": About(
-        "instruction code",
-        ("source", "compiler"),
-        "machine instructions counted by itself; costs fitted to about a hundred programs, and a memory model",
-        "micro, system based",
-    ),
-    "ct": About(
-        "component timing",
-        ("source", "compiler", "system"),
-        "timed at other sizes; nothing carries over to another machine",
-        "monitoring, system based",
-    ),
-}
-TOOLS = {"valgrind": "valgrind", "perf": "linux-perf"}
-"""Optional programs that count instructions too -> the Debian package that has them."""
-
-
-def about(method: Method, *, design: bool) -> dict[str, Any]:
-    """What a method needs, which of that is here, effort; as plain data.
-
-    Parameters
-    ----------
-    design
-        Whether somebody stated a design.
-    """
-    here = {"design": design, "source": True, "compiler": True, "system": True}
-    known = asdict(ABOUT[method])
-    return known | {"needs": list(known["needs"]), "present": {need: here[need] for need in ABOUT[method].needs}}
-
-
-def tools() -> dict[str, str]:
-    """Optional tools, and where each is or which package has it; none is needed."""
-    found = {name: shutil.which(name) for name in TOOLS}
-    return {name: path or f"not here; package {TOOLS[name]} has it, not needed" for name, path in found.items()}
-
-
-OnProgress = Callable[[str, float], None]
-MOST_DRIFT = 0.05
-"""A control that differs by more than this share from that of the calibration gives a warning."""
-
-
 @dataclass(frozen=True)
 class Prediction:
     """What one method predicts at one size."""
@@ -277,19 +195,6 @@ class Prediction:
     time: Range
     left_out_s: float | None = None
     """By costs that this kernel taught nothing; None where it taught nothing anyway."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Times of the sizes judged, and of those that component timing looks at."""
-
-    judged_s: tuple[float, ...]
-    half_interval: tuple[float, ...]
-    """Of the medians, as a share; infinite below six rounds."""
-    taught_s: tuple[float, ...]
-    rounds: int
-    control_s: float
-    control_spread: float
 
 
 def characterise(
@@ -301,23 +206,7 @@ def characterise(
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
-    """Derive, predict, measure and compare one function; see `characterise_all`."""
-    found = characterise_all(
-        [subject], hardware, methods=methods, budget_s=budget_s, seed=seed, on_progress=on_progress
-    )
-    return found[0]
-
-
-def characterise_all(
-    subjects: Sequence[Subject],
-    hardware: HardwareModel,
-    *,
-    methods: Sequence[Method],
-    budget_s: float,
-    seed: int,
-    on_progress: OnProgress = lambda _stage, _share: None,
-) -> list[dict[str, Any]]:
-    """Derive, predict, measure and compare functions, all timed in turns; a plain document for each.
+    """Derive, predict, measure and compare one function; a plain document.
 
     Parameters
     ----------
@@ -329,32 +218,24 @@ def characterise_all(
     Raises
     ------
     ScenarioError
-        If a function cannot be analysed.
+        If the function cannot be analysed.
     CalibrationError
         If its runs are too short to be timed.
     """
-    derived, begin_s = [], time.monotonic()
-    for number, subject in enumerate(subjects):
-        on_progress(f"graph of {subject.name}", 0.5 * number / len(subjects))
-        ours = subject.kernel is not None
-        derived.append(derive_seg(subject.target, subject.arguments, function=subject.function, here=ours))
-    pairs = list(zip(subjects, derived, strict=True))
-    timed = [timing for subject, graph in pairs for timing in _timed(subject, graph)]
-
-    generator = stream(seed, "study", *(subject.name for subject in subjects))
+    begin_s = time.monotonic()
+    on_progress(f"graph of {subject.name}", 0.0)
+    ours = subject.kernel is not None
+    derived = derive_seg(subject.target, subject.arguments, function=subject.function, here=ours)
     times = time_in_turns(
-        timed,
+        _timed(subject, derived),
         budget_s=max(0.0, budget_s - (time.monotonic() - begin_s)),
-        generator=generator,
+        generator=stream(seed, "study", subject.name),
         on_round=lambda _times, share: on_progress("measuring", 0.5 + 0.5 * share),
     )
-    found, place = [], 0
-    for subject, graph in pairs:
-        count = len(subject.judged) + len(subject.taught)
-        measured = _measured(subject, times, place)
-        place += count
-        found.append(_compared(subject, graph, hardware, methods, measured))
-    return found
+    short = [label for label, median in zip(times.labels, times.median_s, strict=True) if median <= 0]
+    if short:
+        raise CalibrationError(f"{short[0]}: the run is too short to be timed; give larger --sizes")
+    return _compared(subject, derived, hardware, methods, times)
 
 
 def _timed(subject: Subject, derived: Derived) -> list[Timed]:
@@ -372,27 +253,16 @@ def _timed(subject: Subject, derived: Derived) -> list[Timed]:
     return found
 
 
-def _measured(subject: Subject, times: Times, first: int) -> Measured:
-    """One subject's part of all times."""
-    last, judged = first + len(subject.judged) + len(subject.taught), len(subject.judged)
-    medians = times.median_s[first:last].tolist()
-    short = [label for label, median in zip(times.labels[first:last], medians, strict=True) if median <= 0]
-    if short:
-        raise CalibrationError(f"{short[0]}: the run is too short to be timed; give larger --sizes")
-    halves = tuple(times.half_interval[first : first + judged].tolist())
-    rounds, control_s = int(times.raw_s.shape[1]), times.control_s
-    return Measured(tuple(medians[:judged]), halves, tuple(medians[judged:]), rounds, control_s, times.control_spread)
-
-
 def _compared(
-    subject: Subject, derived: Derived, hardware: HardwareModel, methods: Sequence[Method], measured: Measured
+    subject: Subject, derived: Derived, hardware: HardwareModel, methods: Sequence[Method], times: Times
 ) -> dict[str, Any]:
     """Predictions of every method with what was measured."""
-    warnings = [*derived.warnings, *hardware.warnings, *_warnings(measured, hardware)]
-    timed = _component_timing(subject, derived, measured)
+    warnings = [*derived.warnings, *hardware.warnings, *_warnings(times, hardware)]
+    judged_s, halves = times.median_s.tolist()[: len(subject.judged)], times.half_interval.tolist()
+    timed = _component_timing(subject, derived, times)
     errors: list[float | None] = [None] * len(subject.judged)
     if timed:
-        errors = [_error(float(one.time.s), real_s) for one, real_s in zip(timed, measured.judged_s, strict=True)]
+        errors = [_error(float(one.time.s), real_s) for one, real_s in zip(timed, judged_s, strict=True)]
     entries: list[dict[str, Any]] = []
     for method in sorted(methods, key=lambda name: name == "ct"):
         try:
@@ -400,12 +270,22 @@ def _compared(
         except ScenarioError as error:
             warnings += [f"{method}: {line}" for line in error.lines]
             continue
-        sizes = zip(found, subject.judged, measured.judged_s, errors, strict=False)
+        sizes = zip(found, subject.judged, judged_s, errors, strict=False)
         entries += [_entry(method, *size) for size in sizes]
-    return _document(subject, derived, hardware, measured) | {
+    return {
+        "subject": {"name": subject.name, "meaning": subject.meaning},
+        "timing_formula": timing_formula(derived.seg).splitlines(),
+        "hardware": {"name": hardware.name},
+        "measured": [
+            {
+                "arguments": dict(values),
+                "measured_s": time_s,
+                "interval_percent": 100 * half if np.isfinite(half) else None,
+            }
+            for values, time_s, half in zip(subject.judged, judged_s, halves, strict=False)
+        ],
+        "rounds": int(times.raw_s.shape[1]),
         "methods": entries,
-        "about": {method: about(method, design=bool(subject.design)) for method in methods},
-        "tools": tools(),
         "statistics": statistics(entries),
         "warnings": list(dict.fromkeys(warnings)),
     }
@@ -454,7 +334,7 @@ def _designed(subject: Subject, vector: CostVector, values: Values) -> Predictio
     return Prediction(shown, vector.time(ruv, used_by="design"))
 
 
-def _component_timing(subject: Subject, derived: Derived, measured: Measured) -> list[Prediction]:
+def _component_timing(subject: Subject, derived: Derived, times: Times) -> list[Prediction]:
     """Time per construct counted, measured at other sizes and interpolated between them, times the constructs.
 
     The graph says how work grows, the measurement what a unit of it takes; linear in the logarithm of the size,
@@ -465,7 +345,7 @@ def _component_timing(subject: Subject, derived: Derived, measured: Measured) ->
     sizes = np.array([values[subject.varied] for values in subject.taught], dtype=np.float64)
     work = np.array([_work(derived, values) for values in subject.taught])
     order = np.argsort(sizes)
-    each = np.log(np.array(measured.taught_s) / work)[order]
+    each = np.log(times.median_s[len(subject.judged) :] / work)[order]
     found = []
     for values in subject.judged:
         at = float(values[subject.varied])
@@ -479,42 +359,16 @@ def _work(derived: Derived, values: Values) -> float:
     return max(1.0, sum(ruvs_at(derived, "hllc", values).values()))
 
 
-def _warnings(measured: Measured, hardware: HardwareModel) -> list[str]:
+def _warnings(times: Times, hardware: HardwareModel) -> list[str]:
     found = []
     before = hardware.provenance.get("control_s")
-    drift = None if not before else measured.control_s / float(before) - 1
+    drift = None if not before else times.control_s / float(before) - 1
     if drift is not None and abs(drift) > MOST_DRIFT:
         slower = "slower" if drift > 0 else "faster"
         found.append(f"the PE is {abs(drift):.0%} {slower} than when costs were calibrated: errors hold that")
-    if measured.control_spread > 2 * MOST_DRIFT:
-        found.append(f"the control varied by +-{measured.control_spread:.0%} while measuring: others were running")
+    if times.control_spread > 2 * MOST_DRIFT:
+        found.append(f"the control varied by +-{times.control_spread:.0%} while measuring: others were running")
     return found
-
-
-def _document(subject: Subject, derived: Derived, hardware: HardwareModel, measured: Measured) -> dict[str, Any]:
-    """What holds for all methods."""
-    return {
-        "subject": {
-            "name": subject.name,
-            "meaning": subject.meaning,
-            "kind": "function of a file" if subject.kernel is None else "kernel",
-            "template": subject.template,
-            "source": str(derived.source.path.name),
-        },
-        "timing_formula": timing_formula(derived.seg).splitlines(),
-        "hardware": {"name": hardware.name, "control_s": hardware.provenance.get("control_s")},
-        "measured": [
-            {
-                "arguments": dict(values),
-                "measured_s": time_s,
-                "interval_percent": 100 * half if np.isfinite(half) else None,
-            }
-            for values, time_s, half in zip(subject.judged, measured.judged_s, measured.half_interval, strict=True)
-        ],
-        "rounds": measured.rounds,
-        "control_s": measured.control_s,
-        "control_spread_percent": 100 * measured.control_spread,
-    }
 
 
 def _entry(
@@ -533,31 +387,17 @@ def _entry(
         "resource_model_error_percent": None if timing_error is None else error - timing_error,
     }
     if one.left_out_s is not None:
-        apart = _error(one.left_out_s, measured_s)
-        entry["left_out_predicted_s"] = one.left_out_s
-        entry["left_out_error_percent"] = apart
-        entry["left_out_resource_model_error_percent"] = None if timing_error is None else apart - timing_error
+        entry["left_out_error_percent"] = _error(one.left_out_s, measured_s)
     return entry
 
 
-def statistics(entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By method: statistics of the signed errors, and of the sizes of the errors due to the resource model alone."""
-    found: dict[str, dict[str, Any]] = {}
-    for method in dict.fromkeys(entry["name"] for entry in entries):
-        mine = [entry for entry in entries if entry["name"] == method]
-        columns = {
-            "error_percent": [entry["error_percent"] for entry in mine],
-            "resource_model_error_percent": _sizes(mine, "resource_model_error_percent"),
-            "left_out_resource_model_error_percent": _sizes(mine, "left_out_resource_model_error_percent"),
-        }
-        found[method] = {
-            name: error_statistics(values).to_dict() if values else None for name, values in columns.items()
-        }
-    return found
-
-
-def _sizes(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    return [abs(entry[name]) for entry in entries if entry.get(name) is not None]
+def statistics(entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
+    """Method -> statistics of the sizes of its errors due to the resource model alone; None without such errors."""
+    sizes: dict[str, list[float]] = {entry["name"]: [] for entry in entries}
+    for entry in entries:
+        if entry["resource_model_error_percent"] is not None:
+            sizes[entry["name"]].append(abs(entry["resource_model_error_percent"]))
+    return {method: error_statistics(own).to_dict() if own else None for method, own in sizes.items()}
 
 
 def _error(predicted_s: float, measured_s: float) -> float:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from advisor.advise.process_counts import advise_allocation
-from advisor.reproduce import allocation_surrogate as surrogate
 from simulator.models import Composed, fit_process_counts
 from simulator.models.process_count.fitting import AllocationFit, MeasuredAllocations
+from tests.support import allocation_surrogate as surrogate
 
 pytestmark = pytest.mark.benchmark
 

@@ -11,6 +11,7 @@ from advisor.reproduce import scopred
 from advisor.reproduce.comparison import NOT_REPRODUCED, REPRODUCED
 from simulator.calibration import read_shipped_table
 from simulator.models import fit, make_runs
+from tests.support.scopred_splits import FORMULAS, study_splits
 from tests.support.yardstick import times_as_long
 
 FIXTURES = Path(__file__).with_name("scopred_fixtures.csv")
@@ -23,7 +24,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def splits():
-    return {row["family"]: row for row in scopred.study_splits()}
+    return {row["family"]: row for row in study_splits()}
 
 
 def rows(name):
@@ -130,17 +131,15 @@ def test_one_bad_run_of_three_costs_at_most_one_and_a_half_points():
     assert abs(mean_error(10.0) - mean_error(1.0)) <= 1.5
 
 
-def test_both_texts_print(result):
-    text = scopred.text(result)
-    assert "mean over 11 tables" in text
-    assert "Amdahl, 1 % serial" in text
+def test_the_text_has_the_mean_over_all_tables(result):
+    assert "mean over 11 tables" in scopred.text(result)
 
 
 @pytest.mark.benchmark
 def test_fit_and_one_prediction_take_less_than_a_plain_loop():
     own = [row for row in rows("scopred_observations") if row["application"] == "HPL"]
     values = {name: [float(row[name]) for row in own] for name in ("N", "P", "Q")}
-    times, formula = [float(row["time_s"]) for row in own], scopred.FORMULAS["HPL"]
+    times, formula = [float(row["time_s"]) for row in own], FORMULAS["HPL"]
     found = times_as_long(
         lambda: fit({"t": formula}, {"t": make_runs(values, times)}).predict({"N": 16000.0, "P": 8.0, "Q": 8.0}),
         samples=41,

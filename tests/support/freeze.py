@@ -4,7 +4,7 @@
     python -m tests.support.freeze compare OLD.json
 
 Frozen are the options of every command, the `--json` of each command of the README and the tutorials that measures
-nothing, `reproduce all --recorded`, and the ids of all tests. What changes from run to run (times, the machine, the
+nothing, `reproduce all`, and the ids of all tests. What changes from run to run (times, the machine, the
 provenance) is left out; a test that stands in another file is moved, not gone.
 """
 
@@ -107,7 +107,7 @@ def frozen() -> dict[str, Any]:
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in TEXTS}
     answers = {name: answered(commands(text), shown.files(text)) for name, text in texts.items()}
     answers["scenarios"] = answered(scenarios())
-    answers["papers"] = answered(iter([["reproduce", "all", "--recorded"]]))
+    answers["papers"] = answered(iter([["reproduce", "all"]]))
     today = {
         "options": dict(options(typer.main.get_command(advisor.cli.app), "apportion")),
         "answers": answers,

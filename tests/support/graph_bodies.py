@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from simulator.base.formula import parse
-from simulator.characterisation import (
+from simulator.programs.graphs.nodes import (
     Branch,
     Loop,
     Processing,

@@ -75,8 +75,6 @@ REACH = {
     "calibrate resource": {"": ""},
     "calibrate load-check": {"": ""},
     "characterise": {
-        "with --parallel": "matmul --parallel",
-        "without --parallel": "matmul",
         "with dbc": "matmul --method poc,dbc",
         "without dbc": "matmul --method poc",
         "with --sizes and a kernel": "matmul --sizes 200",
@@ -221,21 +219,7 @@ REACH = {
         "without --platform": "{w}/jobs.swf --procs 18 --draws shaken --replications 10",
     },
     "jobs forecast": {"": "{w}/jobs.swf --job 40"},
-    "reproduce": {
-        "with --live": "allocation --live",
-        "with scopred": "scopred",
-        "with allocation": "allocation --seeds 1",
-        "with jobs": "jobs --log {w}/jobs.swf",
-        **{f"with {paper}": paper for paper in ("apexmap", "gbbp", "characterisation", "all")},
-        **{
-            f"with {paper} --recorded": f"{paper} --recorded"
-            for paper in ("allocation", "apexmap", "gbbp", "characterisation", "all")
-        },
-        "with --command": "allocation --live --command 'true {{N}} {{P}} {{pin}}'",
-        "without --command": "allocation --live",
-        "with --log": "jobs --log {w}/jobs.swf",
-        "without --log": "jobs",
-    },
+    "reproduce": {"": "scopred"},
 }
 
 STRIPS = """

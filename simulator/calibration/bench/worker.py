@@ -22,7 +22,6 @@ from simulator.calibration.bench.pin import die_with_parent, pin
 
 SUBJECTS: Final = {
     "apex": "calibration.apex.reader",
-    "body": "characterisation.parallel.bodies",
     "command": "calibration.bench.launcher",
     "disk": "calibration.disk",
     "kernel": "calibration.speed.solo",

@@ -14,8 +14,7 @@ from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
 from simulator.calibration.kernels.sized import compiled
-from simulator.characterisation.costs import micro_floats, micro_ints, micro_memory
-from simulator.characterisation.costs.micro import Program
+from simulator.characterisation.costs.micro import ENTRY, SUITE, Program
 from simulator.characterisation.costs.timing import RunStore, Timed, Times, fingerprint, time_in_turns
 from simulator.characterisation.costs.vectors import (
     FLOP_RATE_OF,
@@ -33,14 +32,11 @@ from simulator.characterisation.costs.vectors import (
 )
 from simulator.characterisation.derive.arguments import Arguments, Values, of_sizes
 from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
+from simulator.characterisation.derive.source import source_of
 from simulator.characterisation.kernels import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel, load_resource_model
 from simulator.programs.graphs.nodes import used_methods
-
-SUITE: tuple[Program, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
-"""Micro-benchmarks of fractions, of whole numbers and tests, of loads and stores. None is a kernel of the study, and
-none of their parts was chosen by what those need."""
 
 
 def counts_at(derived: Derived, values: Values) -> Counts:
@@ -158,7 +154,7 @@ def _count(wanted: Sequence[Program], kept: RunStore, *, limit_s: float, on_prog
         kernel = STUDY_KERNELS.get(one.name)
         if kernel is None:
             alone = Arguments({"n": 1}, lambda _values, one=one: one.arguments(), ({"n": 1},))  # type: ignore[misc]
-            derived = derive_seg(one.function, alone, here=True)
+            derived = derive_seg(source_of(one.text, Path(__file__), ENTRY), alone, here=True)
             kept.keep_counts({one.label: counts_at(derived, {"n": 1})})
         else:
             sizes = kernel.training_sizes

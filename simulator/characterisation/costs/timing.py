@@ -27,6 +27,7 @@ from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import IDENTITY, Journal, plain, read_entries
 from simulator.calibration.bench.measurement import half_interval_of_median
 from simulator.characterisation.costs.vectors import Counts
+from simulator.characterisation.derive.running import signature
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ class _Sampler:
     def __init__(self, timed: Timed) -> None:
         self._timed = timed
         self._kept = [np.array(x) if isinstance(x, np.ndarray) else x for x in timed.arguments]
-        self._empty = _empty(*_types(timed.arguments))
+        self._empty = _empty(*signature(timed.arguments))
         once, inner = self._run(1), 1
         while once * inner < SAMPLE_S and inner < _MOST_INNER:
             inner = min(_MOST_INNER, max(inner + 1, int(1.1 * SAMPLE_S / max(once, 1e-7))))
@@ -190,13 +191,6 @@ def _grain_s() -> float:
 
 def _nothing() -> None:
     """Takes no time."""
-
-
-def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What Numba compiles for."""
-    import numba
-
-    return tuple(numba.typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
 
 
 @cache

@@ -38,7 +38,7 @@ class Derived:
 
 
 def derive_seg(
-    target: Path | Callable[..., Any],
+    target: Path | Callable[..., Any] | Source,
     arguments: Arguments | Mapping[str, float | str],
     *,
     function: str | None = None,
@@ -51,7 +51,7 @@ def derive_seg(
     Parameters
     ----------
     target
-        A file, with the function's name in `function`; or a function object.
+        A file, with the function's name in `function`; a function object; or what was read already.
     arguments
         Numbers and descriptions of arrays by name (see `arguments.from_mapping`), or `Arguments`.
     methods
@@ -68,7 +68,7 @@ def derive_seg(
     """
     from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
 
-    source = read_source(*locate(target, function))
+    source = target if isinstance(target, Source) else read_source(*locate(target, function))
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
     counted = count_blocks(source.kept, source.functions)

@@ -68,6 +68,11 @@ def read_source(path: Path, entry: str) -> Source:
         If there is no such function, it calls itself, or it uses what cannot be analysed: a line each.
     """
     text = files.read_bytes(path, limit_bytes=MAX_SOURCE_BYTES).decode("utf-8-sig", errors="replace")
+    return source_of(text, path, entry)
+
+
+def source_of(text: str, path: Path, entry: str) -> Source:
+    """The same of a text, as if it stood in a file."""
     try:
         module = ast.parse(text, str(path))
     except (SyntaxError, ValueError, RecursionError) as error:

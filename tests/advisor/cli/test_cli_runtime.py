@@ -169,21 +169,6 @@ def test_reproduce_prints_one_document(apportion):
     assert apportion("reproduce", "nobody")[0] == 2
 
 
-@pytest.mark.slow
-def test_reproduce_allocation_takes_a_number_of_seeds(apportion):
-    code, out, _ = apportion("reproduce", "allocation", "--seeds", "1", "--json")
-    assert code == 0
-    document = json.loads(out)
-    assert document["seeds"] == 1
-    assert {case["method"] for case in document["surrogate"]} >= {"paper", "pooled"}
-    code, out, _ = apportion("reproduce", "allocation", "--seeds", "1")
-    assert "surrogate cluster, 1 seed" in out
-
-
-def test_reproduce_allocation_refuses_no_seed(apportion):
-    assert apportion("reproduce", "allocation", "--seeds", "0")[0] == 2
-
-
 def test_heavy_libraries_wait_until_they_are_used():
     code = "import sys, advisor.cli; print([m for m in ('numpy', 'scipy', 'pandas', 'matplotlib') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -504,7 +504,7 @@ def busy_load_check(folder):
 
 def busy_papers(folder):
     (folder / "out").mkdir()
-    return ["reproduce", "gbbp", "--recorded", "-o", folder / "out"], folder / "out"
+    return ["reproduce", "gbbp", "-o", folder / "out"], folder / "out"
 
 
 def busy_memory(folder):

@@ -1,6 +1,5 @@
-"""`apportion reproduce apexmap` on given times: models with known constants are found, and all is written."""
+"""`apportion reproduce apexmap` on its recording, and held-out cells on a sweep with known constants."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,40 +8,32 @@ import pytest
 from advisor.reproduce import apexmap
 from simulator import ScenarioError, plots, this_machine
 from simulator.base.randomness import stream
-from simulator.calibration import MeasuredMemory, fit_held_out, make_sweep
-from simulator.calibration.apex.sweep import CellTime, Sweep
+from simulator.calibration import fit_held_out, make_sweep
 from simulator.models.memory.forms import Constants, MemoryTimes
 
 
 def made(seed=3):
-    """A sweep as of a machine of two levels: 4096 words at 2 ns and 1 ns, the rest at 40 ns and 1.5 ns, 2 % noise."""
+    """Times as of a machine of two levels: 4096 words at 2 ns and 1 ns, the rest at 40 ns and 1.5 ns, 2 % noise."""
     plan = make_sweep(this_machine(), max_memory="1MiB", alphas=(0.1, 0.5, 1.0), lengths=(1, 16, 256), seed=seed)
     columns = np.array([(cell.m_words, cell.alpha, cell.length, 1.0) for cell in plan.cells]).T
     truth = Constants(np.array([4096.0]), np.array([2e-9, 40e-9]), np.array([1e-9, 1.5e-9]))
     noise = np.exp(0.02 * stream(seed, "noise").standard_normal(columns.shape[1]))
-    times_s = truth.times_s(MemoryTimes(*columns)) * noise
-    cells = tuple(CellTime(cell, (time_s,) * 3) for cell, time_s in zip(plan.cells, times_s.tolist(), strict=True))
-    return Sweep(plan, cells, 1.0, 0, 0), MemoryTimes(*columns[:3], times_s)
+    return MemoryTimes(*columns[:3], truth.times_s(MemoryTimes(*columns)) * noise)
 
 
 @pytest.mark.slow
 def test_models_parameters_and_errors():
-    sweep, times = made()
-    found = apexmap.reproduce(MeasuredMemory(sweep, fit_held_out(times, seed=3)))
-    models = {model["name"]: model for model in found["models"]}
+    found = fit_held_out(made(), seed=3)
+    models = {model["name"]: model for model in found.fit.to_dict()["models"]}
     assert {"model 0", "model 1", "model 2", "model 3"} <= set(models)
     first, last = models["model 3"]["parameters"]
     assert first["capacity_words"] == pytest.approx(4096, rel=0.1)
     assert (first["latency_s"], last["latency_s"]) == (pytest.approx(2e-9, rel=0.1), pytest.approx(40e-9, rel=0.1))
     assert (first["gap_s"], last["gap_s"]) == (pytest.approx(1e-9, rel=0.1), pytest.approx(1.5e-9, rel=0.1))
     assert 0 < first["latency_s_error"] < 0.1 * first["latency_s"]
-    unseen = {name: model["on_held_out"]["mean"] for name, model in models.items()}
+    unseen = {one.name: one.mean for one in found.judged}
     assert unseen["model 3"] < 0.04 < unseen["model 1"] < unseen["model 0"]
-    assert unseen[found["chosen"]] < 0.04
-    assert found["held_out_cells"] == round(0.2 * len(sweep.cells))
-    said = apexmap.text(found)
-    assert all(name in said for name in models)
-    assert said.count(", chosen") == 1
+    assert int(found.held_out.sum()) == round(0.2 * found.held_out.size)
 
 
 def test_a_figure_shows_cells_fitted_and_held_out(tmp_path):
@@ -63,20 +54,8 @@ def test_a_figure_shows_cells_fitted_and_held_out(tmp_path):
 
 
 @pytest.mark.slow
-def test_document_and_figures(tmp_path):
-    sweep, times = made()
-    found = apexmap.reproduce(MeasuredMemory(sweep, fit_held_out(times, seed=3)), tmp_path)
-    document = json.loads((tmp_path / apexmap.DOCUMENT).read_text())
-    assert document["models"] == found["models"]
-    assert len(found["figures"]) == sum(model["physical"] for model in found["models"])
-    for path in found["figures"]:
-        assert Path(path).read_text().rstrip().endswith("</svg>")
-        assert f"figure: {path}" in apexmap.text(found)
-
-
-@pytest.mark.slow
 def test_held_out_cells_reach_no_fit():
-    _, times = made()
+    times = made()
     judged = fit_held_out(times, seed=5)
     assert len(judged.fit.selection.points) == np.count_nonzero(~judged.held_out)
     off = MemoryTimes(times.m_words, times.alpha, times.run_words, np.where(judged.held_out, 2.0, 1.0) * times.time_s)
@@ -88,9 +67,14 @@ def test_held_out_cells_reach_no_fit():
 
 
 @pytest.mark.slow
-def test_the_shipped_table():
-    found = apexmap.reproduce()
-    assert found["recorded"]
+def test_the_shipped_table(tmp_path):
+    found = apexmap.reproduce(tmp_path)
     chosen = next(model for model in found["models"] if model["name"] == found["chosen"])
     assert chosen["on_held_out"]["mean"] < 0.2
     assert chosen["physical"]
+    said = apexmap.text(found)
+    assert said.count(", chosen") == 1
+    assert len(found["figures"]) == sum(model["physical"] for model in found["models"])
+    for path in found["figures"]:
+        assert Path(path).read_text().rstrip().endswith("</svg>")
+        assert f"figure: {path}" in said

@@ -56,14 +56,13 @@ def test_an_order_that_contradicts_the_papers_is_said():
     assert found["order"] == ["hllc", "icc", "poc"]
     assert found["order_untaught"] == ["hllc", "poc", "icc"]
     assert any("does not hold: HLLC, ICC, POC, with those runs" in line for line in found["finding"])
-    told = "\n".join(characterisation_study.lines(found, recorded=False))
-    assert "this machine" in told
+    told = "\n".join(characterisation_study.lines(found))
     assert "icc: at most 10 % asked for: missed" in told
 
 
 def test_the_shipped_study():
     """Five kernels at least, three sizes each, every method; sizes that are judged teach nothing."""
-    read = characterisation_study.read_rows(None)
+    read = characterisation_study.read_rows()
     sizes = {}
     for row in read:
         sizes.setdefault(row["kernel"], set()).add(row["n"])
@@ -73,4 +72,4 @@ def test_the_shipped_study():
     assert all(len(each) >= 3 for each in sizes.values())
     assert {row["method"] for row in read} == {"dbc", "poc", "hllc", "intcc", "icc", "ct"}
     found = characterisation_study.judge(read)
-    assert "shipped recording" in characterisation_study.lines(found, recorded=True)[0]
+    assert "shipped recording" in characterisation_study.lines(found)[0]

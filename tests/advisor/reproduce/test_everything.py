@@ -1,4 +1,4 @@
-"""`reproduce all`: papers kept as they are finished, cells judged, one that fails stops no other; the page."""
+"""`reproduce all`: cells judged, one paper that fails stops no other, what the folder holds; the page."""
 
 import csv
 import json
@@ -6,7 +6,7 @@ import json
 import pytest
 
 from advisor.cli import _run
-from advisor.reproduce import allocation, characterisation, everything
+from advisor.reproduce import allocation, characterisation, gbbp
 from advisor.reproduce.comparison import (
     DEFINITION,
     IMPOSSIBLE,
@@ -20,37 +20,23 @@ from advisor.reproduce.comparison import (
     half_of_last_digit,
     judged,
 )
-from advisor.reproduce.everything import Paper, lines, reproduce_all
-from simulator import ApportionError, ScenarioError, files
-
-SETTINGS = {"recorded": True, "seed": 1}
+from advisor.reproduce.everything import lines, reproduce_all
+from simulator import ApportionError, ScenarioError
 
 
-def counted(name, compute, done):
-    def counting():
-        done.append(name)
-        return compute()
-
-    return Paper(name, counting)
-
-
-def recorded():
-    return allocation.reproduce(recorded=True)
-
-
-def failing():
+def failing(_folder):
     raise ScenarioError("no room for it")
-
-
-def interrupted():
-    raise KeyboardInterrupt
 
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
     folder = tmp_path_factory.mktemp("all")
-    papers = [Paper("allocation", recorded), Paper("gbbp", failing)]
-    return reproduce_all(papers, settings=SETTINGS, folder=folder), folder
+    told = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gbbp, "reproduce", failing)
+        found = reproduce_all(("allocation", "gbbp"), folder=folder, on_paper=lambda *state: told.append(state))
+    assert told[:2] == [("allocation", "computing"), ("allocation", "done")]
+    return found, folder
 
 
 def test_a_figure_is_judged_by_its_rounding():
@@ -90,11 +76,10 @@ def test_every_table_of_a_paper_has_a_verdict_and_a_reason(document):
 
 
 def test_a_paper_that_fails_is_named_and_the_others_are_there(document):
-    found, folder = document
+    found, _ = document
     assert [entry["state"] for entry in found["papers"]] == ["done", "failed"]
     assert found["papers"][1]["error"] == "no room for it"
     assert "gbbp failed: no room for it" in found["warnings"]
-    assert (folder / everything.UNFINISHED).exists()
     assert "  failed: no room for it" in lines(found)
 
 
@@ -103,11 +88,13 @@ def test_what_the_folder_holds(document):
     assert {path.name for path in folder.iterdir()} == {
         "allocation",
         "cells.csv",
+        "gbbp",
         "inventory.csv",
         "report.html",
         "report.json",
-        "unfinished.json",
     }
+    assert json.loads((folder / "allocation" / "result.json").read_text()) == found["papers"][0]["result"]
+    assert (folder / "allocation" / "result.txt").read_text() == allocation.text(found["papers"][0]["result"]) + "\n"
     report = json.loads((folder / "report.json").read_text())
     assert report["counts"] == found["counts"]
     with (folder / "cells.csv").open(newline="") as stream:
@@ -122,52 +109,10 @@ def test_what_the_folder_holds(document):
     assert "no room for it" in page
 
 
-def test_broken_off_and_called_again_it_goes_on(tmp_path):
-    done, told = [], []
-    first, second = counted("allocation", recorded, done), counted("gbbp", interrupted, done)
-    with pytest.raises(KeyboardInterrupt):
-        reproduce_all([first, second], settings=SETTINGS, folder=tmp_path)
-    mended = counted("gbbp", failing, done)
-    reproduce_all([first, mended], settings=SETTINGS, folder=tmp_path, on_paper=lambda *state: told.append(state))
-    assert done == ["allocation", "gbbp", "gbbp"]
-    assert told[0] == ("allocation", "kept")
-    whole = reproduce_all([first], settings=SETTINGS, folder=tmp_path)
-    assert not (tmp_path / everything.UNFINISHED).exists()
-    again = reproduce_all([first], settings=SETTINGS, folder=tmp_path)  # nothing was broken off: from the start
-    assert done.count("allocation") == 2
-    assert again["papers"] == whole["papers"]
-
-
-def test_other_settings_keep_nothing(tmp_path):
-    done = []
-    papers = [counted("allocation", recorded, done), Paper("gbbp", failing)]
-    for seed in (1, 2):
-        reproduce_all(papers, settings=SETTINGS | {"seed": seed}, folder=tmp_path)
-    assert done == ["allocation", "allocation"]
-
-
 def test_a_folder_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ApportionError, match="this is a file; name a folder"):
-        reproduce_all([Paper("allocation", recorded)], settings=SETTINGS, folder=tmp_path / "file")
-
-
-@pytest.mark.slow
-def test_the_recorded_study_is_what_one_of_its_cases_gives_again():
-    """`paper` on NL with two kinds, over its hundred seeds."""
-    from advisor.reproduce import allocation
-
-    wanted = {"kinds": 2, "truth": "as fitted", "set": "NL", "method": "paper"}
-    shipped = next(
-        case
-        for case in files.read_json(files.shipped("scenarios", allocation.RECORDED))["surrogate"]
-        if all(case[name] == value for name, value in wanted.items())
-    )
-    (again,) = allocation.study(seeds=100, kinds=(2,), sets=("NL",), methods=("paper",))[:1]
-    assert again["mean_regret_percent"] == pytest.approx(shipped["mean_regret_percent"], rel=1e-6)
-    assert again["regret_percent"]["9600"]["worst"] == pytest.approx(
-        shipped["regret_percent"]["9600"]["worst"], rel=1e-6
-    )
+        reproduce_all(("allocation",), folder=tmp_path / "file")
 
 
 def test_the_papers_order_of_methods_comes_out_of_its_node_times():
@@ -180,14 +125,9 @@ def test_the_papers_order_of_methods_comes_out_of_its_node_times():
         assert abs(own["POC"]["error_percent"] - own["POC"]["printed_percent"]) < 8
 
 
-def test_a_bad_budget_is_bad_input_not_five_papers_that_fail(capsys):
-    assert _run(["reproduce", "all", "--budget", "1s"]) == 2
-    assert capsys.readouterr().err.startswith("error: --budget is '1s'")
-
-
 @pytest.mark.slow
 def test_all_papers_on_their_recordings(tmp_path, capsys):
-    assert _run(["reproduce", "all", "--recorded", "-o", str(tmp_path), "--json"]) == 0
+    assert _run(["reproduce", "all", "-o", str(tmp_path), "--json"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert [entry["state"] for entry in found["papers"]] == ["done"] * 5
@@ -211,4 +151,3 @@ def test_all_papers_on_their_recordings(tmp_path, capsys):
     }
     assert len((tmp_path / "report.html").read_text()) < 1.5e6
     assert (tmp_path / "characterisation" / "chain.svg").exists()
-    assert not (tmp_path / everything.UNFINISHED).exists()

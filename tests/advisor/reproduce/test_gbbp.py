@@ -1,8 +1,14 @@
+"""Table 1 on recorded speeds, its scores and figures, and the load-function study on the shipped trace."""
+
+import json
+
+import numpy as np
 import pytest
 
-from advisor.reproduce.gbbp import HISTORIES, held_out, reproduce, study_shipped_trace, text
-from simulator import files
-from simulator.calibration.bands import METHODS, build, read_recorded_sizes
+from advisor.reproduce.gbbp import HISTORIES, held_out, recorded_table, reproduce, score, study_shipped_trace, text
+from simulator import ScenarioError, files, plots
+from simulator.calibration.bands import METHODS, CutRule, ReplaySource, build, read_recorded_sizes
+from tests.support.command_line import apportion_here as apportion
 
 
 @pytest.mark.slow
@@ -39,3 +45,49 @@ def test_the_held_out_sweep_is_no_builders():
     assert sizes.size >= 30
     seen = {point.size for method in METHODS for point in build(source, method=method).points}
     assert not seen & set(sizes.tolist())
+
+
+def recorded():
+    sizes = np.geomspace(3e3, 1e7, 40)
+    volumes = 2 * (sizes / 3) ** 1.5
+    times = volumes / (4e9 / (1 + (sizes / 3e5) ** 0.4))
+    return ReplaySource(sizes, volumes, times, times)
+
+
+def test_scores_compare_with_the_truth_given():
+    source = recorded()
+    built = {method: build(source, method=method, rule=CutRule(band=0.05)) for method in ("grid", "gbbp", "adaptive")}
+    sizes = np.array([1e5, 1e6])
+    rows = score(built, sizes, np.array([1.25, 1.0]) * built["grid"].band.speed(sizes))
+    assert rows["grid"]["speedup_over_grid"] == 1
+    assert rows["grid"]["mean_error_percent"] == pytest.approx(10)
+    assert rows["grid"]["max_error_percent"] == pytest.approx(20)
+    assert rows["grid"]["max_error_at_elements"] == 1e5
+    assert rows["grid"]["inside_band_percent"] == 50
+    paid = built["grid"].experimental_s / built["adaptive"].experimental_s
+    assert rows["adaptive"]["speedup_over_grid"] == pytest.approx(paid)
+
+
+@pytest.mark.slow
+def test_bands_by_several_builders_are_drawn(tmp_path):
+    source = recorded()
+    built = build(source)
+    points = built.to_dict()["points"]
+    held_out = (np.array([1e5]), np.array([2e9]))
+    for name in ("k.png", "k.svg"):
+        drawn = {"grid": (built.band, points), "gbbp": (built.band, points)}
+        plots.plot_builders(drawn, tmp_path / name, title="kernel", held_out=held_out)
+    assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
+    assert "<path" in (tmp_path / "k.svg").read_text()
+    with pytest.raises(ScenarioError, match=r"ends in '\.txt'; name a file"):
+        plots.plot_builders({}, tmp_path / "k.txt", title="", held_out=held_out)
+
+
+@pytest.mark.slow
+def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
+    done = apportion("reproduce", "gbbp", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    table = json.loads(done.stdout)["table_1"]
+    assert table == json.loads(json.dumps(recorded_table()))
+    assert table["clock"] == "simulated"
+    assert set(table["kernels"]["dgemm"]) == {"grid", "gbbp", "adaptive"}

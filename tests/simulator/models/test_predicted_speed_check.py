@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from advisor.cli import _run
-from advisor.reproduce import apexmap
-from simulator import this_machine
 from simulator.base.errors import ScenarioError
-from simulator.calibration import RealSource, measure_across, predict_speed
+from simulator.calibration import predict_speed
 from simulator.models.predicted_speed import KERNEL_USES
 from simulator.models.predicted_speed_check import swept_by_kernel
 from simulator.results.plots import plot_predicted_speed, predicted_speeds_svg
@@ -279,28 +277,3 @@ configurations: {one: {partition: equal}}
     path.write_text(path.read_text().replace("[RAM]", "[L3]"))
     with pytest.raises(ScenarioError, match=r"platform.nodes.0.levels.shared: there is no level 'L3'; take L2, RAM"):
         load_scenario(path)
-
-
-@pytest.mark.usefixtures("memory", "triad")
-def test_the_section_of_reproduce_apexmap(tmp_path):
-    found = apexmap.predict_speeds(tmp_path)
-    assert list(found) == ["triad"]
-    assert (tmp_path / "predicted-triad.svg").exists()
-    text = "\n".join(apexmap.speed_lines(found))
-    assert ["triad", "5", "0.0%"] in [line.split()[:3] for line in text.splitlines()]
-    assert "warning: triad: 1 sizes lie outside" in text
-    assert apexmap.speed_lines({}) == []
-
-
-@pytest.mark.real
-def test_a_kernel_is_measured_at_sizes_of_equal_ratio(memory, tmp_path):
-    path = tmp_path / "measured.json"
-    with RealSource.of_kernel(
-        "triad", cpu=this_machine().cores[-1].cpu, time_cap_s=0.05, max_size=50_000, store=None
-    ) as s:
-        measure_across(s, path, kernel="triad", count=4)
-    found = predict_speed(path, memory)
-    assert found.kernel == "triad"
-    assert found.sizes.size == 4
-    assert np.allclose(np.diff(np.log(found.sizes)), np.diff(np.log(found.sizes)).mean(), atol=0.01)
-    assert np.all(found.measured > 0)

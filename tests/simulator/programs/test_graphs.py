@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from simulator.base.errors import ScenarioError
-from simulator.characterisation import (
+from simulator.models import Cost, CostVector, Guess, MemoryTerm
+from simulator.programs.graphs.nodes import (
     Branch,
     Call,
     Graph,
@@ -20,7 +21,6 @@ from simulator.characterisation import (
     used_methods,
     visits,
 )
-from simulator.models import Cost, CostVector, Guess, MemoryTerm
 from tests.support.graph_bodies import bodies, formula, step
 
 NOTHING = Sequence("", ())

@@ -6,13 +6,13 @@ import pytest
 from simulator import run
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import parse
-from simulator.characterisation import Graph, Loop, Processing, Seg, expected_time
 from simulator.models import Cost, CostVector, HardwareModel, MemoryTerm
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import PE, Platform
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
+from simulator.programs.graphs.nodes import Graph, Loop, Processing, Seg, expected_time
 from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.scenario import Application, Scenario, with_derived_speeds
 

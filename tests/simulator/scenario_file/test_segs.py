@@ -12,8 +12,8 @@ from simulator import describe_seg, dump_scenario, dump_seg, load_scenario, load
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import parse
 from simulator.calibration import load_resource_model, save_resource_model
-from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg, Sequence, expected_time
 from simulator.models import CostVector, Guess
+from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Processing, Seg, Sequence, expected_time
 from tests.support.graph_bodies import bodies
 
 FOLDER = Path(__file__).parents[3] / "scenarios" / "tutorial"

@@ -5,17 +5,18 @@ and eight slow ones. The third kind is ours: four PEs between the two, with 0.54
 operation.
 """
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from advisor.advise.allocate.exhaustive import combined, offers
 from simulator import files, randomness
-from simulator.models import AllocationRuns
+from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_process_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -128,8 +129,11 @@ def _code(of: Cluster, allocations: Ints) -> Ints:
 
 def candidates(of: Cluster) -> Ints:
     """The configurations to choose from, (n, kind, 2): the paper's 62 with two kinds, 818 with three."""
-    own = [offers(range(1, pes + 1), range(1, most + 1)) for pes, most in zip(of.pes, of.judged, strict=True)]
-    return combined(own, np.arange(1, math.prod(map(len, own))))
+    own = [
+        [(0, 0), *itertools.product(range(1, pes + 1), range(1, most + 1))]
+        for pes, most in zip(of.pes, of.judged, strict=True)
+    ]
+    return np.array(list(itertools.product(*own))[1:], dtype=np.int64)
 
 
 def construction(of: Cluster, name: str) -> tuple[Floats, Ints]:
@@ -195,3 +199,116 @@ def _noisy(seconds: Floats, draw: np.random.Generator) -> Floats:
     relative, absolute = draw.standard_normal((2, *seconds.shape))
     noisy = np.maximum(seconds * (1 + NOISE * relative) + NOISE_S * absolute, 0.0)
     return np.where(seconds == 0, 0.0, noisy)
+
+
+# Choices: what the construction sets cost, and how much slower what they choose is.
+
+
+WHOLE = "pooled, whole times"
+METHODS = ("paper", "pooled", WHOLE)
+"""`paper` also uses four mixed runs for its adjustment; `whole times`, on NS, does not know communication apart."""
+
+
+def study(
+    *,
+    seeds: int,
+    kinds: Sequence[int] = (2, 3),
+    sets: Sequence[str] = tuple(SIZES),
+    methods: Sequence[str] = METHODS,
+) -> list[dict[str, Any]]:
+    """Regret, cost and error of every cluster, truth, construction set and method.
+
+    Returns
+    -------
+    list of dict
+        `kinds`, `truth` (`as fitted` or `misspecified`), `set`, `method`, `seeds` (a tenth for `pooled` on Basic and
+        NL, to save time), `runs`, `cost_s` (mean over the seeds),
+        `regret_percent` (by size: `mean`, `worst`), `mean_regret_percent`, `worst_regret_percent`, `estimate_percent`
+        (of the chosen configuration against its true time: `mean`, `low`, `high` over seeds and sizes) and
+        `not_positive` (share of all estimates).
+    """
+    return [
+        _case(
+            cluster(count),
+            misspecified,
+            name,
+            method=method,
+            seeds=seeds if name == "NS" or method.startswith("paper") else max(1, seeds // 10),
+        )
+        for count in kinds
+        for misspecified in (False, True)
+        for name in sets
+        for method in methods
+        if method != WHOLE or name == "NS"
+    ]
+
+
+def point_estimates(model: ProcessCountModel, size: float, allocations: Ints) -> Floats:
+    """Makespans of allocations (n, kind, 2) by the model's tables, without intervals; (n,)."""
+    m = allocations[..., 1]
+    processes = (allocations[..., 0] * m).sum(axis=1)
+    tables = model.tables(size, m.max(axis=0).tolist(), int(processes.max()))
+    kind = np.arange(m.shape[1])
+    pe_s = tables.pe_s[kind, np.maximum(m, 1) - 1, processes[:, np.newaxis]]
+    makespan = np.where(m > 0, pe_s, -np.inf).max(axis=1) + tables.comm_s[processes]
+    factors = {row.tobytes(): factor for row, factor in zip(tables.measured, tables.factor, strict=True)}
+    return np.asarray(makespan * [factors.get(row.tobytes(), 1.0) for row in allocations])
+
+
+def fitted(
+    of: Cluster, name: str, *, method: str, seed: int, misspecified: bool = False
+) -> tuple[ProcessCountModel, AllocationRuns]:
+    """The model of one construction set measured with the noise of one seed, and its runs."""
+    sizes, allocations = construction(of, name)
+    if method == "paper":
+        more_sizes, more = adjustment(of, name)
+        sizes, allocations = np.append(sizes, more_sizes), np.concatenate((allocations, more))
+    runs = measured(
+        of,
+        sizes,
+        allocations,
+        seed=seed,
+        phases=method != WHOLE,
+        misspecified=seed if misspecified else None,
+    )
+    if method.startswith("pooled"):
+        return fit_process_counts(runs), runs
+    return fit_process_counts(runs, method="paper", compose={"fast": Composed("slow")}), runs
+
+
+def _case(of: Cluster, misspecified: bool, name: str, *, method: str, seeds: int) -> dict[str, Any]:
+    every = candidates(of)
+    shape = (seeds, len(JUDGED))
+    regret, error, not_positive, cost_s = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(seeds)
+    count = 0
+    for seed in range(seeds):
+        model, runs = fitted(of, name, method=method, seed=seed, misspecified=misspecified)
+        cost_s[seed], count = runs.time_s.sum(), len(runs.size)
+        for at, size in enumerate(JUDGED):
+            true_s = truth(of, size, every, misspecified=seed if misspecified else None)
+            estimated_s = point_estimates(model, size, every)
+            chosen = int(estimated_s.argmin())
+            regret[seed, at] = true_s[chosen] / true_s.min() - 1
+            error[seed, at] = estimated_s[chosen] / true_s[chosen] - 1
+            not_positive[seed, at] = np.mean(estimated_s <= 0)
+    return {
+        "kinds": len(of.kinds),
+        "truth": "misspecified" if misspecified else "as fitted",
+        "set": name,
+        "method": method,
+        "seeds": seeds,
+        "runs": count,
+        "cost_s": float(cost_s.mean()),
+        "regret_percent": {
+            str(size): {"mean": 100 * float(regret[:, at].mean()), "worst": 100 * float(regret[:, at].max())}
+            for at, size in enumerate(JUDGED)
+        },
+        "mean_regret_percent": 100 * float(regret.mean()),
+        "worst_regret_percent": 100 * float(regret.max()),
+        "estimate_percent": {
+            "mean": 100 * float(error.mean()),
+            "low": 100 * float(error.min()),
+            "high": 100 * float(error.max()),
+        },
+        "not_positive": float(not_positive.mean()),
+    }
