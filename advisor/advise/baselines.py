@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor import wording
-from advisor.advise.candidates import plain_allocations
-from advisor.advise.kinds import USUAL_BYTES, Order
-from advisor.advise.problem import Kind
+from advisor.advise.kinds import USUAL_BYTES, Kind, Order
 from advisor.advise.space import over_all, runs_as
 from advisor.advise.strategies import EQUAL_WORK
 from advisor.results import NodeKind
@@ -258,6 +256,24 @@ def allocation_baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Conf
     whole = [Configuration.one_each(name, work.fitting(parts), rule=_rule(name)) for name, parts in named.items()]
     allocations = plain_allocations(kinds, speeds).items()
     return [*whole, *(configuration_of(scenario, kinds, allocation, name) for name, allocation in allocations)]
+
+
+def plain_allocations(kinds: Sequence[Kind], speeds: NDArray[np.float64]) -> dict[str, NDArray[np.int64]]:
+    """What one would do without a search, each (kind, 2), by the speed of a PE of each kind.
+
+    - `one-per-pe`: every PE, one process on each;
+    - `speed-ratio`: every PE, processes in proportion to its speed, the slowest has one;
+    - `fastest-pe`, `fastest-kind`: one process on that PE, or on each PE of that kind.
+    """
+    counts, most = (np.array([getattr(kind, name) for kind in kinds]) for name in ("count", "most"))
+    only = (np.arange(counts.size) == ties.first_most(speeds)).astype(np.int64)
+    pairs = {
+        "one-per-pe": (counts, np.ones_like(counts)),
+        "speed-ratio": (counts, np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most)),
+        "fastest-pe": (only, only),
+        "fastest-kind": (only * counts, only),
+    }
+    return {name: np.stack(pair, axis=1).astype(np.int64) for name, pair in pairs.items()}
 
 
 def configuration_of(

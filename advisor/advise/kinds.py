@@ -11,12 +11,27 @@ from functools import cached_property
 
 import numpy as np
 
-from advisor.advise.problem import Kind
 from simulator import PE, Link, Platform, Scenario, partitions
 from simulator.platform.networks import Listed, Star, Tree
 
 USUAL_BYTES = 2**20
 """Payload by whose time links are ordered."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """PEs that are alike."""
+
+    name: str
+    pes: tuple[int, ...]
+    """Their indices; those of an allocation are the first of these."""
+    most: int = 1
+    """Most processes on one PE."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.pes)
 
 
 def kinds_of(scenario: Scenario, *, most: int | None = None, across: bool = False) -> tuple[Kind, ...]:

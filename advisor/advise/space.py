@@ -12,9 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.kinds import Order, kinds_of
+from advisor.advise.kinds import Kind, Order, kinds_of
 from advisor.advise.objectives import Objective
-from advisor.advise.problem import Kind
 from simulator import PE, Configuration, LoadTrace, Scenario, ScenarioError, availability, partitions, ties
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, Json, Level, Seed, file, offered, print_json, print_warnings
+from advisor.cli.options import LEVEL, Json, Level, Seed, file, print_json, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT, SCENARIO
@@ -32,14 +32,6 @@ def fit(
             **INPUT,
         ),
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="pooled|paper",
-            help="The model's form; paper is Kishimoto's and Ichikawa's.",
-            autocompletion=offered("pooled", "paper"),
-        ),
-    ] = "pooled",
     output: Annotated[Path | None, file("MODEL.json", "the model")] = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +39,7 @@ def fit(
 
     Example: apportion allocate fit scenarios/tutorial/allocation-runs.csv -o model.json
     """
-    fitted = calibration.fit_allocation_table(runs, method=model)
+    fitted = calibration.fit_allocation_table(runs)
     document = fitted.to_dict()
     write = None if output is None else partial(calibration.save_allocation_fit, fitted, output)
     finish(document, lambda: _print_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
@@ -128,7 +120,6 @@ def _print_fit(fitted: "calibration.AllocationFit", runs: Path) -> None:
     most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
     print(f"{runs}: {measured.runs} runs of {len(measured.allocations)} configurations at sizes {sizes}")
     print(f"kinds (PEs x processes on each): {', '.join(most)}; at most {measured.most_processes} processes in all")
-    print(f"model: {fitted.method}")
     print(f"{'':<16}{'runs':>6}{'mean error':>12}{'largest':>10}{'within 90 % interval':>24}")
     for name, found in fitted.quality.items():
         print(
@@ -248,13 +239,12 @@ SHOWN = 3
 
 
 Command = Annotated[
-    str | None,
+    str,
     typer.Option(
         help="What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
         "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor."
     ),
 ]
-Program = Annotated[str | None, typer.Option(help="lu: our own LU factorisation over MPI, in the place of --command.")]
 Time = Annotated[
     str | None,
     typer.Option(help="Regular expression with a group (time_s) over the output, or hpl; else the wall clock."),
@@ -277,7 +267,6 @@ Local = Annotated[
         "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops."
     ),
 ]
-Wait = Annotated[str, typer.Option(help="With --program lu: how ranks wait, yield or poll.")]
 Limit = Annotated[
     str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s.")
 ]
@@ -294,15 +283,13 @@ Output = Annotated[Path, file("RUNS.csv", "a row per run; called again, it goes 
 
 def run(  # noqa: PLR0913, PLR0917 - one per option
     plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="What `apportion allocate plan -o` wrote.")],
-    command: Command = None,
-    program: Program = None,
+    command: Command,
     time: Time = None,
     phases: Phases = None,
     before: Before = None,
     read: Read = None,
     folder: Folder = None,
     local: Local = False,
-    wait: Wait = "yield",
     budget: Annotated[str | None, typer.Option(help="In the place of the plan's.")] = None,
     limit: Limit = None,
     model: Model = None,
@@ -327,7 +314,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if limit is None else units.parse_duration(limit, field="--limit"),
     )
-    chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
+    chosen = _program(command, (time, phases), before or (), read=read, folder=work, local=local)
     _check_hosts(made, chosen)
     predicted = None if model is None else AllocationPredictions(model, [kind.name for kind in made.kinds])
     files.make_folder(work)
@@ -361,13 +348,13 @@ def _table(
         about=_about(made, chosen),
         machine=simulator.this_machine().to_dict(),
     )
-    for line in table.damage:
+    for line in table.warnings:
         print(f"warning: {line}", file=sys.stderr)
     return table
 
 
 def _program(
-    what: tuple[str | None, str | None, str],
+    command: str,
     reading: tuple[str | None, str | None],
     before: Sequence[Path],
     *,
@@ -375,19 +362,10 @@ def _program(
     folder: Path,
     local: bool,
 ) -> "calibration.AllocatedProgram":
-    command, own, wait = what
-    if (command is None) == (own is None):
-        raise ScenarioError("give either --command or --program")
-    if own not in {None, "lu"}:
-        raise ScenarioError(f"--program: {own!r} is not known; give lu")
     if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
         raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
-    reader = calibration.make_reader(*(("lu", "lu") if own else reading))
-    if own:
-        return calibration.AllocatedProgram(
-            calibration.lu_command(wait, local=local), folder, reader, host_files=_host_files, local=local
-        )
-    words, templates = calibration.parse_program(command or "", templates=before, local=local)
+    reader = calibration.make_reader(*reading)
+    words, templates = calibration.parse_program(command, templates=before, local=local)
     return calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
 
 
@@ -468,5 +446,5 @@ def _print_runs(made: "calibration.ConstructionPlan", found: "calibration.Campai
     if found.failures:
         return
     size = f"{made.at[-1]:g}"
-    print(f"next: apportion allocate fit {output} --model pooled -o model.json")
+    print(f"next: apportion allocate fit {output} -o model.json")
     print(f"then: apportion allocate advise model.json --kinds {made.kinds_option} --size {size}")

@@ -486,14 +486,9 @@ TABLE: Mapping[str, Rules] = {
     ),
     "allocate plan": Rules("sizes at budget most work kernel start seed output json"),
     "allocate run": Rules(
-        "command program folder local budget limit model output json",
+        "command time phases before folder local budget limit model output json",
         (
             _flag("model", "level"),
-            Axis(
-                _first("command", "program"),
-                {"with --command": "time phases before read", "with --program": "wait"},
-                {"with --program": "which tells its times itself"},
-            ),
             Axis(
                 lambda given: (
                     "without --time and --phases"
@@ -505,7 +500,7 @@ TABLE: Mapping[str, Rules] = {
             ),
         ),
     ),
-    "allocate fit": Rules("model output json"),
+    "allocate fit": Rules("output json"),
     "allocate advise": Rules("kinds size level memory footprint top hostfile json", (_flag("hostfile", "hosts"),)),
     "jobs run": Rules(
         "processors estimates clean first procs platform policy warm-up same-second engine output jobs timeline "

@@ -117,7 +117,7 @@ def _of_table(path: Path) -> Drawable:
 
 def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawable:
     kind, command = str(document.get("kind")), str(document.get("command"))
-    if (kind in MODELS and "model" in document) or kind in {"runtime", "neighbours"}:
+    if (kind in MODELS and "model" in document) or kind in {"runtime", "neighbours", "process_count"}:
         return MODELS[kind](path)
     read = _sweep if kind == "sweep" else COMMANDS.get(command)
     if read is None:

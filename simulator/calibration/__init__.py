@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.base.tables import Table, parse_points, read_shipped_table, read_table
-    from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, learned_costs, make_runs
+    from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, make_runs
     from simulator.calibration.allocation.plan import (
         PILOT,
         Allocation,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.program import (
         AllocatedProgram,
         PlacedRank,
-        lu_command,
         make_reader,
         parse_program,
     )
@@ -146,7 +145,7 @@ if TYPE_CHECKING:
         save_network_model,
     )
     from simulator.models.predicted_speed_check import SpeedPrediction, predict_speed, swept_by_kernel
-    from simulator.models.process_count.fitting import (
+    from simulator.models.process_count.file import (
         AllocationFit,
         MeasuredAllocations,
         fit_allocation_table,
@@ -168,7 +167,7 @@ _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
-    "AllocationFit": "simulator.models.process_count.fitting",
+    "AllocationFit": "simulator.models.process_count.file",
     "ApplicationPlan": "simulator.calibration.history.record",
     "Budget": "simulator.calibration.bench.campaign",
     "BudgetTooShortError": "simulator.calibration.bench.campaign",
@@ -198,7 +197,7 @@ _HOMES = {
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MEMORY_SHARE": "simulator.calibration.speed.real_source",
-    "MeasuredAllocations": "simulator.models.process_count.fitting",
+    "MeasuredAllocations": "simulator.models.process_count.file",
     "MeasuredCluster": "simulator.calibration.hosts.campaign",
     "MeasuredHost": "simulator.calibration.hosts.campaign",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
@@ -236,7 +235,7 @@ _HOMES = {
     "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
-    "fit_allocation_table": "simulator.models.process_count.fitting",
+    "fit_allocation_table": "simulator.models.process_count.file",
     "fit_cluster_network": "simulator.calibration.hosts.links",
     "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.measured",
@@ -257,7 +256,6 @@ _HOMES = {
     "kept": "simulator.calibration.bench.journal",
     "kept_comparisons": "simulator.calibration.history.coverage",
     "kinds_of": "simulator.calibration.allocation.plan",
-    "learned_costs": "simulator.calibration.allocation.campaign",
     "learnt_drift": "simulator.calibration.history.learnt",
     "learnt_in": "simulator.calibration.history.coverage",
     "link_lines": "simulator.calibration.pingpong.measured",
@@ -265,14 +263,13 @@ _HOMES = {
     "listed_hosts": "simulator.calibration.hosts.transport",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
-    "load_allocation_fit": "simulator.models.process_count.fitting",
+    "load_allocation_fit": "simulator.models.process_count.file",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
     "load_resource_model": "simulator.models.resource",
     "load_runtime_model": "simulator.models.regression.runtime_model",
     "load_speed": "simulator.models.speed",
     "load_speed_model": "simulator.models.speed",
-    "lu_command": "simulator.calibration.allocation.program",
     "make_application_plan": "simulator.calibration.history.record",
     "make_plan": "simulator.calibration.history.record",
     "make_reader": "simulator.calibration.allocation.program",
@@ -325,7 +322,7 @@ _HOMES = {
     "replay_neighbours": "simulator.calibration.neighbours.campaign",
     "run_campaign": "simulator.calibration.bench.campaign",
     "runs_kind": "simulator.calibration.history.formats",
-    "save_allocation_fit": "simulator.models.process_count.fitting",
+    "save_allocation_fit": "simulator.models.process_count.file",
     "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_neighbours": "simulator.models.neighbours_file",
@@ -449,7 +446,6 @@ __all__ = [
     "kept",
     "kept_comparisons",
     "kinds_of",
-    "learned_costs",
     "learnt_drift",
     "learnt_in",
     "link_lines",
@@ -464,7 +460,6 @@ __all__ = [
     "load_runtime_model",
     "load_speed",
     "load_speed_model",
-    "lu_command",
     "make_application_plan",
     "make_plan",
     "make_reader",

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
-    from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
-    from simulator.models.process_count.paper.fits import Composed, MemoryRegimes
-    from simulator.models.process_count.pooled.model import PooledModel, fit_pooled, pooled_from_dict
-    from simulator.models.process_count.runs import AllocationRuns, Estimates, ProcessCountModel, ShareTables
+    from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
+    from simulator.models.process_count.runs import AllocationRuns, Estimates, ShareTables
     from simulator.models.regression.diagnostics import advise_next_run, diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.runs import Runs, cells_of, make_runs
@@ -36,7 +34,6 @@ _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "COMMON": "simulator.models.doubt",
     "Capacity": "simulator.models.load",
-    "Composed": "simulator.models.process_count.paper.fits",
     "Cost": "simulator.models.resource",
     "CostVector": "simulator.models.resource",
     "Cut": "simulator.models.speed",
@@ -51,14 +48,12 @@ _HOMES = {
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
-    "MemoryRegimes": "simulator.models.process_count.paper.fits",
     "MemoryTerm": "simulator.models.resource",
     "MemoryTimes": "simulator.models.memory.forms",
     "Noise": "simulator.models.doubt",
-    "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
-    "ProcessCountModel": "simulator.models.process_count.runs",
+    "ProcessCountModel": "simulator.models.process_count.model",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
     "ShareTables": "simulator.models.process_count.runs",
@@ -70,13 +65,10 @@ _HOMES = {
     "diagnose": "simulator.models.regression.diagnostics",
     "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
-    "fit_pooled": "simulator.models.process_count.pooled.model",
-    "fit_process_counts": "simulator.models.process_count.fitting",
+    "fit_process_counts": "simulator.models.process_count.model",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
     "noise_and_doubt": "simulator.models.doubt",
-    "pooled_from_dict": "simulator.models.process_count.pooled.model",
-    "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",
 }
@@ -88,7 +80,6 @@ __all__ = [
     "METHODS",
     "AllocationRuns",
     "Capacity",
-    "Composed",
     "Cost",
     "CostVector",
     "Cut",
@@ -101,11 +92,9 @@ __all__ = [
     "LoadWindow",
     "MemoryModel",
     "MemoryPredictions",
-    "MemoryRegimes",
     "MemoryTerm",
     "MemoryTimes",
     "Noise",
-    "PooledModel",
     "PredictedLoads",
     "Predictions",
     "ProcessCountModel",
@@ -120,13 +109,10 @@ __all__ = [
     "diagnose",
     "error_statistics",
     "fit",
-    "fit_pooled",
     "fit_process_counts",
     "make_runs",
     "model_from_dict",
     "noise_and_doubt",
-    "pooled_from_dict",
-    "process_count_model_from_dict",
     "regular_step",
     "select_model",
 ]

@@ -1,54 +1,62 @@
-"""How long the exact search of a model takes: `make bench` prints it."""
+"""Speed of the process-count model and of its exact search, medians: `make bench` prints them beside the targets."""
 
+import statistics
 import time
-from statistics import median
 
 import numpy as np
 import pytest
 
-from advisor.advise.allocate import branch_and_bound, ranked
-from advisor.advise.problem import Problem, ShareTimes
 from advisor.advise.process_counts import advise_allocation
-from tests.support.allocation_cases import many_kinds
-from tests.support.known_models import KnownModel, fit_of
+from advisor.advise.process_counts.space import space_of
+from simulator.calibration import AllocationFit
+from simulator.models import fit_process_counts
+from tests.support import lu_clusters as clusters
+from tests.support.known_models import KnownModel
 
 pytestmark = pytest.mark.benchmark
 
 
-def seconds(search, problem, samples=7):
-    search(problem)
-    times = []
-    for _ in range(samples):
-        begun = time.perf_counter()
-        search(problem)
-        times.append(time.perf_counter() - begun)
-    return median(times)
+def timed(work, repetitions):
+    seconds = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
 
 
-def test_branch_and_bound_of_ten_kinds_that_differ_by_more_than_factors():
-    problem = many_kinds(10, 100)
-    wiggle = 1 + 0.2 * np.sin(np.arange(10)[:, np.newaxis, np.newaxis] + np.arange(problem.most_processes + 1) / 300)
-    general = Problem.of_model(problem.kinds, ShareTimes(problem.model.pe_s * wiggle, problem.model.comm_s))
-    found = branch_and_bound(general)
-    print(f"10 kinds of 100: {seconds(branch_and_bound, general, 3):.3f} s, {found.evaluations} nodes")
-    assert found.optimal
+def told(what, seconds, target_s):
+    print(f"{what}: median {1e3 * seconds:.3g} ms, target {1e3 * target_s:g} ms")
 
 
-def test_a_million_allocations_ranked():
-    problem = many_kinds(3, 33, most=3)
-    assert 0.99e6 < problem.size <= 1e6
-    print(f"{problem.size} allocations ranked: {seconds(ranked, problem):.3f} s")
-    assert ranked(problem)[0].value_s <= branch_and_bound(problem).value_s * (1 + 1e-12)
+@pytest.fixture(scope="module")
+def runs():
+    """30 configurations at the four smallest sizes."""
+    return clusters.runs_of(clusters.cheapest_set(), (400, 800, 1200, 1600), clusters.lu, noise=0.03)
 
 
-def test_advice_on_a_million_allocations_with_switch_points():
-    """By a model of few operations: what the advice itself takes."""
-    fitted = fit_of(KnownModel(("a", "b", "c"), (4e9, 2e9, 1e9), spread=0.05))
-    kinds = {"a": (33, 3), "b": (33, 3), "c": (33, 3)}
-    times = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        advice = advise_allocation(fitted, kinds, 3200.0)
-        times.append(time.perf_counter() - begun)
-    print(f"{advice.searched} allocations, advice with switch points: {median(times):.2f} s")
-    assert advice.search == "exhaustive"
+def test_a_model_is_fitted(runs):
+    told(f"{len(runs.size)} runs", timed(lambda: fit_process_counts(runs), 50), 5e-3)
+
+
+def test_62_configurations_are_estimated(runs):
+    model, candidates = fit_process_counts(runs), clusters.judged()
+    one_by_one = timed(lambda: [model.estimate(6400.0, candidates[k : k + 1]) for k in range(len(candidates))], 5)
+    ours = timed(lambda: model.estimate(6400.0, candidates), 200)
+    told("62 configurations with intervals", ours, 1e-3)
+    assert ours < one_by_one
+
+
+def test_the_best_of_64_million():
+    kinds = {"a": (100, 4), "b": (100, 4), "c": (100, 4)}
+    space = space_of(KnownModel(tuple(kinds), (4e9, 2e9, 1e9)), kinds)
+    ours = timed(lambda: space.at(3200.0).best(1000), 5)
+    told(f"the best 1000 of {space.most_configurations}", ours, 0.1)
+
+
+def test_a_million_configurations_with_switch_points(runs):
+    """The whole advice: ranking, regret, intervals, switch points."""
+    fitted, kinds = AllocationFit(fit_process_counts(runs), runs), {"fast": (250, 4), "slow": (199, 5)}
+    ours = timed(lambda: advise_allocation(fitted, kinds, 6400.0), 5)
+    told("advice on a million configurations", ours, 2.0)
+    assert np.isfinite(ours)

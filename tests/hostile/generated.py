@@ -49,8 +49,7 @@ COMMANDS = {
         "predict runtime.json --at targets.csv",
         "predict runtime.json --at targets.csv --next-run --json",
     ),
-    "pooled.json": ("allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size 6400",),
-    "paper.json": ("allocate advise paper.json --kinds fast:1:6,slow:8:1 --size 6400",),
+    "counts.json": ("allocate advise counts.json --kinds fast:1:6,slow:8:1 --size 6400",),
     "plan.json": ("allocate run plan.json",),
     "speeds.json": (
         "partition --speeds speeds.json --units 1000",
@@ -65,7 +64,7 @@ COMMANDS = {
         "history export --history runs.sqlite --format extrap-json",
         "history add --app a --time total=1 --history runs.sqlite",
     ),
-    "allocations.csv": ("allocate fit allocations.csv --model pooled -o out.json", "allocate fit allocations.csv"),
+    "allocations.csv": ("allocate fit allocations.csv -o out.json", "allocate fit allocations.csv"),
     "sizes.csv": (
         "calibrate speed --replay sizes.csv --method gbbp -o out.json",
         "show speed.json --held-out sizes.csv",
@@ -143,10 +142,10 @@ OPTIONS = (
         "trace import jobs.swf --from swf --processors {} -o out.csv",
     ),
     *(
-        "allocate advise pooled.json --kinds {} --size 6400",
-        "allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size {}",
-        "allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size 6400 --memory fast={}",
-        "allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size 6400 --footprint {} --memory fast=1GB,slow=1GB",
+        "allocate advise counts.json --kinds {} --size 6400",
+        "allocate advise counts.json --kinds fast:1:6,slow:8:1 --size {}",
+        "allocate advise counts.json --kinds fast:1:6,slow:8:1 --size 6400 --memory fast={}",
+        "allocate advise counts.json --kinds fast:1:6,slow:8:1 --size 6400 --footprint {} --memory fast=1GB,slow=1GB",
         "allocate plan cluster.yaml --sizes {} --budget 60s",
         "allocate plan cluster.yaml --sizes 400,800,1200 --budget {}",
         "allocate plan cluster.yaml --sizes 400,800,1200 --budget 60s --work {}",

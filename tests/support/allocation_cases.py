@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from advisor.advise.problem import EqualWork, Kind, Problem
-from simulator import randomness
 from simulator.base.randomness import stream
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
@@ -53,12 +51,3 @@ def scenario(name, *, kinds=10, each=100, seed=1, **options):
     return Scenario(
         platform(kinds, each, seed=seed, **options), application, (Configuration.one_each("one", (1,)),), seed=seed
     )
-
-
-def many_kinds(kinds, pes, *, most=4, seed=1):
-    draw = randomness.stream(seed, "many kinds")
-    some = tuple(Kind(f"kind{k}", tuple(range(pes)), most) for k in range(kinds))
-    processes = np.arange(kinds * pes * most + 1)
-    each = np.arange(1, most + 1)
-    loads = draw.uniform(1, 8, (kinds, 1)) * each * (1 + draw.uniform(0, 0.1, (kinds, 1)) * (each - 1))
-    return Problem.of_model(some, EqualWork(loads, 1000 / np.maximum(processes, 1), 1e-4 * processes))

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator import files, randomness
-from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_process_counts
+from simulator.models import AllocationRuns, ProcessCountModel, fit_process_counts
+from tests.support.kishimoto import Kishimoto
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -243,21 +244,15 @@ def study(
     ]
 
 
-def point_estimates(model: ProcessCountModel, size: float, allocations: Ints) -> Floats:
-    """Makespans of allocations (n, kind, 2) by the model's tables, without intervals; (n,)."""
-    m = allocations[..., 1]
-    processes = (allocations[..., 0] * m).sum(axis=1)
-    tables = model.tables(size, m.max(axis=0).tolist(), int(processes.max()))
-    kind = np.arange(m.shape[1])
-    pe_s = tables.pe_s[kind, np.maximum(m, 1) - 1, processes[:, np.newaxis]]
-    makespan = np.where(m > 0, pe_s, -np.inf).max(axis=1) + tables.comm_s[processes]
-    factors = {row.tobytes(): factor for row, factor in zip(tables.measured, tables.factor, strict=True)}
-    return np.asarray(makespan * [factors.get(row.tobytes(), 1.0) for row in allocations])
+def point_estimates(model: ProcessCountModel | Kishimoto, size: float, allocations: Ints) -> Floats:
+    """Makespans of allocations (n, kind, 2), without intervals; (n,)."""
+    found = model.estimate(size, allocations)
+    return found if isinstance(model, Kishimoto) else found.mean_s
 
 
 def fitted(
     of: Cluster, name: str, *, method: str, seed: int, misspecified: bool = False
-) -> tuple[ProcessCountModel, AllocationRuns]:
+) -> tuple[ProcessCountModel | Kishimoto, AllocationRuns]:
     """The model of one construction set measured with the noise of one seed, and its runs."""
     sizes, allocations = construction(of, name)
     if method == "paper":
@@ -273,7 +268,7 @@ def fitted(
     )
     if method.startswith("pooled"):
         return fit_process_counts(runs), runs
-    return fit_process_counts(runs, method="paper", compose={"fast": Composed("slow")}), runs
+    return Kishimoto(runs, composed={"fast": "slow"}), runs
 
 
 def _case(of: Cluster, misspecified: bool, name: str, *, method: str, seeds: int) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.allocate import branch_and_bound, exhaustive, ranked
-from advisor.advise.candidates import threshold_candidates
-from advisor.advise.problem import EqualWork, Kind, Problem
+from advisor.advise.process_counts.space import space_of
 from advisor.advise.ranking import rank
 from advisor.advise.space import whole_units
 from simulator import ties
@@ -30,6 +28,7 @@ from simulator.models.network import (
 )
 from simulator.scenario_file.partitions import by_times
 from tests.support import lu_clusters as clusters
+from tests.support.known_models import TableModel
 
 NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 NETWORKS = 40
@@ -135,7 +134,7 @@ def regression(shake: int = 0) -> list[Any]:
 
 
 def process_counts(shake: int = 0) -> list[Any]:
-    """Order of all configurations by their estimates, and what is doubted of the best, by both methods."""
+    """Order of all configurations by their estimates, and what is doubted of the best."""
     found = []
     same = (6e-10, 6e-10, 1.2e-9)  # two kinds that are alike
     for noise, seconds in itertools.product((0.0, 1e-13), ((6e-10, 2.2e-9, 1.2e-9), same)):
@@ -143,12 +142,10 @@ def process_counts(shake: int = 0) -> list[Any]:
         def truth(size: Any, allocations: Any, seconds: Any = seconds) -> Any:
             return shaken(clusters.lu(size, allocations, seconds=seconds), shake)
 
-        runs = clusters.runs_of(clusters.judged(), (400, 800, 1200, 1600), truth, noise=noise)
-        for method in ("pooled", "paper"):
-            model = fit_process_counts(runs, method=method)
-            estimates = model.estimate(3200.0, clusters.judged())
-            order = ties.in_order(estimates.mean_s).tolist()
-            found.append([order, [len(doubt) for doubt in estimates.warnings], len(model.warnings)])
+        model = fit_process_counts(clusters.runs_of(clusters.judged(), (400, 800, 1200, 1600), truth, noise=noise))
+        estimates = model.estimate(3200.0, clusters.judged())
+        order = ties.in_order(estimates.mean_s).tolist()
+        found.append([order, [len(doubt) for doubt in estimates.warnings], len(model.warnings)])
     return found
 
 
@@ -157,12 +154,10 @@ def allocations(shake: int = 0) -> list[Any]:
     found: list[Any] = []
     for seed in range(20):
         generator = np.random.default_rng(seed)
-        kinds = tuple(Kind(f"kind{k}", tuple(range(3)), 3) for k in range(3))
+        kinds = {f"kind{k}": (3, 3) for k in range(3)}
         loads = generator.integers(1, 4, (3, 1)) * np.arange(1.0, 4.0)
-        model = EqualWork(shaken(loads, shake), 10.0 / np.maximum(np.arange(28), 1), np.zeros(28))
-        problem = Problem.of_model(kinds, model)
-        best = [allocator(problem).allocation.tolist() for allocator in (branch_and_bound, exhaustive)]
-        found.append([best, ranked(problem, most=30)[1].tolist(), threshold_candidates(problem).tolist()])
+        pe_s = shaken(loads, shake)[:, :, np.newaxis] * 10.0 / np.maximum(np.arange(28), 1)
+        found.append(space_of(TableModel(tuple(kinds), pe_s, {}), kinds).at(1.0).best(30).tolist())
         makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
         found.append([entry.candidate for entry in rank(makespans_s, seed=1).ranked])
         times_s = shaken(generator.integers(1, 4, 8) / 4.0, shake)

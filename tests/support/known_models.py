@@ -1,12 +1,12 @@
-"""A model of process counts with known coefficients: the truth of tests, and equally likely truths around it."""
+"""Models of process counts that are known: by coefficients, with equally likely truths around them, and by tables."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from simulator import randomness
-from simulator.calibration import AllocationFit, MeasuredAllocations
-from simulator.models import Estimates, ShareTables
+from simulator.calibration import AllocationFit
+from simulator.models import AllocationRuns, Estimates, ShareTables
 
 MEMBERS = 20
 
@@ -30,10 +30,9 @@ class KnownModel:
 
     def tables(self, size, most, processes):
         pe_s, comm_s = self._tables(size, max(most), processes, np.array([self.speeds]))
-        if not self.own:
-            return ShareTables(pe_s[0], comm_s)
-        configurations, factors = zip(*self.own, strict=True)
-        return ShareTables(pe_s[0], comm_s, np.array(configurations), np.array(factors))
+        configurations, factors = zip(*self.own, strict=True) if self.own else ((), ())
+        measured = np.array(configurations, dtype=np.int64).reshape(-1, len(self.kinds), 2)
+        return ShareTables(pe_s[0] + comm_s, measured, np.array(factors))
 
     def estimate(self, size, allocations, *, level=0.9):
         mean_s = self._times_s(size, allocations, np.array([self.speeds]))[0]
@@ -44,9 +43,6 @@ class KnownModel:
         draw = randomness.stream(1, "members").standard_normal((MEMBERS, len(self.kinds)))
         speeds = np.array(self.speeds) * np.exp(self.spread * draw)
         return self._times_s(size, allocations, speeds)
-
-    def to_dict(self):
-        return {"kind": "process_count", "method": "known"}
 
     def _tables(self, size, most, processes, speeds):
         """With speeds (member, kind): seconds (member, kind, m - 1, P), and of messages (P,)."""
@@ -75,5 +71,29 @@ def fit_of(model, *, sizes=(400.0, 800.0, 1600.0), allocations=None):
     if allocations is None:
         alone = np.eye(len(model.kinds), dtype=np.int64)[:, :, np.newaxis] * np.array([1, 2])
         allocations = np.concatenate((alone, np.full((1, len(model.kinds), 2), 2)))
-    measured = MeasuredAllocations(model.kinds, np.array(sizes), np.asarray(allocations), 3 * len(allocations))
-    return AllocationFit(model, measured)
+    every, size = np.tile(allocations, (len(sizes), 1, 1)), np.repeat(sizes, len(allocations))
+    unknown = np.full((size.size, len(model.kinds)), np.nan)
+    return AllocationFit(model, AllocationRuns(model.kinds, size, every, np.ones(size.size), unknown, unknown))
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A model that is its tables, at every size."""
+
+    kinds: tuple[str, ...]
+    pe_s: np.ndarray
+    own: dict[bytes, float]
+    """Configurations that take so many times as long as the tables say."""
+
+    def tables(self, _size, _most, _processes):
+        measured = np.array([np.frombuffer(one, np.int64) for one in self.own], dtype=np.int64)
+        return ShareTables(self.pe_s, measured.reshape(-1, len(self.kinds), 2), np.array(list(self.own.values())))
+
+    def times_s(self, allocations):
+        found = []
+        for one in allocations:
+            used = [(kind, each) for kind, (pes, each) in enumerate(one.tolist()) if pes]
+            processes = int(one.prod(axis=1).sum())
+            longest = max(float(self.pe_s[kind, each - 1, processes]) for kind, each in used)
+            found.append(longest * self.own.get(one.tobytes(), 1.0))
+        return np.array(found)

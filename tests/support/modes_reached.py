@@ -169,8 +169,6 @@ REACH = {
     },
     "allocate plan": {"": "{s}/tutorial/platforms/unequal-cores.yaml --sizes 400,800,1200"},
     "allocate run": {
-        "with --command": "{w}/plan.json --command 'true {{N}} {{P}}'",
-        "with --program": "{w}/plan.json --program lu",
         "with --time or --phases": "{w}/plan.json --command 'true {{N}} {{P}}' --time hpl",
         "without --time and --phases": "{w}/plan.json --command 'true {{N}} {{P}}'",
         "with --model": "{w}/plan.json --command 'true {{N}} {{P}}' --model {w}/alloc.json",

@@ -9,8 +9,7 @@ import numpy as np
 
 from advisor.advise.explanation import changes
 from advisor.advise.explanation.questions import Questions
-from advisor.advise.kinds import kinds_of
-from advisor.advise.problem import Kind
+from advisor.advise.kinds import Kind, kinds_of
 from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, Scenario, ScenarioError, capacity_of, ties
 

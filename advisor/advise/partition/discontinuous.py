@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.allocate.sumsets import multiples
 from advisor.advise.partition.min_max import check_units, narrowed, shared
 from advisor.advise.partition.result import FEW_ENTRIES, Partition, Table, of_shares, padding_bound, tabulated
 from advisor.advise.partition.speed_kinds import Ints, SpeedKinds
@@ -57,6 +56,16 @@ def ways_to(total: int, choices: Sequence[Choices]) -> list[list[int]] | None:
             if reached & goal:
                 break
     return _traced(total, choices, steps) if reached & goal else None
+
+
+def multiples(bits: int, step: int, most: int) -> int:
+    """The bits of a set of sums shifted by 0, 1 ... `most` steps, all together; shifts double."""
+    done = 0
+    while done < most:
+        further = min(done + 1, most - done)
+        bits |= bits << (step * further)
+        done += further
+    return bits
 
 
 def _traced(total: int, choices: Sequence[Choices], steps: list[tuple[int, int]]) -> list[list[int]]:

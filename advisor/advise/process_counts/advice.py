@@ -3,11 +3,12 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from advisor.advise.candidates import distinct, plain_allocations
+from advisor.advise.baselines import plain_allocations
 from advisor.advise.export import Layout, Rank
 from advisor.advise.export.hosts import (
     launches,
@@ -18,10 +19,19 @@ from advisor.advise.export.hosts import (
     slurm_hostfile,
 )
 from advisor.advise.export.layout import check_hosts
-from advisor.advise.problem import Allocations, Floats, processes_of
-from advisor.advise.process_counts.space import Kinds, Limits, Space, SpaceAt, space_of
+from advisor.advise.process_counts.space import (
+    Allocations,
+    Configuration,
+    Floats,
+    Kinds,
+    Limits,
+    Space,
+    SpaceAt,
+    as_configuration,
+    space_of,
+)
 from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
-from simulator import ScenarioError, provenance, ties
+from simulator import ScenarioError, provenance
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
 
@@ -52,24 +62,11 @@ def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
     members_s
         Seconds by equally likely truths, paired; (member, n).
     """
-    members_s = possible(members_s)
     least = members_s.min(axis=1, keepdims=True)
     lost = members_s / least - 1
     first = members_s == least
     p_best = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
     return lost.mean(axis=0), np.quantile(lost, RISK, axis=0), p_best
-
-
-def possible(members_s: Floats) -> Floats:
-    """Estimates that cannot be (0 and less, or no end) as the median of those of the configuration that can."""
-    there = (members_s > 0) & np.isfinite(members_s)
-    if there.all():
-        return members_s
-    usual = np.array(
-        [np.median(part[known]) if known.any() else np.nan for part, known in zip(members_s.T, there.T, strict=True)]
-    )
-    usual = np.where(np.isnan(usual), members_s.max(initial=1.0, where=there), usual)
-    return np.where(there, members_s, usual)
 
 
 # What to know before an advice is trusted.
@@ -91,14 +88,8 @@ def warnings_of(
     members_s
         Of the first of the ranking, paired; (member, n).
     """
-    advised = space.wide(ranking[:1])
-    own = space.model.estimate(size, advised).warnings[0]
-    far = _outside(fitted, space, size, ranking[0])
-    if any(line.startswith("N = ") for line in own):  # the model says itself how far the size is
-        far = [line for line in far if not line.startswith("size ")]
-    lines = [*fitted.warnings, *own, *far]
-    lines += _near(space, ranking, members_s)
-    return tuple(dict.fromkeys(lines))
+    own = space.model.estimate(size, space.wide(ranking[:1])).warnings[0]
+    return tuple(dict.fromkeys([*fitted.warnings, *own, *_near(space, ranking, members_s)]))
 
 
 def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
@@ -122,28 +113,9 @@ def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
     return [f"the runs cannot tell {best} from {second}{more}: {chance}; {stake}"]
 
 
-def _outside(fitted: AllocationFit, space: Space, size: float, advised: Allocations) -> list[str]:
-    """Where the advice extrapolates."""
-    measured, lines = fitted.measured, []
-    largest, smallest = float(measured.sizes[-1]), float(measured.sizes[0])
-    if size > BEYOND * largest:
-        lines.append(f"size {size:g} is {size / largest:.3g} times the largest measured, {largest:g}")
-    if size < smallest:
-        lines.append(f"size {size:g} is below the smallest measured, {smallest:g}")
-    for kind, place, (_, each) in zip(space.kinds, space.places, advised.tolist(), strict=True):
-        most = int(measured.most[place, 1])
-        if each > most:
-            lines.append(f"{kind.name}: {each} processes on a PE advised, at most {most} measured")
-    total = int(processes_of(advised[np.newaxis])[0])
-    if total > measured.most_processes:
-        lines.append(f"{total} processes in all advised, at most {measured.most_processes} measured")
-    return lines
-
-
 # Switch points: problem sizes from which on another configuration is best, by bisection.
 
 
-Choice = TypeVar("Choice")
 GRID = 33
 """Sizes that are looked at before bisection, each as many times the one before."""
 MOST = 40
@@ -157,26 +129,26 @@ class Switch(NamedTuple):
     """Least size looked at from which the one above is best."""
     last_below: float
     """Largest size looked at where the one below was."""
-    below: int
-    """What is best below, as `best_at` names it."""
-    above: int
+    below: Configuration | None
+    """What is best below, None if nothing is."""
+    above: Configuration | None
 
 
 def switch_points(
-    best_at: Callable[[float], int], low: float, high: float, *, step: float = 1.0, grid: int = GRID
+    best_at: Callable[[float], Configuration | None], low: float, high: float, *, step: float = 1.0, grid: int = GRID
 ) -> list[Switch]:
     """All switch points that the grid tells apart, each to within a step, in ascending order.
 
     Parameters
     ----------
     best_at
-        Names the best configuration at a size, by a number.
+        The best configuration at a size, None if there is none.
     step
         Sizes are looked at in multiples of it.
     """
-    known: dict[int, int] = {}
+    known: dict[int, Configuration | None] = {}
 
-    def best(place: int) -> int:
+    def best(place: int) -> Configuration | None:
         if place not in known:
             known[place] = best_at(place * step)
         return known[place]
@@ -194,7 +166,7 @@ def switch_points(
             continue
         middle = (a + b) // 2
         open_ += [(x, y) for x, y in ((a, middle), (middle, b)) if best(x) != best(y)]
-    return sorted(found)[:MOST]
+    return sorted(found, key=lambda switch: switch.size)[:MOST]
 
 
 # What one would do without a model, with its estimate and how much longer it takes.
@@ -221,9 +193,9 @@ def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Bas
     space, size, ends = here.space, here.size, (1 - level) / 2
     plain = plain_allocations(space.kinds, _speeds(space, size, sum(kind.count for kind in space.kinds)))
     named = {name: plain[name] for name in BASELINES}
-    possible_ones = np.isfinite(here.times_s(np.stack(list(named.values()))))
+    possible_ones = np.isfinite(here.of(np.stack(list(named.values()))))
     both = space.wide(np.stack([advised, *itertools.compress(named.values(), possible_ones)]))
-    mine, members_s = space.model.estimate(size, both, level=level), possible(space.model.members(size, both))
+    mine, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
     lows, highs = np.quantile(members_s / members_s[:, :1], (ends, 1 - ends), axis=0)
     found = []
     for (name, allocation), known, place in zip(named.items(), possible_ones, np.cumsum(possible_ones), strict=True):
@@ -240,9 +212,7 @@ def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Bas
 def _speeds(space: Space, size: float, processes: int) -> Floats:
     """Shares per second of a PE of each kind with one of so many processes; (kind,)."""
     most = [1] * len(space.model.kinds)
-    times_s = space.model.tables(size, most, processes).pe_s[list(space.places), 0, processes]
-    usable = np.isfinite(times_s) & (times_s > 0)
-    return np.asarray(1 / np.where(usable, times_s, times_s[usable].max() if usable.any() else 1.0))
+    return np.asarray(1 / space.model.tables(size, most, processes).pe_s[list(space.places), 0, processes])
 
 
 LARGEST_SIZE = 1e15
@@ -251,8 +221,6 @@ LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
 """Best by estimate: regret is of these."""
-EVERY = 20_000
-"""Up to so many configurations, all are looked at for switch points; of more, the best at three sizes."""
 BEYOND = 2.0
 """Switch points are looked for up to so many times the largest measured size."""
 
@@ -265,10 +233,6 @@ class Switches:
     high: float
     """Sizes between which they were looked for."""
     points: tuple[Switch, ...]
-    options: Allocations
-    """Configurations that the points name by number."""
-    notes: tuple[str, ...]
-    """What was not looked at."""
 
 
 @dataclass(frozen=True)
@@ -279,8 +243,6 @@ class ProcessCountAdvice:
     """What may be used; a kind of the model that is not named is not used."""
     known: tuple[str, ...]
     """The model's kinds."""
-    method: str
-    """Of the model."""
     size: float
     level: float
     """Probability of the intervals."""
@@ -290,14 +252,12 @@ class ProcessCountAdvice:
     """Of those in the ranking."""
     searched: int
     """How many configurations there are."""
-    search: str
-    """The allocator that found the best of them."""
     p_best: Floats
     """Chance to be the best, of the first of the ranking; (up to a hundred,)."""
     regret: Regret
     """Of the advised one."""
     baselines: tuple[Baseline, ...]
-    switches: "Switches"
+    switches: Switches
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -330,16 +290,14 @@ class ProcessCountAdvice:
         return {
             "format": 1,
             "command": "allocate advise",
-            "method": self.method,
             "size": self.size,
             "level": self.level,
             "kinds": {name: {"pes": pes, "most": most} for name, (pes, most) in self.kinds.items()},
             "best": self.configuration,
-            "processes": int(processes_of(self.ranking[:1])[0]),
+            "processes": int(_processes(self.ranking[:1])[0]),
             "estimate_s": self.estimate_s,
             "regret": vars(self.regret),
             "configurations": self.searched,
-            "search": self.search,
             "ranking": [
                 {
                     "configuration": self.named(allocation),
@@ -349,7 +307,7 @@ class ProcessCountAdvice:
                     "warnings": list(self.estimates.warnings[place]),
                 }
                 for place, (allocation, count) in enumerate(
-                    zip(self.ranking, processes_of(self.ranking).tolist(), strict=True)
+                    zip(self.ranking, _processes(self.ranking).tolist(), strict=True)
                 )
             ],
             "baselines": [
@@ -376,9 +334,9 @@ class ProcessCountAdvice:
             "provenance": provenance.provenance(inputs=self.inputs),
         }
 
-    def option(self, place: int) -> dict[str, dict[str, int]] | None:
+    def option(self, best: Configuration | None) -> dict[str, dict[str, int]] | None:
         """What a switch point names; None where no configuration is left."""
-        return None if place < 0 else self.named(self.switches.options[place])
+        return None if best is None else self.named(np.array(best))
 
     def _repr_html_(self) -> str:
         return page(self.to_dict())
@@ -421,68 +379,54 @@ def advise_allocation(
     space, model = space_of(fitted.model, kinds, limits), fitted.model
     count = LISTED if top is None else top
     here = space.at(size)
-    found, search = here.best(max(count, SHORTLIST))
-    members_s = possible(model.members(size, space.wide(found[:SHORTLIST])))
+    found = here.best(max(count, SHORTLIST))
+    members_s = model.members(size, space.wide(found[:SHORTLIST]))
     expected, risk, p_best = regrets(members_s)
     listed = found[:count]
-    switches = _switches(space, fitted, size, found[:SHORTLIST])
     return ProcessCountAdvice(
         kinds=dict(kinds),
         known=tuple(model.kinds),
-        method=fitted.method,
         size=size,
         level=level,
         ranking=listed,
         estimates=model.estimate(size, space.wide(listed), level=level),
         searched=space.most_configurations,
-        search=search,
         p_best=p_best[: listed.shape[0]],
         regret=Regret(float(expected[0]), float(risk[0]), float(p_best[0])),
         baselines=baselines_of(here, found[0], level),
-        switches=switches,
+        switches=_switches(space, fitted, size),
         warnings=warnings_of(fitted, space, size, found, members_s),
-        notes=(*_notes(here, search, None if top else listed.shape[0]), *switches.notes),
+        notes=tuple(_notes(here, None if top else listed.shape[0])),
         inputs=dict(inputs or {}),
     )
 
 
-def _switches(space: Space, fitted: AllocationFit, asked: float, found: Allocations) -> Switches:
-    """From the smallest measured size to twice the largest, and to the one asked about, whose best were `found`."""
-    measured, count = fitted.measured.sizes, space.most_configurations
+def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
+    """From the smallest measured size to twice the largest, and to the one asked about."""
+    measured = fitted.measured.sizes
     low, high = float(min(measured[0], asked)), float(max(BEYOND * measured[-1], asked))
     whole = np.all(np.append(measured, asked) % 1 == 0)
-    step = 1.0 if whole else low / 1000
-    if count <= EVERY:
-        options, notes = space.every(), tuple[str, ...]()
-    else:
-        others = [size for size in (low, high) if size != asked]
-        options = distinct(np.concatenate([found, *space.best_somewhere(others, SHORTLIST)]))
-        at = ", ".join(f"{size:g}" for size in sorted({low, asked, high}))
-        notes = (f"switch points: among {options.shape[0]} of {count} configurations, the best at N = {at}",)
 
-    def best_at(size: float) -> int:
-        times_s = space.times_s(size, options)
-        best = ties.first_least(times_s) if times_s.size else -1
-        return best if best >= 0 and np.isfinite(times_s[best]) else -1
+    def best_at(size: float) -> Configuration | None:
+        here = space.at(size)
+        return as_configuration(here.best(1)[0]) if here.fitting else None
 
-    return Switches(low, high, tuple(switch_points(best_at, low, high, step=step)), options, notes)
+    return Switches(low, high, tuple(switch_points(best_at, low, high, step=1.0 if whole else low / 1000)))
 
 
-def _notes(here: SpaceAt, search: str, listed: int | None) -> list[str]:
-    """How the search was made, and what was left out, of the ranking too where nobody asked for a part of it."""
-    count, lines = here.space.most_configurations, []
-    if search != "exhaustive":
-        lines.append(
-            f"{count:.3g} configurations: the best by {search} on the model's tables, and those near it ranked"
-        )
-    fitting = here.fitting()
-    if fitting is not None and fitting < count:
+def _notes(here: SpaceAt, listed: int | None) -> list[str]:
+    """What was left out, of the ranking too where nobody asked for a part of it."""
+    count, fitting, lines = here.space.most_configurations, here.fitting, []
+    if fitting < count:
         lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
-    if impossible := here.impossible():
-        lines.append(f"{impossible} of {count} configurations are left out: the model estimates 0 s or less")
-    if search == "exhaustive" and listed == LISTED:
-        lines.append(f"the ranking holds the best {listed} of {(fitting or count) - impossible} configurations")
+    if listed == LISTED:
+        lines.append(f"the ranking holds the best {listed} of {fitting} configurations")
     return lines
+
+
+def _processes(allocations: Allocations) -> NDArray[np.int64]:
+    """Processes of each configuration; (n,)."""
+    return np.asarray(allocations.prod(axis=2).sum(axis=1))
 
 
 # Host files of an advised configuration: its ranks, kind by kind, on the hosts that have them.

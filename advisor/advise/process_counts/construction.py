@@ -1,39 +1,31 @@
-"""Which few runs to make: anchors that every model needs, then whatever makes the asked estimates surer per second.
+"""Which few runs to make: what every model needs first, then the same at other sizes and once more, as a budget allows.
 
-A run is known by the share of its time that each cost term takes (`CostGuess.shares`): it teaches the terms that it
-spends its time on. What is unknown of a term is taken as its guess, give or take as much again; a run is a linear
-measurement of the terms with its noise. The next run is the one that lowers the sum of the variances of the estimates
-asked for, those of the promising configurations at the sizes asked about, the most per second: V-optimal design, greedy
-(Fedorov, Theory of Optimal Experiments, 1972).
+Each kind runs alone over N, with every number of processes on a PE, on several PEs, and together with the others in
+balance: what distinguishes the costs of a kind, of sharing a PE and of messages.
 """
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.allocate.exhaustive import combined, offers
 from simulator import Platform, ScenarioError, formula, ties, units
 from simulator.calibration import PILOT, Allocation, ConstructionPlan, CostGuess, PEKind, PlannedRun, kinds_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Run = tuple[float, Allocation]
+"""Problem size and allocation."""
 Fits = Callable[[float, Ints], NDArray[np.bool_]]
 """Whether memory holds configurations at a size."""
 
 LEAST_SIZES = 3
-PROMISING = 1.5
-"""Configurations within this factor of the best guess are the ones whose estimates are asked for."""
-_MOST_TARGETS = 400
-_MOST_RUNS = 60
-_MOST_REPETITIONS = 2
-_AGAIN = 0.5
-"""What a repetition teaches of what it would if all that a model misses were noise."""
-_SURE = 0.01
-"""Choosing ends where estimates are this sure, as a root mean square: no model is better."""
+MOST_RUNS = 60
+"""Listed, repetitions and the reserve among them."""
 RESERVE = 1.0
 """How much more than the budget is listed in case costs prove lower, as a share of it."""
 
@@ -132,12 +124,12 @@ def every_configuration(kinds: Sequence[PEKind], *, most: int = MOST_CONFIGURATI
         Configurations there are in all over those listed.
     """
     whole = math.prod(len(kind.pes) * kind.most + 1.0 for kind in kinds) - 1
-    every: list[Ints] = []
+    every: list[list[tuple[int, int]]] = []
     for pes, processes in ((_all, _all), (_halved, _all), (_halved, _halved), (_ends, _ends)):
-        every = [offers(pes(len(kind.pes)), processes(kind.most)) for kind in kinds]
+        every = [[(0, 0), *itertools.product(pes(len(kind.pes)), processes(kind.most))] for kind in kinds]
         if math.prod(map(len, every)) <= most + 1:
             break
-    found = combined(every, np.arange(1, min(math.prod(map(len, every)), most + 1)))
+    found = np.array(list(itertools.islice(itertools.product(*every), 1, most + 1)), dtype=np.int64)
     return found, whole / len(found)
 
 
@@ -205,39 +197,6 @@ def check_sizes(
         raise ScenarioError(faults)
 
 
-class _Chosen:
-    """Runs chosen so far, in order, and what is still unknown of the cost terms."""
-
-    def __init__(self, guess: CostGuess, targets: Floats) -> None:
-        self._guess = guess
-        self._targets = targets
-        self.targets = len(targets)
-        self._unknown = np.eye(targets.shape[1])
-        self.counts: dict[tuple[float, Allocation], int] = {}
-        self.cost_s = 0.0
-        self.reasons: dict[tuple[float, Allocation], str] = {}
-
-    @property
-    def variance(self) -> float:
-        """Sum of the relative variances of the estimates asked for."""
-        return float(np.einsum("ij,jk,ik->", self._targets, self._unknown, self._targets))
-
-    def gains(self, shares: Floats, noise: Floats) -> Floats:
-        """How much each candidate would lower `variance`; (candidates,)."""
-        known = shares @ self._unknown
-        quadratic = np.einsum("ij,ij->i", known, shares) + noise**2
-        return np.asarray(((known @ self._targets.T) ** 2).sum(axis=1) / quadratic)
-
-    def add(self, size: float, allocation: Allocation, why: str) -> None:
-        """Take a run in, or a repetition of one."""
-        key = (size, allocation)
-        self.counts[key] = self.counts.get(key, 0) + 1
-        self.reasons.setdefault(key, why)
-        shares, noise = self._guess.shares(np.array([size]), np.array([allocation], dtype=np.int64))
-        row = self._unknown @ shares[0]
-        self._unknown = self._unknown - np.outer(row, row) / (shares[0] @ row + noise[0] ** 2)
-
-
 def make_construction_plan(
     guess: CostGuess, wishes: Wishes, *, memory_bytes: Mapping[str, int] | None = None
 ) -> ConstructionPlan:
@@ -266,160 +225,109 @@ def make_construction_plan(
         for own in (allocations[fit(size, allocations)],)
     )
     budget_s = AIM * full_s if wishes.budget_s is None else wishes.budget_s
-    candidates = _candidates(guess, sizes, allocations, fit, start_s=wishes.start_s)
     if wishes.budget_s is None:
-        budget_s = max(budget_s, LEAST_BUDGETS * _indispensable_s(guess, sizes, fit, start_s=wishes.start_s))
-    chosen = _Chosen(guess, _targets(guess, at, allocations))
-    chosen.cost_s = _add_anchors(chosen, guess, sizes, budget_s=budget_s, start_s=wishes.start_s, fit=fit)
-    _add_best(chosen, candidates, budget_s=budget_s)
-    within = dict(chosen.counts)
-    _add_best(chosen, candidates, budget_s=(1 + RESERVE) * budget_s)
+        needed_s = sum(
+            _run_s(guess, *key) + wishes.start_s for key in _needed(guess, sizes) if fit(key[0], np.array([key[1]]))[0]
+        )
+        budget_s = max(budget_s, LEAST_BUDGETS * needed_s)
     return ConstructionPlan(
-        guess,
-        tuple(_listed(chosen, within, guess, wishes.start_s)),
-        sizes,
-        at,
-        budget_s,
-        wishes.start_s,
-        full_s,
-        wishes.seed,
-        tuple(_notes(guess, budget_s, full_s, weight)),
+        kinds=guess.kinds,
+        work=guess.work.text,
+        latency_s=guess.latency_s,
+        byte_s=guess.byte_s,
+        sizes=sizes,
+        at=at,
+        budget_s=budget_s,
+        start_s=wishes.start_s,
+        full_s=full_s,
+        seed=wishes.seed,
+        runs=_chosen(guess, sizes, fit, budget_s=budget_s, start_s=wishes.start_s),
+        notes=tuple(_notes(guess, budget_s, full_s, weight)),
     )
 
 
-class _Candidates(NamedTuple):
-    """Runs that there are to choose from: every configuration that fits, at every size."""
-
-    keys: list[tuple[float, Allocation]]
-    cost_s: Floats
-    shares: Floats
-    noise: Floats
-
-
-def _candidates(
-    guess: CostGuess, sizes: Sequence[float], allocations: Ints, fit: Fits, *, start_s: float
-) -> _Candidates:
-    each = [(size, allocations[fit(size, allocations)]) for size in sizes]
-    size = np.concatenate([np.full(len(own), number) for number, own in each])
-    rows = np.concatenate([own for _, own in each])
-    keys = [_key(number, row) for number, row in zip(size, rows, strict=True)]
-    return _Candidates(keys, guess.time_s(size, rows) + start_s, *guess.shares(size, rows))
-
-
-def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> None:
-    """Choose what teaches most per second, until the budget is used up or little is left to learn."""
-    taken = np.array([chosen.counts.get(key, 0) for key in candidates.keys])
-    while sum(chosen.counts.values()) < _MOST_RUNS:
-        gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
-        gain[taken >= _MOST_REPETITIONS] = 0.0
-        gain[chosen.cost_s + candidates.cost_s > budget_s] = 0.0
-        best = ties.first_most(gain / candidates.cost_s)
-        if gain[best] <= 0 or chosen.variance < _SURE**2 * chosen.targets:
-            return
-        chosen.add(*candidates.keys[best], why="surer estimates per second")
-        chosen.cost_s += candidates.cost_s[best]
-        taken[best] += 1
-
-
-def _key(size: float, allocation: NDArray[np.int64]) -> tuple[float, Allocation]:
-    return float(size), tuple((int(pes), int(procs)) for pes, procs in allocation)
-
-
-def _targets(guess: CostGuess, at: Sequence[float], allocations: Ints) -> Floats:
-    """Shares of the terms in the runs whose estimates are asked for; (targets, terms)."""
-    rows = []
-    for size in at:
-        sizes = np.full(len(allocations), size)
-        times = guess.time_s(sizes, allocations)
-        order = ties.in_order(times)
-        near = order[times[order] <= (1 + ties.SAME) * PROMISING * times[order[0]]][: _MOST_TARGETS // len(at)]
-        rows.append(guess.shares(sizes[near], allocations[near])[0])
-    return np.concatenate(rows)
-
-
-def _anchors(guess: CostGuess, sizes: Sequence[float]) -> Iterator[tuple[int, float, Allocation, str]]:
-    """Rank (0: indispensable), size, allocation and reason of what every model needs, the most needed first."""
-    kinds, middle = guess.kinds, sizes[len(sizes) // 2]
-
-    def alone(number: int, pes: int, procs: int) -> Allocation:
-        return tuple((pes, procs) if k == number else (0, 0) for k in range(len(kinds)))
-
-    needed = (sizes[0], sizes[-1], middle)
-    for number, kind in enumerate(kinds):
-        yield 0, sizes[0], alone(number, 1, 1), f"{PILOT}: {kind.name} alone"
-    for size in (*needed[1:], *(size for size in sizes if size not in needed)):
-        for number, kind in enumerate(kinds):
-            yield int(size not in needed), size, alone(number, 1, 1), f"{kind.name} alone over N"
-    together = (middle, sizes[-1]) if len(kinds) > 1 else ()
-    everything = tuple((len(kind.pes), 1) for kind in kinds)
-    for size in together:
-        yield 1, size, _balanced(guess, size), "kinds together, in balance"
-    for number, kind in enumerate(kinds):
-        for procs in range(2, kind.most + 1):
-            yield 1, middle, alone(number, 1, procs), f"{procs} processes on a {kind.name}"
-    for number, kind in enumerate(kinds):
-        count = len(kind.pes)
-        for pes in sorted({2, max(2, count // 2), count}) if count > 1 else ():
-            yield 1, middle, alone(number, pes, 1), f"{kind.name} over P"
-    for size in together:
-        yield 1, size, everything, "kinds together, one process each"
-
-
-def _balanced(guess: CostGuess, size: float) -> Allocation:
-    """The configuration with all PEs of every kind that the guess likes best."""
-    each = [np.array([(len(kind.pes), m) for m in range(1, kind.most + 1)]) for kind in guess.kinds]
-    rows = combined(each, np.arange(math.prod(map(len, each))))
-    return _key(size, rows[ties.first_least(guess.time_s(np.full(len(rows), size), rows))])[1]
-
-
-def _add_anchors(
-    chosen: _Chosen,
-    guess: CostGuess,
-    sizes: Sequence[float],
-    *,
-    budget_s: float,
-    start_s: float,
-    fit: Fits,
-) -> float:
-    """Choose the anchors that the budget pays for, and say what they cost."""
-    spent = 0.0
-    for rank, size, allocation, why in _anchors(guess, sizes):
-        if (size, allocation) in chosen.counts or not fit(size, np.array([allocation]))[0]:
-            continue
-        price = _run_s(guess, size, allocation) + start_s
-        if rank and spent + price > budget_s:
-            continue
-        chosen.add(size, allocation, why)
-        spent += price
+def _chosen(
+    guess: CostGuess, sizes: Sequence[float], fit: Fits, *, budget_s: float, start_s: float
+) -> tuple[PlannedRun, ...]:
+    """The wanted runs that the budget pays for, in order, once and then once more; after them those of the reserve."""
+    wanted: dict[Run, str] = {}
+    for size, allocation, why in _wanted(guess, sizes):
+        if fit(size, np.array([allocation]))[0]:
+            wanted.setdefault((size, allocation), why)
+    prices = {key: _run_s(guess, *key) + start_s for key in wanted}
+    needed = [key for key in _needed(guess, sizes) if key in wanted]
+    spent = sum(prices[key] for key in needed)
     if spent > budget_s:
         raise ScenarioError(
             f"--budget: each kind alone at {LEAST_SIZES} sizes takes {spent:.3g} s, more than {budget_s:.3g} s; "
             "give more, or smaller sizes"
         )
-    return spent
+    left = [*(key for key in wanted if key not in needed), *wanted]
+    runs: list[PlannedRun] = []
+    count = len(needed)
+    for reserve, limit_s in ((False, budget_s), (True, (1 + RESERVE) * budget_s)):
+        taken, others = Counter[Run](() if reserve else needed), []
+        for key in left:
+            if count < MOST_RUNS and spent + prices[key] <= limit_s:
+                taken[key] += 1
+                spent, count = spent + prices[key], count + 1
+            else:
+                others.append(key)
+        runs += [PlannedRun(*key, times, prices[key], wanted[key], reserve) for key, times in taken.items()]
+        left = others
+    return tuple(runs)
 
 
-def _indispensable_s(guess: CostGuess, sizes: Sequence[float], fit: Fits, *, start_s: float) -> float:
-    """Seconds of the runs without which there is no model."""
-    needed = [(size, row) for rank, size, row, _ in _anchors(guess, sizes) if not rank]
-    return sum(_run_s(guess, size, row) + start_s for size, row in needed if fit(size, np.array([row]))[0])
+def _alone(kinds: Sequence[PEKind], number: int, pes: int, procs: int) -> Allocation:
+    return tuple((pes, procs) if k == number else (0, 0) for k in range(len(kinds)))
+
+
+def _needed(guess: CostGuess, sizes: Sequence[float]) -> list[Run]:
+    """Without these there is no model: each kind alone at the smallest, the largest and the middle size."""
+    some = (sizes[0], sizes[-1], sizes[len(sizes) // 2])
+    return [(size, _alone(guess.kinds, number, 1, 1)) for size in some for number in range(len(guess.kinds))]
+
+
+def _wanted(guess: CostGuess, sizes: Sequence[float]) -> Iterator[tuple[float, Allocation, str]]:
+    """Size, allocation and reason of what a model needs, the most needed first; some more than once."""
+    kinds, middle = guess.kinds, sizes[len(sizes) // 2]
+    for size in (sizes[0], sizes[-1], middle, *sizes):
+        for number, kind in enumerate(kinds):
+            why = f"{PILOT}: {kind.name} alone" if size == sizes[0] else f"{kind.name} alone over N"
+            yield size, _alone(kinds, number, 1, 1), why
+    together = (middle, sizes[-1]) if len(kinds) > 1 else ()
+    for size in together:
+        yield size, _balanced(guess, size), "kinds together, in balance"
+    yield from _apart(kinds, middle)
+    for size in together:
+        yield size, tuple((len(kind.pes), 1) for kind in kinds), "kinds together, one process each"
+    for size in reversed(sizes):
+        if together:
+            yield size, _balanced(guess, size), "kinds together, in balance"
+        yield from _apart(kinds, size, all_only=True)
+
+
+def _apart(kinds: Sequence[PEKind], size: float, *, all_only: bool = False) -> Iterator[tuple[float, Allocation, str]]:
+    """Each kind alone with every number of processes on a PE, and on all of its PEs, perhaps half and two of them."""
+    for number, kind in enumerate(kinds):
+        for procs in range(2, kind.most + 1):
+            yield size, _alone(kinds, number, 1, procs), f"{procs} processes on a {kind.name}"
+    for number, kind in enumerate(kinds):
+        count = len(kind.pes)
+        for pes in sorted({count} if all_only else {2, max(2, count // 2), count}) if count > 1 else ():
+            yield size, _alone(kinds, number, pes, 1), f"{kind.name} over P"
+
+
+def _balanced(guess: CostGuess, size: float) -> Allocation:
+    """The configuration with all PEs of every kind that the guess likes best."""
+    each = [[(len(kind.pes), m) for m in range(1, kind.most + 1)] for kind in guess.kinds]
+    rows = np.array(list(itertools.product(*each)), dtype=np.int64)
+    best = rows[ties.first_least(guess.time_s(np.full(len(rows), size), rows))]
+    return tuple((pes, procs) for pes, procs in best.tolist())
 
 
 def _run_s(guess: CostGuess, size: float, allocation: Allocation) -> float:
     return float(guess.time_s(np.array([size]), np.array([allocation], dtype=np.int64))[0])
-
-
-def _listed(
-    chosen: _Chosen, within: Mapping[tuple[float, Allocation], int], guess: CostGuess, start_s: float
-) -> Iterator[PlannedRun]:
-    """The runs in order: those within the budget, then the reserve."""
-    for reserve in (False, True):
-        for (size, allocation), count in chosen.counts.items():
-            own = within.get((size, allocation), 0)
-            times = count - own if reserve else own
-            if times:
-                run_s, why = _run_s(guess, size, allocation) + start_s, chosen.reasons[size, allocation]
-                yield PlannedRun(size, allocation, times, run_s, why, reserve)
 
 
 def _notes(guess: CostGuess, budget_s: float, full_s: float, weight: float) -> Iterator[str]:

@@ -1,19 +1,31 @@
-"""All configurations of some kinds at any problem size, with what a fitted model and memory say of them."""
+"""The exact search for process counts: every configuration of some kinds by a fitted model and memory, the best first.
 
-import contextlib
+By the model a run takes as long as the slowest of its kinds, and a kind's time follows from N, P and the processes on
+each of its PEs. So configurations with the same processes on each PE of each kind and the same P are a class that takes
+one time. There are few classes, however many PEs there are: all are looked at, and of each it is counted, without
+listing them, how many configurations it has.
+"""
+
+import heapq
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, islice
 
 import numpy as np
+from numpy.typing import NDArray
 
-from advisor.advise.allocate import branch_and_bound, ranked
-from advisor.advise.allocate.exhaustive import MOST, all_times_s, combined, offers, places_of
-from advisor.advise.candidates import distinct, neighbours, threshold_candidates
-from advisor.advise.problem import Allocations, Floats, Kind, Problem, ShareTimes, model_times_s, processes_of
+from advisor.advise.kinds import Kind
 from simulator import ApportionError, ScenarioError, expanded, formula, ties, units
-from simulator.models import ProcessCountModel, ShareTables
+from simulator.models import ProcessCountModel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Allocations = Ints
+"""(allocation, kind, 2): PEs that take part, and processes on each of them; both 0 for a kind that takes no part."""
+Configuration = tuple[tuple[int, int], ...]
+"""One of them."""
 
 # What may be used, as options say it: kinds with their PEs and most processes, memory, and hosts.
 
@@ -112,12 +124,12 @@ def _named(
         raise ScenarioError(faults[:MOST_FAULTS])
 
 
-# All configurations of some kinds at any problem size, with what a fitted model and memory say of them.
+# The search.
 
 MOST_NUMBERS = 5_000_000
 """Of a model's tables: kinds times processes on a PE times processes in all."""
-STEPS = (0.2, 0.05)
-"""Moves around an optimum that was bounded, as shares of a kind's PEs."""
+MOST_CLASSES, MOST_CONFIGURATIONS = 20_000_000, 2**62
+"""That are looked at, and that can be counted."""
 
 
 @dataclass(frozen=True)
@@ -140,34 +152,38 @@ class Space:
         """How many there are, whatever memory allows."""
         return math.prod(1 + kind.count * kind.most for kind in self.kinds) - 1
 
-    @property
-    def table_size(self) -> int:
-        """Estimates in the model's tables."""
-        return len(self.model.kinds) * max(kind.most for kind in self.kinds) * self.most_processes
+    @cached_property
+    def ways(self) -> Ints:
+        """How many configurations there are of each class; (processes on each PE of the first kind, ..., P)."""
+        found = np.zeros(self.most_processes + 1, dtype=np.int64)
+        found[0] = 1
+        for kind in self.kinds:
+            joined = [_joined(found, each, kind.count) for each in range(1, kind.most + 1)]
+            found = np.stack([found, *joined], axis=-2)
+        return found
 
     def at(self, size: float) -> "SpaceAt":
-        """The same at one size, by the model's tables; what memory does not hold takes for ever."""
+        """The same at one size; what memory does not hold takes for ever."""
         most = [1] * len(self.model.kinds)
         for place, kind in zip(self.places, self.kinds, strict=True):
             most[place] = kind.most
         tables = self.model.tables(size, most, self.most_processes)
-        pe_s = np.array(tables.pe_s[list(self.places)])
-        pe_s[np.isnan(pe_s)] = np.inf
-        needed = self.footprints_bytes(size)
-        if needed is not None and self.limits is not None:
-            each = np.arange(1, pe_s.shape[1] + 1)[:, np.newaxis]
-            for place, kind in enumerate(self.kinds):
-                pe_s[place][each * needed > self.limits.memory_bytes.get(kind.name, np.inf)] = np.inf
-        model = ShareTimes(pe_s, tables.comm_s)
-        return SpaceAt(self, size, model, Problem.of_model(self.kinds, model), *self._own(tables))
-
-    def _own(self, tables: ShareTables) -> tuple[Allocations, Floats]:
-        """Those of the measured configurations that are among ours, and their factors."""
+        needed, longest = self.footprints_bytes(size), np.zeros(self.most_processes + 1)
+        for place, kind in zip(self.places, self.kinds, strict=True):
+            times_s = tables.pe_s[place, : kind.most]
+            if needed is not None and self.limits is not None:
+                held = self.limits.memory_bytes.get(kind.name, np.inf)
+                times_s = np.where(np.arange(1, kind.most + 1)[:, np.newaxis] * needed > held, np.inf, times_s)
+            rows = np.concatenate((np.zeros((1, longest.shape[-1])), times_s))
+            longest = np.maximum(longest[..., np.newaxis, :], rows)
+        longest = np.where(self.ways > 0, longest, np.inf)
+        longest[..., 0] = np.inf
         measured = tables.measured.reshape(-1, len(self.model.kinds), 2)
         mine, rest = measured[:, list(self.places)], np.delete(measured, self.places, axis=1)
-        most = np.array([(kind.count, kind.most) for kind in self.kinds])
-        within = np.all(mine <= most, axis=(1, 2)) & ~np.any(rest, axis=(1, 2))
-        return mine[within], tables.factor[within]
+        counts = np.array([(kind.count, kind.most) for kind in self.kinds])
+        within = np.all(mine <= counts, axis=(1, 2)) & ~np.any(rest, axis=(1, 2))
+        own = {as_configuration(one): float(f) for one, f in zip(mine[within], tables.factor[within], strict=True)}
+        return SpaceAt(self, size, longest, own)
 
     def footprints_bytes(self, size: float) -> Floats | None:
         """Of one of P processes; (P,), None without limits."""
@@ -190,30 +206,26 @@ class Space:
         found[:, list(self.places)] = allocations
         return found
 
-    def every(self) -> Allocations:
-        """All configurations."""
-        every = [offers(range(1, kind.count + 1), range(1, kind.most + 1)) for kind in self.kinds]
-        return combined(every, np.arange(1, self.most_configurations + 1))
+    def of_class(self, each: Sequence[int], processes: int) -> Iterator[Configuration]:
+        """The configurations of a class, in order.
 
-    def best_somewhere(self, sizes: Sequence[float], most: int) -> list[Allocations]:
-        """Up to `most` of the best at each of some sizes; sizes where nothing is allowed have none."""
-        found = []
-        for size in sizes:
-            with contextlib.suppress(ScenarioError):
-                found.append(self.at(size).best(most)[0])
-        return found
-
-    def times_s(self, size: float, allocations: Allocations) -> Floats:
-        """Point estimates of some allocations at a size, infinite where memory does not hold one; (n,)."""
-        if allocations.shape[0] * len(self.kinds) >= self.table_size:
-            return self.at(size).times_s(allocations)
-        times_s = self.model.estimate(size, self.wide(allocations)).mean_s
-        needed = self.footprints_bytes(size)
-        if needed is not None and self.limits is not None:
-            held = np.array([self.limits.memory_bytes.get(kind.name, np.inf) for kind in self.kinds])
-            own = allocations[:, :, 1] * needed[processes_of(allocations)][:, np.newaxis]
-            times_s = np.where(np.any(own > held, axis=1), np.inf, times_s)
-        return _possible(times_s)
+        Parameters
+        ----------
+        each
+            Processes on each PE of the kinds.
+        """
+        if not each:
+            yield ()
+            return
+        kinds = self.kinds[-len(each) :]
+        later = sum(kind.count * own for kind, own in zip(kinds[1:], each[1:], strict=True))
+        least = max(1, -((later - processes) // each[0])) if each[0] else 0
+        most = min(kinds[0].count, processes // each[0]) if each[0] else 0
+        for pes in range(least, most + 1):
+            rest = processes - pes * each[0]
+            if self.ways[(*[0] * (len(self.kinds) - len(kinds) + 1), *each[1:], rest)]:
+                for others in self.of_class(each[1:], rest):
+                    yield ((pes, each[0]), *others)
 
 
 @dataclass(frozen=True)
@@ -222,67 +234,49 @@ class SpaceAt:
 
     space: Space
     size: float
-    model: ShareTimes
-    """Its tables at this size."""
-    problem: Problem
-    """By these tables."""
-    measured: Allocations
-    """Configurations whose own runs say more than the tables; (c, kind, 2)."""
-    factor: Floats
-    """What their times by the tables are multiplied with; (c,)."""
+    times_s: Floats
+    """Seconds of each class, infinite where there is none or memory does not hold it; see `Space.ways`."""
+    own: Mapping[Configuration, float]
+    """Measured configurations whose runs say more than the tables, and what their seconds are multiplied with."""
 
-    def best(self, most: int) -> tuple[Allocations, str]:
-        """Up to `most` of the best allocations, best first, and the allocator that found them.
+    @property
+    def fitting(self) -> int:
+        """How many configurations memory holds."""
+        return int(self.space.ways[np.isfinite(self.times_s)].sum())
+
+    def best(self, most: int) -> Allocations:
+        """Up to `most` of the best configurations, best first; of equals, the first in order (PEs before processes).
 
         Raises
         ------
         ScenarioError
-            If nothing is allowed, or the model is too large for any allocator.
+            If memory holds none.
         """
-        if self.problem.size <= MOST:
-            times_s = self._all_s.copy()
-            times_s[places_of(self.problem, self.measured)] *= self.factor
-            times_s = _possible(times_s)
-            if not np.any(np.isfinite(times_s)):
-                raise ScenarioError(self._nothing())
-            return ranked(self.problem, most=most, times_s=times_s)[1], "exhaustive"
-        if not np.any(np.isfinite(self.model.pe_s)):
+        if not np.any(np.isfinite(self.times_s)):
             raise ScenarioError(self._nothing())
-        found = branch_and_bound(self.problem).allocation
-        near = [found[np.newaxis], self.measured, threshold_candidates(self.problem)]
-        near += [neighbours(self.problem, found, step) for step in STEPS]
-        some = distinct(np.concatenate(near))
-        times_s = self.times_s(some)
-        order = ties.in_order(times_s)[: min(most, int(np.sum(np.isfinite(times_s))))]
-        return some[order], "branch_and_bound"
+        others = (one for one in self._in_order(most + len(self.own)) if one not in self.own)
+        found = np.array(sorted([*islice(others, most), *self.own]), dtype=np.int64)
+        times_s = self.of(found)
+        order = ties.in_order(times_s)
+        return found[order[np.isfinite(times_s[order])][:most]]
 
-    def times_s(self, allocations: Allocations) -> Floats:
-        """Point estimates of some allocations; (n,)."""
-        times_s = model_times_s(self.model, allocations)
-        if len(self.measured):
-            own = places_of(self.problem, self.measured)
-            order = np.argsort(own, kind="stable")
-            places = places_of(self.problem, allocations)
-            at = order[np.minimum(np.searchsorted(own[order], places), own.size - 1)]
-            times_s[own[at] == places] *= self.factor[at][own[at] == places]
-        return _possible(times_s)
+    def of(self, allocations: Allocations) -> Floats:
+        """Point estimates of some configurations, infinite where memory does not hold one; (n,)."""
+        processes = allocations.prod(axis=2).sum(axis=1)
+        factors = [self.own.get(as_configuration(one), 1.0) for one in allocations]
+        return np.asarray(self.times_s[(*allocations[:, :, 1].T, processes)] * factors)
 
-    def fitting(self) -> int | None:
-        """How many configurations memory holds, None without limits or where they are too many to count."""
-        if self.space.limits is None or self.problem.size > MOST:
-            return None
-        return int(np.count_nonzero(np.isfinite(self._all_s)))
-
-    def impossible(self) -> int:
-        """How many configurations the model gives a time of 0 and less; not counted where they are too many."""
-        if self.problem.size > MOST:
-            return 0
-        return int(np.count_nonzero(self._all_s <= 0))
-
-    @cached_property
-    def _all_s(self) -> Floats:
-        """By the tables, of every configuration, in the order of `all_allocations`."""
-        return all_times_s(self.problem)
+    def _in_order(self, count: int) -> Iterator[Configuration]:
+        """At least so many configurations by their class, where there are: the fastest first, equals in order."""
+        flat = self.times_s.ravel()
+        count = min(count, int(np.isfinite(flat).sum()))
+        last_s = np.partition(flat, count - 1)[count - 1]
+        near = np.flatnonzero(flat <= last_s * (1 + 2 * ties.SAME))
+        levels = ties.levels(flat[near])
+        order = np.argsort(levels, kind="stable")
+        for _, places in groupby(order.tolist(), key=levels.__getitem__):
+            classes = np.array(np.unravel_index(near[list(places)], self.times_s.shape)).T.tolist()
+            yield from heapq.merge(*(self.space.of_class(each, processes) for *each, processes in classes))
 
     def _nothing(self) -> str:
         """Why no configuration is left."""
@@ -294,9 +288,20 @@ class SpaceAt:
         return f"--size {self.size:g}: each process needs at least {least}, which no PE holds ({held})"
 
 
-def _possible(times_s: Floats) -> Floats:
-    """Estimates of 0 and less, which separate cubics give, are none."""
-    return np.where(times_s > 0, times_s, np.inf)
+def _joined(ways: Ints, each: int, count: int) -> Ints:
+    """Ways to have P processes after 1 to `count` PEs of a further kind take part with so many on each; as `ways`."""
+    found = np.zeros_like(ways)
+    for first in range(min(each, ways.shape[-1])):
+        before = np.cumsum(ways[..., first::each], axis=-1)
+        column = found[..., first::each]
+        column[..., 1:] = before[..., :-1]
+        column[..., count + 1 :] -= before[..., : -count - 1]
+    return found
+
+
+def as_configuration(allocation: Ints) -> Configuration:
+    """One allocation, (kind, 2), as plain numbers."""
+    return tuple((pes, each) for pes, each in allocation.tolist())
 
 
 def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = None) -> Space:
@@ -320,9 +325,12 @@ def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = Non
         named.append(Kind(name, tuple(range(first, first + count)), most))
         first += count
     space = Space(model, tuple(named), tuple(model.kinds.index(name) for name in kinds), limits)
-    if space.table_size > MOST_NUMBERS:
-        estimates = (
-            f"{space.table_size:.3g} estimates for {space.most_processes} processes, more than {MOST_NUMBERS:.3g}"
-        )
+    numbers = len(model.kinds) * max(kind.most for kind in named) * space.most_processes
+    classes = math.prod(1 + kind.most for kind in named) * (space.most_processes + 1)
+    if numbers > MOST_NUMBERS:
+        estimates = f"{numbers:.3g} estimates for {space.most_processes} processes, more than {MOST_NUMBERS:.3g}"
         raise ScenarioError(f"--kinds: the model would need {estimates}; give fewer PEs or processes on each")
+    if classes > MOST_CLASSES or space.most_configurations > MOST_CONFIGURATIONS:
+        many = f"{len(named)} kinds have more than {MOST_CLASSES:.3g} classes of configurations, too many to look at"
+        raise ScenarioError(f"--kinds: {many}; give fewer kinds, or fewer processes on each")
     return space

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from advisor import wording
-from advisor.advise.problem import Allocations
+from advisor.advise.process_counts.space import Allocations
 from simulator import notebook, plots
 
 Document = Mapping[str, Any]

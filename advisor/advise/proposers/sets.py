@@ -5,8 +5,8 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from advisor.advise.judge import Judge
+from advisor.advise.kinds import Kind
 from advisor.advise.objectives import UNITS, rate_of, rates
-from advisor.advise.problem import Kind
 from advisor.advise.space import Space
 from simulator import Configuration, partitions, ties
 

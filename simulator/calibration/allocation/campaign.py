@@ -1,7 +1,5 @@
 """Making construction runs for real: shuffled, within the budget, each kept at once, the plan trimmed as costs show."""
 
-import csv
-import os
 import shlex
 import time
 from collections import Counter
@@ -18,12 +16,10 @@ from simulator.base.documents import read_keys
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.files import read_output
 from simulator.base.machine import affinity
-from simulator.base.tables import read_table
 from simulator.calibration.allocation.plan import (
     Allocation,
     ConstructionPlan,
     Corrections,
-    Floats,
     PEKind,
     PlannedRun,
     as_arrays,
@@ -43,34 +39,56 @@ from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
-# RUNS.csv: a row for each finished run, appended at once, and next to it a log of what every run cost.
+# The runs that are made: a journal, and the table of those that ended well.
 
 
 LOG_SUFFIX = ".log.jsonl"
-"""What replaces `.csv` in the name of the log next to a table."""
-FORMAT, KIND = 1, "allocation runs"
+"""What replaces `.csv` in the name of the journal next to a table."""
+FORMAT, KIND = 2, "allocation runs"
+
+RunKey = tuple[float, Allocation]
+"""Problem size and allocation."""
+
+
+@dataclass(frozen=True)
+class MadeRun:
+    """A run, and what came of it."""
+
+    size: float
+    allocation: Allocation
+    wall_s: float
+    """In all, its start included."""
+    times: MeasuredTimes | None = None
+    """None: it failed."""
+    failed: str = ""
+
+    @property
+    def key(self) -> RunKey:
+        """What repetitions share."""
+        return self.size, self.allocation
 
 
 class RunTable:
-    """A table of runs that only grows; read if it is there.
+    """Runs, on disk as they are made: each a line of a journal, and those that ended well a row of a table.
 
     Parameters
     ----------
     path
         The CSV file: `N,time_s`, per kind `KIND.pes` and `KIND.procs`, and with phases `KIND.comp_s` and `KIND.comm_s`.
+        The journal lies next to it, and is read if it is there.
     kinds
         Names of the kinds, in order.
     phases
         Whether computation and communication are known.
     about
-        What the runs are of, plain data, kept in the log: runs of something else are refused.
+        What the runs are of, plain data: runs of something else are refused.
     machine
         Where they are made, kept likewise.
 
     Raises
     ------
     ScenarioError
-        If the file holds other columns, or runs of something else.
+        If there are runs of something else, or the table holds other rows.
     """
 
     def __init__(
@@ -83,16 +101,11 @@ class RunTable:
         machine: Mapping[str, Any] | None = None,
     ) -> None:
         self._path, self._kinds, self._phases = path, tuple(kinds), phases
-        parts = ("pes", "procs", "comp_s", "comm_s") if phases else ("pes", "procs")
-        self._columns = ["N", "time_s", *(f"{kind}.{part}" for kind in kinds for part in parts)]
-        self.done: list[tuple[float, Allocation, float]] = []
-        """Size, allocation and time of every run that is kept."""
-        self.walls: dict[tuple[float, Allocation], list[float]] = {}
-        """What runs took in all, in seconds, by run, finished or not."""
-        self.failed: Counter[tuple[float, Allocation]] = Counter()
-        """How often runs failed."""
+        self.runs: list[MadeRun] = []
+        """All that were made, in order."""
+        log = path.with_name(path.stem + LOG_SUFFIX)
         self._log = Journal(
-            path.with_name(path.stem + LOG_SUFFIX),
+            log,
             kind=KIND,
             version=FORMAT,
             what="runs",
@@ -101,104 +114,54 @@ class RunTable:
             note={"machine": machine},
             place=path,
         )
-        self.damage = [self._log.damage] if self._log.damage else []
-        """A line for each file of which a part was damaged."""
-        if path.exists():
-            self._drop_damaged()
-        if path.exists():
-            self._read()
-        if not path.exists() or not files.read_bytes(path):
-            files.write_text(path, _line(self._columns))
+        self.warnings = self._log.warnings
+        text = self._text()
+        if path.exists() and not text.encode().startswith(files.read_bytes(path)):
+            raise ScenarioError(f"{path} holds other rows or columns than {log.name} has runs of; name a new file")
+        files.write_text(path, text)
+
+    @property
+    def done(self) -> list[tuple[float, Allocation, float]]:
+        """Size, allocation and time of every run that ended well."""
+        return [(run.size, run.allocation, run.times.time_s) for run in self.runs if run.times is not None]
 
     @property
     def spent_s(self) -> float:
         """Seconds of all runs, failed ones too."""
-        return sum(map(sum, self.walls.values()))
+        return sum(run.wall_s for run in self.runs)
 
-    def counts(self) -> Counter[tuple[float, Allocation]]:
+    def counts(self) -> Counter[RunKey]:
         """How often each run is there."""
-        return Counter((size, allocation) for size, allocation, _ in self.done)
+        return Counter(run.key for run in self.runs if run.times is not None)
 
-    def keep(self, size: float, allocation: Allocation, times: MeasuredTimes, *, wall_s: float) -> None:
-        """Append a finished run: to the disk before this returns."""
-        row: list[str] = [f"{size:.0f}", repr(times.time_s)]
-        for kind, (pes, procs) in zip(self._kinds, allocation, strict=True):
-            row += [str(pes), str(procs)]
-            if self._phases:
-                row += [
-                    "" if (seconds := part.get(kind)) is None else repr(seconds)
-                    for part in (times.comp_s, times.comm_s)
-                ]
-        self._note(size, allocation, {"time_s": times.time_s, "wall_s": wall_s})
-        with files.open_append(self._path) as stream:
-            stream.write(_line(row))
-            os.fsync(stream.fileno())
-        self.done.append((size, allocation, times.time_s))
-
-    def keep_failure(self, size: float, allocation: Allocation, why: str, *, wall_s: float) -> None:
-        """Note a run that failed, and what it cost."""
-        self._note(size, allocation, {"failed": why, "wall_s": wall_s})
-        self.failed[size, allocation] += 1
-
-    def _note(self, size: float, allocation: Allocation, outcome: Mapping[str, Any]) -> None:
-        self._log.keep({"N": size, "allocation": allocation, **outcome})
+    def keep(self, run: MadeRun) -> None:
+        """Take a run in: it is on the disk when this returns."""
+        self.runs.append(run)
+        outcome = {"failed": run.failed} if run.times is None else vars(run.times)
+        self._log.keep({"N": run.size, "allocation": run.allocation, "wall_s": run.wall_s, **outcome})
         self._log.sync()
-        self.walls.setdefault((size, allocation), []).append(outcome["wall_s"])
-
-    def _drop_damaged(self) -> None:
-        """Cut off what a crash left at the end: part of a line, or lines that are no text."""
-        files.end_with_line(self._path)
-        text = files.read_bytes(self._path)
-        if b"\n" not in text and _line(self._columns).encode().startswith(text):
-            files.remove(self._path)
-            return
-        lines = text.splitlines(keepends=True)
-        whole = len(lines)
-        while whole > 1 and _is_garbage(lines[whole - 1]):
-            whole -= 1
-        if whole < len(lines):
-            files.write_bytes(self._path, b"".join(lines[:whole]))
-            self.damage.append(
-                f"{self._path}: {len(lines) - whole} damaged lines at its end left out; going on from the {whole - 1} "
-                "that are whole"
-            )
-
-    def _read(self) -> None:
-        text = files.read_text(self._path)
-        if not text.strip():
-            return
-        head = [files.plain_cell(cell) for cell in next(csv.reader([text.splitlines()[0]]))]
-        if head != self._columns:
-            raise ScenarioError(
-                f"{self._path} has columns {', '.join(head)}; name a file with {', '.join(self._columns)}, or a new one"
-            )
-        if len(text.strip().splitlines()) == 1:
-            return
-        table = read_table(self._path)
-        size, time_s = table.numbers("N"), table.numbers("time_s")
-        cells = np.stack(
-            [[table.numbers(f"{kind}.{part}") for part in ("pes", "procs")] for kind in self._kinds]
-        ).astype(np.int64)
-        for row in range(size.size):
-            allocation = tuple((int(pes), int(procs)) for pes, procs in cells[:, :, row])
-            self.done.append((float(size[row]), allocation, float(time_s[row])))
+        files.write_text(self._path, self._text())
 
     def _take(self, row: dict[str, Any]) -> None:
-        outcome = {"failed": str} if "failed" in row else {"time_s": float}
+        seconds = dict[str, float]
+        outcome = {"failed": str} if "failed" in row else {"time_s": float, "comp_s": seconds, "comm_s": seconds}
         kept = read_keys(row, N=float, allocation=tuple[tuple[int, int], ...], wall_s=float, **outcome)
-        self.walls.setdefault((kept["N"], kept["allocation"]), []).append(kept["wall_s"])
+        times = None if "failed" in row else MeasuredTimes(kept["time_s"], kept["comp_s"], kept["comm_s"])
+        self.runs.append(MadeRun(kept["N"], kept["allocation"], kept["wall_s"], times, kept.get("failed", "")))
 
-
-def _is_garbage(line: bytes) -> bool:
-    """Whether a line holds what no text does."""
-    try:
-        return not line.decode().rstrip("\r\n").isprintable()
-    except UnicodeDecodeError:
-        return True
-
-
-def _line(cells: Sequence[str]) -> str:
-    return files.csv_lines([cells])
+    def _text(self) -> str:
+        """The table."""
+        parts = ("pes", "procs", "comp_s", "comm_s") if self._phases else ("pes", "procs")
+        rows = [["N", "time_s", *(f"{kind}.{part}" for kind in self._kinds for part in parts)]]
+        for run in self.runs:
+            if (times := run.times) is None:
+                continue
+            rows.append([f"{run.size:.0f}", repr(times.time_s)])
+            for kind, cell in zip(self._kinds, run.allocation, strict=True):
+                rows[-1] += map(str, cell)
+                if self._phases:
+                    rows[-1] += [str(part.get(kind, "")) for part in (times.comp_s, times.comm_s)]
+        return files.csv_lines(rows)
 
 
 # Making construction runs for real: shuffled, within the budget, each kept at once, the plan trimmed as costs show.
@@ -211,8 +174,6 @@ PILOT_LIMIT_S = 300.0
 MOST_FAILURES = 3
 """So many failed runs one after another end it all."""
 _START_S = 60.0
-
-RunKey = tuple[float, Allocation]
 
 
 @dataclass
@@ -228,6 +189,8 @@ class Campaign:
     failures: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     """Runs that the budget does not pay for any more."""
+    failed: set[RunKey] = field(default_factory=set)
+    """Runs that failed now, which are not tried again."""
     in_a_row: int = 0
     """Failed runs one after another."""
 
@@ -279,12 +242,13 @@ def make_runs(
         try:
             times, wall_s = _run_once(launcher, plan, program, run, limit_s=limit_s)
         except CalibrationError as error:
-            table.keep_failure(*run.key, str(error), wall_s=time.perf_counter() - began)
+            table.keep(MadeRun(*run.key, time.perf_counter() - began, failed=str(error)))
+            found.failed.add(run.key)
             found.failures.append(f"{plan.label(*run.key)}: {error}")
             found.in_a_row += MOST_FAILURES if isinstance(error, LauncherLostError) else 1
             return
         found.in_a_row = 0
-        table.keep(*run.key, times, wall_s=wall_s)
+        table.keep(MadeRun(*run.key, wall_s, times))
         costs.learn(run.size, _row(run.allocation), time_s=times.time_s, wall_s=wall_s)
         found.made += 1
         on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
@@ -303,7 +267,7 @@ def _turns(
     """The next run, chosen by what those before it cost; none where the budget pays for none or too many failed."""
     while found.in_a_row < MOST_FAILURES:
         left_s = limits.budget_s - table.spent_s
-        chosen, found.dropped = _affordable(plan, _missing(plan, table), costs, budget_s=left_s)
+        chosen, found.dropped = _affordable(plan, _missing(plan, table, found), costs, budget_s=left_s)
         if not chosen:
             return
         yield found.made, [_next(plan, chosen, table.counts())]
@@ -312,11 +276,9 @@ def _turns(
 def learned_costs(plan: ConstructionPlan, table: RunTable) -> Corrections:
     """What the runs of a table tell of costs."""
     costs = Corrections(plan.guess, plan.start_s)
-    walls_of = {key: list(walls) for key, walls in table.walls.items()}
-    for size, allocation, time_s in table.done:
-        walls = walls_of.get((size, allocation), [])
-        wall_s = walls.pop(0) if walls else time_s + plan.start_s
-        costs.learn(size, _row(allocation), time_s=time_s, wall_s=wall_s)
+    for run in table.runs:
+        if run.times is not None:
+            costs.learn(run.size, _row(run.allocation), time_s=run.times.time_s, wall_s=run.wall_s)
     return costs
 
 
@@ -328,14 +290,14 @@ def _row(allocation: Allocation) -> "np.ndarray[tuple[int, ...], np.dtype[np.int
     return np.array(allocation, dtype=np.int64)
 
 
-def _missing(plan: ConstructionPlan, table: RunTable) -> list[PlannedRun]:
+def _missing(plan: ConstructionPlan, table: RunTable, made: Campaign) -> list[PlannedRun]:
     """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones.
 
     What failed now is not tried again; the reserve comes last.
     """
     have, found = table.counts(), []
     for place, run in enumerate(plan.runs):
-        if table.failed[run.key]:
+        if run.key in made.failed:
             continue
         for number in range(run.repetitions):
             if have[run.key] > 0:
@@ -353,7 +315,7 @@ def _affordable(
         return [], []
     prices = costs.wall_s(*as_arrays([run.key for run in left]))
     chosen, dropped = [], []
-    for run, price in zip(left, _at_least(prices), strict=True):
+    for run, price in zip(left, np.maximum(prices, 1e-3).tolist(), strict=True):
         if price <= budget_s:
             chosen.append(run)
             budget_s -= price
@@ -362,23 +324,14 @@ def _affordable(
     return chosen, dropped
 
 
-def _at_least(prices: Floats) -> list[float]:
-    return [max(1e-3, float(price)) for price in prices]
-
-
 def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[RunKey]) -> PlannedRun:
-    """Pilots and controls that are due, then the round that has runs left, in its own order; the reserve last."""
-    controls = {run.key: run.every for run in plan.runs if run.every}
-    others = sum(count for key, count in have.items() if key not in controls)
-    for run in chosen:
-        if run.every and have[run.key] * run.every <= others:
-            return run
+    """Pilots first, then the round that has runs left, in its own order; the reserve last."""
     if (first := chosen[0]).is_pilot and not have[first.key]:
         return first
 
-    def place(run: PlannedRun) -> tuple[bool, bool, int, float]:
+    def place(run: PlannedRun) -> tuple[bool, int, float]:
         drawn = randomness.stream(plan.seed, "allocation run", have[run.key], repr(run.key))
-        return bool(run.every), run.reserve, have[run.key], float(drawn.random())
+        return run.reserve, have[run.key], float(drawn.random())
 
     return min(chosen, key=place)
 

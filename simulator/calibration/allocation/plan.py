@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files, ties
-from simulator.base.documents import at, in_file, read_format, to_dict
+from simulator.base.documents import Record, at, read_format
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
@@ -161,8 +162,6 @@ _CROWDED = 0.2
 """How much of its computation several processes on a PE may lose or win, as far as one knows before."""
 _SLICE_S, _WAITS = 1e-3, 1 / 64
 """What a process waits where another one has its PE, and how often that happens per row of the matrix."""
-_NOISE, _JITTER_S = 0.03, 0.01
-"""Standard deviation of a run: a share of its time, and a time."""
 _SPREAD_RIDGE = (2.0, 1.0, 1.0)
 """How far off the guess may be before anything is measured, in natural logarithms: in all, by kind, by size."""
 _SCATTER = 0.2
@@ -180,53 +179,32 @@ class CostGuess:
     byte_s: float
     """Of messages between processes."""
 
-    def terms(self, size: Floats, allocations: Ints) -> tuple[Floats, Ints]:
-        """Seconds of each cost term, (runs, terms), and the slowest kind, (runs,).
-
-        Parameters
-        ----------
-        size
-            (runs,).
-        allocations
-            PEs and processes on each; (runs, kind, 2).
-        """
-        processes = allocations.prod(axis=2).sum(axis=1)
-        work = np.broadcast_to(self.work.evaluate({"N": size}), size.shape)
-        widest = max(kind.most for kind in self.kinds)
-        own = np.zeros((size.size, len(self.kinds), 1 + 1 + 2 * max(0, widest - 1)))
-        for k, kind in enumerate(self.kinds):
-            m = allocations[:, k, 1]
-            rate = (kind.speed or ASSUMED_SPEED) * np.minimum(1.0, kind.cores / np.maximum(1.0, kind.competitors + m))
-            part = np.where(m > 0, work / processes / rate, 0.0)
-            own[:, k, 0] = part
-            own[:, k, 1] = np.where(m > 0, _PER_SQUARE * size**2 / rate, 0.0)
-            for more in range(2, kind.most + 1):
-                own[:, k, 2 * more - 2] = np.where(m == more, _CROWDED * part, 0.0)
-                own[:, k, 2 * more - 1] = np.where(m == more, _SLICE_S * _WAITS * size, 0.0)
-        slowest = np.argmax(ties.near_least(-own[:, :, :2].sum(axis=2), axis=1), axis=1)
-        rows = np.arange(size.size)
-        mine = np.zeros_like(own)
-        mine[rows, slowest] = own[rows, slowest]
-        together = processes > 1
-        shared = np.stack(
-            [
-                np.where(together, 4 * size**2 * self.byte_s, 0.0),
-                np.where(together, _WAITS * size * processes * self.latency_s, 0.0),
-                np.full(size.shape, 1e-3),
-            ],
-            axis=1,
-        )
-        return np.concatenate([mine.reshape(size.size, -1), shared], axis=1), slowest
-
     def time_s(self, size: Floats, allocations: Ints) -> Floats:
-        """Seconds of runs; (runs,)."""
-        return np.asarray(self.terms(size, allocations)[0].sum(axis=1))
+        """Seconds of runs; (runs,); sizes (runs,), PEs and processes on each (runs, kind, 2)."""
+        own, processes = self._of_kinds(size, allocations), allocations.prod(axis=2).sum(axis=1)
+        together = processes > 1
+        messages = 4 * size**2 * self.byte_s + _WAITS * size * processes * self.latency_s
+        slowest = self.slowest(size, allocations)
+        m = allocations[np.arange(size.size), slowest, 1]
+        work = np.take_along_axis(own[0], slowest[:, np.newaxis], 1)[:, 0]
+        squares = np.take_along_axis(own[1], slowest[:, np.newaxis], 1)[:, 0]
+        crowd = np.where(m > 1, _CROWDED * work + _SLICE_S * _WAITS * size, 0.0)
+        return np.asarray(work + squares + crowd + np.where(together, messages, 0.0) + 1e-3)
 
-    def shares(self, size: Floats, allocations: Ints) -> tuple[Floats, Floats]:
-        """Share of each term in a run's time, (runs, terms), and its relative noise, (runs,)."""
-        found, _ = self.terms(size, allocations)
-        total = found.sum(axis=1)
-        return found / total[:, None], np.sqrt(_NOISE**2 + (_JITTER_S / total) ** 2)
+    def slowest(self, size: Floats, allocations: Ints) -> Ints:
+        """The kind that computes longest in each run; (runs,)."""
+        own_s = self._of_kinds(size, allocations).sum(axis=0)
+        return np.asarray(np.argmax(ties.near_least(-own_s, axis=1), axis=1))
+
+    def _of_kinds(self, size: Floats, allocations: Ints) -> Floats:
+        """Seconds of the work and of what grows with N^2 only, by kind; (2, runs, kind)."""
+        work = np.broadcast_to(self.work.evaluate({"N": size}), size.shape) / allocations.prod(axis=2).sum(axis=1)
+        m, size = allocations[:, :, 1], size[:, np.newaxis]
+        kinds = self.kinds
+        speed = np.array([kind.speed or ASSUMED_SPEED for kind in kinds])
+        cores, competitors = (np.array([getattr(kind, name) for kind in kinds]) for name in ("cores", "competitors"))
+        rate = speed * np.minimum(1.0, cores / np.maximum(1.0, competitors + m))
+        return np.where(m > 0, np.stack((work[:, np.newaxis] / rate, _PER_SQUARE * size**2 / rate)), 0.0)
 
 
 class Corrections:
@@ -279,13 +257,13 @@ class Corrections:
         return np.array([whole, *[kind] * len(self._guess.kinds), by_size])
 
     def _design(self, size: Floats, allocations: Ints, middle: float) -> Floats:
-        slowest = self._guess.terms(size, allocations)[1]
+        slowest = self._guess.slowest(size, allocations)
         by_kind = np.eye(len(self._guess.kinds))[slowest]
         return np.column_stack([np.ones(size.size), by_kind, np.log(size / middle)])
 
 
 def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tuple[Floats, Ints]:
-    """Sizes and allocations of runs as arrays; see `CostGuess.terms`."""
+    """Sizes and allocations of runs as arrays; see `CostGuess.time_s`."""
     return np.array([size for size, _ in runs], dtype=np.float64), np.array([a for _, a in runs], dtype=np.int64)
 
 
@@ -312,8 +290,6 @@ class PlannedRun:
     why: str
     reserve: bool = False
     """Beyond the budget as costs are guessed; made if they prove lower."""
-    every: int = 0
-    """Above 0: a control, made again whenever so many other runs are."""
 
     def __post_init__(self) -> None:
         if not (self.size > 0 and self.repetitions > 0 and self.expected_s > 0 and self.processes > 0):
@@ -338,11 +314,14 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class ConstructionPlan:
+class ConstructionPlan(Record):
     """Runs in order of their use: those that teach most for their price come first."""
 
-    guess: CostGuess
-    runs: tuple[PlannedRun, ...]
+    kinds: tuple[PEKind, ...]
+    work: str
+    latency_s: float
+    byte_s: float
+    """These four: see `CostGuess`."""
     sizes: tuple[float, ...]
     at: tuple[float, ...]
     """Sizes that advice is wanted for."""
@@ -352,12 +331,29 @@ class ConstructionPlan:
     full_s: float
     """What running every configuration once at the sizes `at` would take."""
     seed: int
+    runs: tuple[PlannedRun, ...]
     notes: tuple[str, ...] = ()
 
-    @property
-    def kinds(self) -> tuple[PEKind, ...]:
-        """The kinds of PEs."""
-        return self.guess.kinds
+    def __post_init__(self) -> None:
+        if not (self.runs and self.kinds and self.budget_s > 0 and self.full_s > 0):
+            raise ScenarioError(f"this plan has no runs, no kinds or no budget; make it again with `{WRITER}`")
+        with at("work"):
+            parse(self.work)
+        for number, run in enumerate(self.runs):
+            with at("runs", str(number)):
+                self._check(run.allocation)
+
+    def _check(self, allocation: Allocation) -> None:
+        if len(allocation) != len(self.kinds):
+            raise ScenarioError(f"there are {len(allocation)} pairs of PEs and processes; give one for each kind")
+        for kind, (pes, procs) in zip(self.kinds, allocation, strict=True):
+            if pes > len(kind.pes) or procs > np.iinfo(np.int32).max:
+                raise ScenarioError(f"{kind.name} has {pes} x {procs}; give at most {len(kind.pes)} PEs")
+
+    @cached_property
+    def guess(self) -> CostGuess:
+        """What is known of costs before any run."""
+        return CostGuess(self.kinds, parse(self.work), self.latency_s, self.byte_s)
 
     @property
     def expected_s(self) -> float:
@@ -377,41 +373,9 @@ class ConstructionPlan:
         return ",".join(f"{kind.name}:{len(kind.pes)}:{kind.most}" for kind in self.kinds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        names = [kind.name for kind in self.kinds]
-        return {
-            "format": FORMAT,
-            "kind": KIND,
-            "kinds": to_dict(self.kinds),
-            "sizes": list(self.sizes),
-            "at": list(self.at),
-            "budget_s": self.budget_s,
-            "expected_s": self.expected_s,
-            "start_s": self.start_s,
-            "full_s": self.full_s,
-            "share_of_full": self.expected_s / self.full_s,
-            "work": self.guess.work.text,
-            "latency_s": self.guess.latency_s,
-            "byte_s": self.guess.byte_s,
-            "seed": self.seed,
-            "notes": list(self.notes),
-            "runs": [
-                {
-                    "size": run.size,
-                    "allocation": {
-                        name: {"pes": pes, "procs": procs}
-                        for name, (pes, procs) in zip(names, run.allocation, strict=True)
-                    },
-                    "processes": run.processes,
-                    "repetitions": run.repetitions,
-                    "expected_s": run.expected_s,
-                    "why": run.why,
-                    "reserve": run.reserve,
-                    "every": run.every,
-                }
-                for run in self.runs
-            ],
-        }
+        """Plain data for JSON, with what the runs take; allocations have PEs and processes of each kind, in order."""
+        taken = {"expected_s": self.expected_s, "share_of_full": self.expected_s / self.full_s}
+        return {"format": FORMAT, "kind": KIND, **super().to_dict(), **taken}
 
 
 def read_plan(path: str | Path) -> ConstructionPlan:
@@ -422,76 +386,8 @@ def read_plan(path: str | Path) -> ConstructionPlan:
     ScenarioError
         If it is none, or damaged; with the run where it is one.
     """
-    path = Path(path)
-    document = files.read_json(path)
+    document = files.read_json(Path(path))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise ScenarioError(f"{path}: this is no allocation plan; name a file of `{WRITER} -o`")
-    plain = read_format(_PlainPlan, document, path, newest=FORMAT, writer=WRITER)
-    with in_file(path):
-        with at("work"):
-            guess = CostGuess(plain.kinds, parse(plain.work), plain.latency_s, plain.byte_s)
-        runs = []
-        for number, run in enumerate(plain.runs):
-            with at("runs", str(number)):
-                runs.append(run.planned(plain.kinds))
-    if not (runs and plain.kinds and plain.budget_s > 0 and plain.full_s > 0):
-        raise ScenarioError(f"{path}: this plan has no runs, no kinds or no budget; make it again with `{WRITER}`")
-    own = {name: getattr(plain, name) for name in ("sizes", "at", "budget_s", "start_s", "full_s", "seed", "notes")}
-    return ConstructionPlan(guess, tuple(runs), **own)
-
-
-@dataclass(frozen=True)
-class _Processes:
-    pes: int
-    procs: int
-
-
-@dataclass(frozen=True)
-class _PlainRun:
-    """A run as a plan's file says it."""
-
-    size: float
-    allocation: dict[str, _Processes]
-    processes: int
-    repetitions: int
-    expected_s: float
-    why: str
-    reserve: bool
-    every: int
-
-    def planned(self, kinds: Sequence[PEKind]) -> PlannedRun:
-        """The run, within what its kinds allow."""
-        if unknown := sorted(set(self.allocation) - {kind.name for kind in kinds}):
-            allowed = ", ".join(kind.name for kind in kinds)
-            raise ScenarioError(f"{unknown[0]!r} is no kind of PEs; name one of {allowed}")
-        cells = [self.allocation.get(kind.name, _Processes(0, 0)) for kind in kinds]
-        for kind, cell in zip(kinds, cells, strict=True):
-            if cell.pes > len(kind.pes):
-                raise ScenarioError(f"{kind.name} has {cell.pes} PEs; give at most {len(kind.pes)}")
-            if cell.procs > np.iinfo(np.int32).max:
-                raise ScenarioError(f"{kind.name} has {cell.procs} processes; give fewer")
-        allocation = tuple((cell.pes, cell.procs) for cell in cells)
-        own = {name: getattr(self, name) for name in ("repetitions", "expected_s", "why", "reserve", "every")}
-        return PlannedRun(self.size, allocation, **own)
-
-
-@dataclass(frozen=True)
-class _PlainPlan:
-    """A plan as its file says it."""
-
-    format: int
-    kind: str
-    kinds: tuple[PEKind, ...]
-    sizes: tuple[float, ...]
-    at: tuple[float, ...]
-    budget_s: float
-    expected_s: float
-    start_s: float
-    full_s: float
-    share_of_full: float
-    work: str
-    latency_s: float
-    byte_s: float
-    seed: int
-    notes: tuple[str, ...]
-    runs: tuple[_PlainRun, ...]
+    said = {name: value for name, value in document.items() if name not in {"expected_s", "share_of_full"}}
+    return read_format(ConstructionPlan, said, path, newest=FORMAT, writer=WRITER)

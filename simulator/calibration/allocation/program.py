@@ -15,7 +15,6 @@ from simulator.base import files
 from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
-from simulator.calibration.bench.group import mpi_fault, mpiexec
 
 # Times from what a program printed: by a pattern, by HPL's own table, or by the wall clock.
 
@@ -28,10 +27,6 @@ _PATIENCE_S = 2.0
 """How long a pattern may search."""
 HPL_TIME = r"^W[RC]\w+\s+\d+\s+\d+\s+\d+\s+\d+\s+(?P<time_s>[\d.]+)\s"
 """A result line of HPL: variant, N, NB, P, Q, time."""
-LU_TIME = r"^time_s=(?P<time_s>\S+) "
-LU_PHASES = r"^kind=(?P<kind>\S+) comp_s=(?P<comp_s>\S+) comm_s=(?P<comm_s>\S+)$"
-NAMED_TIMES = {"hpl": HPL_TIME, "lu": LU_TIME}
-NAMED_PHASES = {"hpl": "", "lu": LU_PHASES}
 _HPL_PHASE = re.compile(r"^[ +]*Max aggregated wall time ([\w ]+?)[ .]*:\s*([\d.]+)", re.MULTILINE)
 _HPL_FAILED = re.compile(r"^\|\|.*\.\.\. FAILED", re.MULTILINE)
 
@@ -122,19 +117,19 @@ def _seconds(text: str | None) -> float:
 
 
 def make_reader(time: str | None, phases: str | None) -> OutputReader:
-    """A reader from the options: a pattern, `hpl` or `lu`; without a time pattern it is the wall clock.
+    """A reader from the options: a pattern or `hpl`; without a time pattern it is the wall clock.
 
     Raises
     ------
     ScenarioError
         If a pattern is too long, no regular expression, or has not the groups it needs.
     """
-    found = _compiled("--time", NAMED_TIMES.get(time, time)) if time else None
+    found = _compiled("--time", HPL_TIME if time == "hpl" else time) if time else None
     if found is not None and not (found.groups == 1 or "time_s" in found.groupindex):
         raise ScenarioError(f"--time has {found.groups} groups; give one, or one named time_s")
     if phases == "hpl":
         return OutputReader(found, None, hpl_phases=True)
-    parts = _compiled("--phases", NAMED_PHASES.get(phases, phases)) if phases else None
+    parts = _compiled("--phases", phases) if phases else None
     if parts is not None and not {"kind", "comp_s", "comm_s"} <= set(parts.groupindex):
         named = ", ".join(parts.groupindex) or "none"
         raise ScenarioError(f"--phases has the groups {named}; name groups kind, comp_s and comm_s")
@@ -167,34 +162,6 @@ def _bounded() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-# Our own LU factorisation over MPI as a program to run under allocations.
-
-
-BLOCK = 64
-"""Columns of a block."""
-WAITS = ("yield", "poll")
-_LU = "simulator.calibration.allocation.lu_mpi"
-
-
-def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
-    """The command template.
-
-    Raises
-    ------
-    ScenarioError
-        If MPI is not installed, or the way of waiting is unknown.
-    """
-    if wait not in WAITS:
-        raise ScenarioError(f"--wait is {wait!r}; name {' or '.join(WAITS)}")
-    if fault := mpi_fault():
-        raise ScenarioError(f"--program lu: {fault}")
-    where = () if local else ("-f", "{hostfile}")
-    pin = ("{pin}",) if local else ()
-    found_by = ("env", f"PYTHONPATH={Path(__file__).parents[3]}")  # ranks do not start where we did
-    program = (*found_by, sys.executable, "-m", _LU, "{N}", str(BLOCK), "--kinds", "{kinds}", "--wait", wait)
-    return (str(mpiexec()), *where, "-n", "{P}", *pin, *program)
 
 
 # A program to run under allocations: its command template, the files it reads, and how its times are read.

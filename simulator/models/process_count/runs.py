@@ -1,10 +1,10 @@
-"""Runs of a program that gives every process the same work, on kinds of PEs, and what a model says of others."""
+"""Runs of a program that gives every process the same work, on kinds of PEs, their table, and estimates of others."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,20 @@ class AllocationRuns:
     def processes(self) -> Ints:
         """P of each run; (runs,)."""
         return processes_of(self.allocations)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, without the kinds' names; parts that were not measured are None."""
+        parts = {"comp_s": self.comp_s, "comm_s": self.comm_s}
+        return {
+            "size": self.size.tolist(),
+            "allocations": self.allocations.tolist(),
+            "time_s": self.time_s.tolist(),
+            **{name: [_or_none(row) for row in part.tolist()] for name, part in parts.items()},
+        }
+
+
+def _or_none(row: list[float]) -> list[float | None]:
+    return [None if cell != cell else cell for cell in row]  # noqa: PLR0124 - what is not a number
 
 
 def processes_of(allocations: Ints) -> Ints:
@@ -75,24 +89,15 @@ def padded(start: Ints, stop: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return start[:, np.newaxis] + np.where(mask, offset, 0), mask
 
 
-def mixed_bits(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits well mixed (the finaliser of SplitMix64; Steele, Lea and Flood 2014)."""
-    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return code ^ (code >> np.uint64(31))
-
-
 @dataclass(frozen=True)
 class ShareTables:
-    """The point estimate at one problem size: makespan = the longest `pe_s` of the kinds that take part + `comm_s`."""
+    """The point estimate at one problem size: makespan = the longest `pe_s` of the kinds that take part."""
 
     pe_s: Floats
     """Seconds of a PE of a kind that runs m of P processes; (kind, m - 1, P), infinite where not allowed."""
-    comm_s: Floats
-    """Seconds that all wait for; (P,), entry 0 is not looked at."""
-    measured: Ints = field(default_factory=lambda: np.empty((0, 0, 2), dtype=np.int64))
+    measured: Ints
     """Configurations whose own runs lie off the rest, as in `AllocationRuns`; (c, kind, 2)."""
-    factor: Floats = field(default_factory=lambda: np.empty(0))
+    factor: Floats
     """What their makespan by the tables is multiplied with, (c,)."""
 
 
@@ -108,30 +113,6 @@ class Estimates:
     high_s: Floats
     warnings: tuple[tuple[str, ...], ...]
     """Why an estimate is weak, per configuration."""
-
-
-class ProcessCountModel(Protocol):
-    """A fitted model, by whatever method."""
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Names of the kinds."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the runs cannot tell."""
-
-    def tables(self, size: float, most: Sequence[int], processes: int) -> ShareTables:
-        """For up to `most[kind]` processes on a PE and up to so many processes in all."""
-
-    def estimate(self, size: float, allocations: Ints, *, level: float = 0.9) -> Estimates:
-        """Of allocations of shape (n, kind, 2), as in `AllocationRuns`."""
-
-    def members(self, size: float, allocations: Ints) -> Floats:
-        """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: `kind` is `process_count`, `method` names the model."""
 
 
 # From a CSV file; every fault has its line.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel
     from simulator.models.neighbours_file import NeighboursModel
     from simulator.models.network import FittedForm
-    from simulator.models.process_count.fitting import AllocationFit
+    from simulator.models.process_count.file import AllocationFit
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
 

@@ -44,7 +44,6 @@ def test_fit_tells_what_was_measured_and_how_well_it_fits(apportion, tmp_path):
         del document["provenance"]["made"]
     assert printed == written
     assert printed["kind"] == "process_count"
-    assert printed["method"] == "pooled"
     assert printed["quality"]["all"]["mean_error"] < 0.1
 
 

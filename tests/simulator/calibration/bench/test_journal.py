@@ -9,7 +9,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import this_machine
-from simulator.calibration.allocation.campaign import RunTable
+from simulator.calibration.allocation.campaign import MadeRun, RunTable
 from simulator.calibration.allocation.program import MeasuredTimes
 from simulator.calibration.apex.sweep import Visit, Visits
 from simulator.calibration.bands import KeptReplay, Measurement
@@ -224,26 +224,29 @@ def test_runs_for_costs_go_on_after_a_cut(tmp_path):
     assert "1 line is cut off" in again.journal.warnings[0]
 
 
-def test_a_table_of_runs_goes_on_after_garbage_in_both_of_its_files(tmp_path):
+def test_a_table_of_runs_follows_its_journal(tmp_path):
     def table():
         return RunTable(tmp_path / "runs.csv", ["slow"], phases=False, about={"of": "a test"})
 
     first = table()
-    for size in (100, 200, 300):
-        first.keep(size, ((1, 1),), MeasuredTimes(0.5), wall_s=0.6)
+    for size in (100.0, 200.0, 300.0):
+        first.keep(MadeRun(size, ((1, 1),), 0.6, MeasuredTimes(0.5)))
+    first.keep(MadeRun(400.0, ((1, 1),), 0.6, failed="no licence"))
     text = (tmp_path / "runs.csv").read_bytes()
-    for end in (b"\0\xff,,,\n4", b"400,0.5,1"):
-        (tmp_path / "runs.csv").write_bytes(text + end)
+    for left in (text, text[:-5], b""):  # a crash between the two writes
+        (tmp_path / "runs.csv").write_bytes(left)
         with (tmp_path / "runs.log.jsonl").open("ab") as stream:
             stream.write(b"\0\0\n{")
         again = table()
+        assert (tmp_path / "runs.csv").read_bytes() == text
         assert [size for size, *_ in again.done] == [100, 200, 300]
-        assert again.spent_s == pytest.approx(1.8)
-        assert any("runs.log.jsonl: " in line for line in again.damage)
-    again.keep(400, ((1, 1),), MeasuredTimes(0.5), wall_s=0.6)
+        assert again.spent_s == pytest.approx(2.4)
+        assert any("runs.log.jsonl: " in line for line in again.warnings)
+    again.keep(MadeRun(400.0, ((1, 1),), 0.6, MeasuredTimes(0.5)))
     assert [size for size, *_ in table().done] == [100, 200, 300, 400]
-    (tmp_path / "runs.csv").write_bytes(text + b"400,half,1,1\n")
-    with pytest.raises(ScenarioError, match=r"runs.csv:5: time_s: 'half'"):  # a fault of a person, not of a crash
+    with (tmp_path / "runs.csv").open("ab") as stream:
+        stream.write(b"500,0.5,1,1\n")  # a row of a person is not written over
+    with pytest.raises(ScenarioError, match=r"runs.csv holds other rows or columns than runs.log.jsonl has runs of"):
         table()
 
 

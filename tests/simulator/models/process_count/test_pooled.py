@@ -1,21 +1,19 @@
-"""The pooled process-count model: its terms, its advice on made-up and on recorded runs, its intervals and words."""
+"""The process-count model: its terms, its advice on made-up and on recorded runs, its intervals and words."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.models.process_count.pooled.model import (
+from simulator.models.process_count.model import (
     coefficient_draws,
     configuration_draws,
-    fit_pooled,
+    fit_process_counts,
     plausible_shapes,
-    pooled_from_dict,
 )
-from simulator.models.process_count.pooled.problem import cells_of, log_times, used_columns
-from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
+from simulator.models.process_count.problem import cells_of, log_times, used_columns
+from simulator.models.process_count.terms import SHAPES, TERMS, columns
 from tests.support import lu_clusters as clusters
 
 SMALL = (400, 800, 1200, 1600)
@@ -24,7 +22,7 @@ SMALL = (400, 800, 1200, 1600)
 @pytest.fixture(scope="module")
 def fitted():
     """The cheapest set, 3 % noise."""
-    return fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.03))
+    return fit_process_counts(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.03))
 
 
 def _regret_and_error(model, size, truth, allocations=None):
@@ -65,7 +63,7 @@ def test_slopes_of_the_log_makespan():
 
 def test_runs_without_noise_come_back():
     runs = clusters.runs_of(clusters.judged(), SMALL, clusters.lu)
-    model = fit_pooled(runs)
+    model = fit_process_counts(runs)
     for size, tolerance in ((800, 0.02), (1600, 0.02), (3200, 0.03)):
         truth = clusters.lu(np.full(62, float(size)), clusters.judged())
         assert model.estimate(size, clusters.judged()).mean_s == pytest.approx(truth, rel=tolerance)
@@ -74,7 +72,7 @@ def test_runs_without_noise_come_back():
 def test_advice_from_the_cheapest_set():
     found = []
     for seed in range(5):
-        model = fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.03, seed=seed))
+        model = fit_process_counts(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.03, seed=seed))
         found += [_regret_and_error(model, size, clusters.lu) for size in (3200, 6400, 9600)]
     regret, error, inside = np.array(found).T
     assert regret.mean() <= 0.02
@@ -89,7 +87,7 @@ def test_advice_for_recorded_runs(which):
     if which == "six":
         wanted = {(1, 0), (0, 1), (2, 0), (0, 2), (2, 1), (3, 2)}
         runs = clusters.chosen(runs, np.array([tuple(m) in wanted for m in runs.allocations[:, :, 1].tolist()]))
-    model = fit_pooled(runs)
+    model = fit_process_counts(runs)
     for size in (2400, 3200):
         later = cells_of(clusters.recorded(largest=size, smallest=size))
         found = model.estimate(size, later.allocations)
@@ -103,8 +101,8 @@ def test_a_disturbed_repetition_counts_little():
     runs = clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.02)
     time_s = runs.time_s.copy()
     time_s[50] *= 6
-    disturbed = fit_pooled(replace(runs, time_s=time_s))
-    calm = fit_pooled(runs).estimate(3200, clusters.judged()).mean_s
+    disturbed = fit_process_counts(replace(runs, time_s=time_s))
+    calm = fit_process_counts(runs).estimate(3200, clusters.judged()).mean_s
     assert disturbed.estimate(3200, clusters.judged()).mean_s == pytest.approx(calm, rel=0.12)
     assert any("lie far off" in line for line in disturbed.warnings)
 
@@ -126,7 +124,7 @@ def test_what_a_configuration_keeps_of_its_own_is_carried_over():
     odd = clusters.cheapest_set()[20]
     runs = clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.02)
     mine = (runs.allocations == odd).all(axis=(1, 2))
-    model = fit_pooled(replace(runs, time_s=np.where(mine, 1.3, 1.0) * runs.time_s))
+    model = fit_process_counts(replace(runs, time_s=np.where(mine, 1.3, 1.0) * runs.time_s))
     usual = clusters.lu(np.array([3200.0]), odd[None])[0]
     assert 1.15 * usual < model.estimate(3200, odd[None]).mean_s[0] < 1.4 * usual
     assert model.estimate(3200, clusters.judged()[:8]).mean_s == pytest.approx(
@@ -136,7 +134,7 @@ def test_what_a_configuration_keeps_of_its_own_is_carried_over():
 
 def test_the_mean_is_cautious_about_a_kind_that_never_was_the_slowest():
     train = np.array([[[1, 1], [p, m]] for p in (2, 4) for m in (2, 3)] + [[[0, 0], [2, 1]], [[0, 0], [4, 1]]])
-    model = fit_pooled(clusters.runs_of(train, SMALL, clusters.lu, noise=0.02))
+    model = fit_process_counts(clusters.runs_of(train, SMALL, clusters.lu, noise=0.02))
     alone, slow = np.array([[[1, 1], [0, 0]]]), np.array([[[0, 0], [4, 1]]])
     assert model.estimate(3200, alone).mean_s[0] > 1.15 * np.median(model.members(3200, alone))
     assert model.estimate(3200, slow).mean_s[0] < 1.1 * np.median(model.members(3200, slow))
@@ -153,7 +151,7 @@ def test_competitors_share_the_pe():
         return np.where(allocations[:, :, 0] > 0, busy, 0.0).max(axis=1) + 1e-7 * size**2
 
     train = [[[1, 1], [0, 0]], [[1, 2], [0, 0]], [[0, 0], [1, 1]], [[0, 0], [1, 2]], [[1, 1], [1, 1]], [[1, 2], [1, 2]]]
-    model = fit_pooled(clusters.runs_of(train, SMALL, truth, noise=0.01, repetitions=2))
+    model = fit_process_counts(clusters.runs_of(train, SMALL, truth, noise=0.01, repetitions=2))
     asked = np.array([[[0, 0], [1, 4]], [[1, 1], [1, 3]]])
     assert model.estimate(3200, asked).mean_s == pytest.approx(truth(np.full(2, 3200.0), asked), rel=0.15)
 
@@ -174,7 +172,7 @@ def test_the_growth_of_the_work_is_found(name, sizes, work):
         return np.where(allocations[:, :, 0] > 0, own, 0.0).max(axis=1)
 
     configurations = clusters.judged()[::4]
-    model = fit_pooled(clusters.runs_of(configurations, sizes, truth, noise=0.02))
+    model = fit_process_counts(clusters.runs_of(configurations, sizes, truth, noise=0.02))
     assert model.structures[int(np.argmax(model.weights))].posterior.shape.name == name
     regret, error, _ = _regret_and_error(model, 2 * sizes[-1], truth)
     assert regret <= 0.05
@@ -193,8 +191,8 @@ def test_phases_tell_the_speed_of_a_kind_that_never_was_the_slowest():
     truth = float(clusters.lu(np.array([3200.0]), alone)[0])
     comp_s = np.full((len(runs.size), 2), np.nan)
     comp_s[:, 0] = 6e-10 / runs.processes * (runs.size**3 + 100 * runs.size**2)
-    informed = fit_pooled(replace(runs, comp_s=comp_s)).estimate(3200, alone)
-    blind = fit_pooled(runs).estimate(3200, alone)
+    informed = fit_process_counts(replace(runs, comp_s=comp_s)).estimate(3200, alone)
+    blind = fit_process_counts(runs).estimate(3200, alone)
     assert informed.mean_s[0] == pytest.approx(truth, rel=0.15)
     assert abs(np.log(blind.mean_s[0] / truth)) > 0.3  # without them either kind may have been the slower
     assert blind.high_s[0] / blind.low_s[0] > 4
@@ -207,7 +205,7 @@ def test_tables_give_the_estimates(fitted):
     for allocation, expected in zip(clusters.judged(), estimates, strict=True):
         processes = int(np.prod(allocation, axis=1).sum())
         used = [k for k in range(2) if allocation[k, 0]]
-        makespan = max(tables.pe_s[k, allocation[k, 1] - 1, processes] for k in used) + tables.comm_s[processes]
+        makespan = max(tables.pe_s[k, allocation[k, 1] - 1, processes] for k in used)
         assert makespan * factor.get(allocation.tobytes(), 1.0) == pytest.approx(expected, rel=1e-12)
     assert np.isinf(tables.pe_s[0, 3, 3])  # 4 processes on a PE are no 3 in all
     assert np.isinf(tables.pe_s[1, 1, 8])  # more than its most
@@ -230,46 +228,35 @@ def test_members_are_paired_truths(fitted):
     assert np.median(ratio) < np.median(np.log(members).std(axis=0)) * np.sqrt(2)
 
 
-def test_plain_data_and_back(fitted):
-    again = pooled_from_dict(json.loads(json.dumps(fitted.to_dict())))
-    first, second = (model.estimate(4800, clusters.judged()) for model in (fitted, again))
-    for field in ("mean_s", "low_s", "high_s"):
-        assert np.array_equal(getattr(first, field), getattr(second, field))
-    assert first.warnings == second.warnings
-    assert again.warnings == fitted.warnings
-    assert np.array_equal(fitted.members(4800, clusters.judged()), again.members(4800, clusters.judged()))
-    with pytest.raises(ScenarioError, match="terms: these are not the terms of this version"):
-        pooled_from_dict({**fitted.to_dict(), "terms": ["others"]})
-
-
 def test_kinds_that_no_run_used_and_too_few_sizes():
     runs = clusters.runs_of(clusters.cheapest_set(), (800,), clusters.lu)
     with pytest.raises(ScenarioError, match="runs: all have the same size N"):
-        fit_pooled(runs)
+        fit_process_counts(runs)
     only = clusters.runs_of(clusters.cheapest_set()[:1], SMALL, clusters.lu)
     with pytest.raises(ScenarioError) as refused:
-        fit_pooled(only)
+        fit_process_counts(only)
     assert "all have the same process count P" in refused.value.lines[0]
     assert "no run uses kind slow" in refused.value.lines[1]
     with pytest.raises(ScenarioError, match="time_s is 0"):
-        fit_pooled(replace(only, time_s=only.time_s * 0))
+        fit_process_counts(replace(only, time_s=only.time_s * 0))
 
 
 def test_words_where_the_runs_cannot_tell(fitted):
     assert fitted.warnings == ("no run uses several kinds together: what mixing them costs is a guess",)
     asked = np.array([[[1, 9], [8, 1]], [[0, 0], [60, 2]], [[0, 0], [8, 1]], [[1, 1], [0, 0]]])
     doubts = fitted.estimate(9600, asked).warnings
-    assert "N = 9600 is 6.0 times the largest measured one" in doubts[0]
+    assert "N = 9600 is 6 times the largest measured, 1600" in doubts[0]
     assert "fast: 9 processes on a PE, measured up to 6" in doubts[0]
     assert "fast and slow were never run together" in doubts[0]
-    assert "P = 120 is far beyond the measured P = 48" in doubts[1]
-    assert doubts[2] == ("N = 9600 is 6.0 times the largest measured one",)
-    noisy = fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.15))
-    found = noisy.estimate(6400, clusters.judged())
-    assert "cannot tell it from" in " ".join(found.warnings[int(found.mean_s.argmin())])
-    wild = fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.25))  # nothing repeated
+    assert "P = 120, measured up to 48" in doubts[1]
+    assert doubts[2] == ("N = 9600 is 6 times the largest measured, 1600",)
+    assert fitted.estimate(200, asked[2:]).warnings[0] == ("N = 200 is below the smallest measured, 400",)
+    assert fitted.estimate(3200, asked[2:]).warnings == ((), ())
+    wild = fit_process_counts(
+        clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.25)
+    )  # nothing repeated
     assert any("the runs scatter by" in line for line in wild.warnings)
-    short = fit_pooled(clusters.runs_of(clusters.cheapest_set(), (100, 150, 200), clusters.lu))
+    short = fit_process_counts(clusters.runs_of(clusters.cheapest_set(), (100, 150, 200), clusters.lu))
     assert any("1 more would separate" in line for line in short.warnings)
     assert any("scheduler's credit" in line for line in short.warnings)
 
@@ -287,7 +274,7 @@ def test_odd_runs_give_positive_finite_answers(seed):
     comp_s = np.where(rng.random((count, kinds)) < 0.3, time_s[:, None] / 2, np.nan)
     runs = clusters.AllocationRuns(tuple("abcd"[:kinds]), size, allocations, time_s, comp_s, comp_s / 2)
     with np.errstate(divide="raise", invalid="raise", over="raise"):
-        model = fit_pooled(runs)
+        model = fit_process_counts(runs)
         found = model.estimate(800.0, allocations)
         members = model.members(800.0, allocations)
     assert (np.concatenate([found.low_s, found.mean_s, members.ravel()]) > 0).all()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simulator.models.process_count.pooled.model import UNMIXED_SD, fit_pooled
-from simulator.models.process_count.pooled.problem import cells_of
+from simulator.models.process_count.model import UNMIXED_SD, fit_process_counts
+from simulator.models.process_count.problem import cells_of
 from tests.support import lu_clusters as clusters
 
 BALANCED = ((2, 1), (3, 1), (4, 1), (3, 2), (4, 2))
@@ -26,7 +26,7 @@ def sessions(runs):
             wanted |= mixed & ((runs.size == middle) | (runs.size == last))
             wanted &= runs.size <= last
             if mixed.any() and len(np.unique(m[wanted].sum(axis=1))) > 1:
-                yield fit_pooled(clusters.chosen(runs, wanted)), sizes[small:]
+                yield fit_process_counts(clusters.chosen(runs, wanted)), sizes[small:]
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_each_mixed_configuration_that_was_run_leaves_less_open():
         mixed = np.zeros(len(m), bool)
         for one in known:
             mixed |= (m == one).all(axis=1)
-        model = fit_pooled(clusters.chosen(runs, (m.min(axis=1) == 0) | mixed))
+        model = fit_process_counts(clusters.chosen(runs, (m.min(axis=1) == 0) | mixed))
         widths.append(float(model._drift(1600.0, asked, model._strange(asked))[0]))
     assert widths[0] > widths[1] > widths[2] > 0
     np.testing.assert_allclose(np.diff(widths), UNMIXED_SD**2 * np.diff([1, 1 / 2, 1 / 4]), rtol=1e-9)

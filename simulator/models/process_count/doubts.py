@@ -1,13 +1,11 @@
 """What runs cannot tell, in plain words: errors where nothing can be fitted, else warnings."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
-from simulator.models.process_count.pooled.problem import Cells
+from simulator.models.process_count.problem import Cells
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, row_faults
 
 GOOD_SIZES = 4
@@ -17,21 +15,9 @@ NOISY = 0.08
 """Relative spread of repetitions above which runs are called noisy."""
 SCATTERED = 0.15
 """Scatter around the fitted costs above which advice is called weak, repeated or not."""
-FAR_SIZE = 4.0
-FAR_COUNT = 2.0
+FAR_SIZE = 2.0
+"""How many times the largest measured size is far."""
 NO_DOUBT: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rival:
-    """The configuration with the shortest estimate, and the next."""
-
-    first: int
-    second: int
-    apart: float
-    """Log seconds between them."""
-    doubt: float
-    """Standard deviation of that."""
 
 
 def check_runs(runs: AllocationRuns) -> None:
@@ -105,7 +91,7 @@ def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, 
 
 
 def doubts_of_estimates(
-    cells: Cells, size: float, allocations: Ints, strange: NDArray[np.bool_], rival: Rival | None
+    cells: Cells, size: float, allocations: Ints, strange: NDArray[np.bool_]
 ) -> tuple[tuple[str, ...], ...]:
     """Why single estimates are weak.
 
@@ -113,8 +99,6 @@ def doubts_of_estimates(
     ----------
     strange
         Whether no run used these kinds together, or this one alone; (n,).
-    rival
-        None where there is but one configuration.
     """
     common = _doubts_of_size(cells, size)
     doubts: list[tuple[str, ...]] = [common] * len(allocations) if common else [NO_DOUBT] * len(allocations)
@@ -124,8 +108,8 @@ def doubts_of_estimates(
         doubts[row] += (f"{cells.kinds[kind]}: {m} processes on a PE, measured up to {most[kind]}",)
     counts = processes_of(allocations)
     limit = int(cells.processes.max())
-    for row in np.flatnonzero(counts > FAR_COUNT * limit).tolist():
-        doubts[row] += (f"P = {counts[row]} is far beyond the measured P = {limit}",)
+    for row in np.flatnonzero(counts > limit).tolist():
+        doubts[row] += (f"P = {counts[row]}, measured up to {limit}",)
     words: dict[tuple[bool, ...], str] = {}
     used = (allocations[:, :, 0] > 0).tolist()
     for row in np.flatnonzero(strange).tolist():
@@ -136,10 +120,6 @@ def doubts_of_estimates(
                 f"{' and '.join(names)} {'was never run alone' if len(names) == 1 else 'were never run together'}"
             )
         doubts[row] += (words[which],)
-    if rival is not None and rival.apart < rival.doubt:
-        other = described(cells.kinds, allocations[rival.second])
-        near = f"{100 * np.expm1(rival.apart):.1f} % apart, known to {100 * rival.doubt:.0f} %"
-        doubts[rival.first] += (f"the runs cannot tell it from {other}: {near}",)
     return tuple(doubts)
 
 
@@ -156,7 +136,7 @@ def described(kinds: tuple[str, ...], allocation: Ints) -> str:
 def _doubts_of_size(cells: Cells, size: float) -> tuple[str, ...]:
     largest, smallest = float(cells.size.max()), float(cells.size.min())
     if size > FAR_SIZE * largest:
-        return (f"N = {size:g} is {size / largest:.1f} times the largest measured one",)
-    if size < smallest / FAR_SIZE:
-        return (f"N = {size:g} is far below the smallest measured one, {smallest:g}",)
+        return (f"N = {size:g} is {size / largest:.3g} times the largest measured, {largest:g}",)
+    if size < smallest:
+        return (f"N = {size:g} is below the smallest measured, {smallest:g}",)
     return NO_DOUBT

@@ -79,14 +79,13 @@ TERMS = (
 class Belief:
     """What makes runs with several processes slow."""
 
-    name: str
     about: str
     """End of the names of the terms that it is about."""
     factor: float
     """On the usual share of these terms."""
 
 
-BELIEFS = (Belief("network", "several", 0.3), Belief("waiting", "several", 3.0))
+BELIEFS = (Belief("several", 0.3), Belief("several", 3.0))
 """Messages between the PEs, or a shared PE that waits for its turn."""
 WORK = 4
 """The first so many terms are the work itself."""

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.models.process_count.pooled.terms import COMPUTATION, TERMS, WORK, Belief, Shape, columns, typical
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, padded, processes_of, starts
+from simulator.models.process_count.terms import COMPUTATION, TERMS, WORK, Belief, Shape, columns, typical
 
-# Measured runs as the pooled model sees them: repetitions joined, sorted by configuration and size.
+# Measured runs as the model sees them: repetitions joined, sorted by configuration and size.
 
 
 JITTER_S = 0.002
@@ -157,13 +157,9 @@ class Groups:
     """Log size of each place."""
     alike: Floats
     """`kernel` between places of a configuration, 0 where one is missing; (configurations, places, places)."""
-    full: bool
-    """Whether no place is empty, so that a table of cells need only be reshaped."""
 
     def rows(self, table: Floats) -> Floats:
         """A table of cells, by configuration and place, 0 where there is no cell."""
-        if self.full:
-            return table.reshape(self.index.shape + table.shape[1:])
         found = table[self.index]
         return np.asarray(found * self.there.reshape(self.there.shape + (1,) * (table.ndim - 1)))
 
@@ -186,27 +182,18 @@ def groups_of(size: Floats, configuration: Ints) -> Groups:
     index, there = padded(first, np.append(first[1:], len(size)))
     logs = np.log(size)[index]
     both = there[:, :, None] & there[:, None, :]
-    return Groups(
-        index, there.astype(np.float64), logs, kernel(logs[:, :, None], logs[:, None, :]) * both, bool(there.all())
-    )
+    return Groups(index, there.astype(np.float64), logs, kernel(logs[:, :, None], logs[:, None, :]) * both)
 
 
 def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> float:
     """The tried value under which the residuals are likeliest."""
-    places, count = groups.index.shape[1], float(groups.there.sum())
-    # All Cholesky factors column by column; the residuals as one more row become the whitened ones.
-    root = np.empty((places + 1, places, len(LIKENESS), len(groups.index)))
-    for number, likeness in enumerate(LIKENESS):
-        root[:places, :, number] = groups.covariance(noise, likeness).transpose(1, 2, 0)
-    root[places] = groups.rows(residuals).T[:, np.newaxis]
-    for k in range(places):
-        if k:
-            root[k:, k] -= (root[k:, :k] * root[k, :k]).sum(axis=1)
-        root[k:, k] /= np.sqrt(root[k, k])
-    each = np.arange(places)
-    log_det = 2 * np.log(root[each, each]).sum(axis=(0, 2))
-    score = count * np.log((root[places] ** 2).sum(axis=(0, 2)) / count + 1e-12) + log_det
-    return LIKENESS[ties.first_least(score)]
+    count, rows, scores = float(groups.there.sum()), groups.rows(residuals)[:, :, np.newaxis], []
+    for likeness in LIKENESS:
+        root = np.linalg.cholesky(groups.covariance(noise, likeness))
+        white = np.linalg.solve(root, rows)
+        log_det = 2 * np.log(root.diagonal(axis1=1, axis2=2)).sum()
+        scores.append(count * np.log((white**2).sum() / count + 1e-12) + log_det)
+    return LIKENESS[ties.first_least(scores)]
 
 
 def inverse_roots(covariance: Floats) -> Floats:
@@ -225,8 +212,6 @@ SPEED_SD = 1.5
 class Prior:
     """Normal prior of the log coefficients of the scaled columns, kind by kind."""
 
-    belief: str
-    """Name of one of `BELIEFS`."""
     mean: Floats
     """(kinds * terms,)."""
     precision: Floats
@@ -244,7 +229,7 @@ def scales_of(shape: Shape, cells: Cells) -> Floats:
 
 def prior_of(kinds: int, belief: Belief, scale: Floats) -> Prior:
     """Centre every term at its usual share of the measured times."""
-    return Prior(belief.name, _mean(kinds, belief), _precision(kinds), scale)
+    return Prior(_mean(kinds, belief), _precision(kinds), scale)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The default process-count model: few structures, weighed by the evidence for each, as one predictor.
+"""The process-count model: few structures, weighed by the evidence for each, as one predictor.
 
 Every structure says: the makespan is the longest time of a kind in use, and the time of a kind is a sum of the costs of
 `terms`, all positive, each with one coefficient for all m, P and N. A structure is a program shape (how the work grows)
@@ -6,46 +6,38 @@ and a belief about what makes several processes slow. What the costs miss about 
 is carried over to larger sizes, as far as its sizes agree about it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simulator.base import ties
-from simulator.base.arrays import Counts, Matrix, Vector
-from simulator.base.documents import Array, FormError, at, read
-from simulator.base.errors import ScenarioError
 from simulator.models.choice import odds
-from simulator.models.process_count.pooled.doubts import (
-    Rival,
+from simulator.models.process_count.doubts import (
     check_runs,
     doubts_of_estimates,
     doubts_of_runs,
     mixture_codes,
 )
-from simulator.models.process_count.pooled.fitting import (
-    Posterior,
+from simulator.models.process_count.posterior import (
     Predicted,
     Structure,
     fit_shape,
     refit,
 )
-from simulator.models.process_count.pooled.problem import Cells, cells_of, prior_of
-from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, Shape, columns
+from simulator.models.process_count.problem import Cells, cells_of
 from simulator.models.process_count.runs import (
     AllocationRuns,
     Estimates,
     Floats,
     Ints,
     ShareTables,
-    mixed_bits,
     processes_of,
-    starts,
 )
+from simulator.models.process_count.terms import SHAPES, Shape, columns
 from simulator.models.regression.runtime_model import mixture_quantiles
 
 # Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
@@ -72,10 +64,17 @@ def configuration_draws(allocations: Ints, number: int) -> Floats:
     """Standard normal draws that belong to each configuration, shape (number, n)."""
     code = np.zeros(len(allocations), dtype=np.uint64)
     for column in allocations.reshape(len(allocations), -1).T:
-        code = mixed_bits(code + column.astype(np.uint64) + STEP)
-    member = mixed_bits(np.arange(1, number + 1, dtype=np.uint64) * STEP)
-    uniform = (mixed_bits(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
+        code = _mixed_bits(code + column.astype(np.uint64) + STEP)
+    member = _mixed_bits(np.arange(1, number + 1, dtype=np.uint64) * STEP)
+    uniform = (_mixed_bits(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
     return np.asarray(ndtri(np.clip(uniform, 1e-6, 1 - 1e-6)))
+
+
+def _mixed_bits(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bits well mixed (the finaliser of SplitMix64; Steele, Lea and Flood 2014)."""
+    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return code ^ (code >> np.uint64(31))
 
 
 def _primes(number: int) -> Floats:
@@ -102,8 +101,8 @@ CALIBRATION_WORTH = 8.0
 
 
 @dataclass(frozen=True)
-class PooledModel:
-    """A fitted default model; see `fit_pooled`."""
+class ProcessCountModel:
+    """A fitted model; see `fit_process_counts`."""
 
     cells: Cells
     structures: tuple[Structure, ...]
@@ -111,8 +110,6 @@ class PooledModel:
     """Of the structures, sum 1."""
     warnings: tuple[str, ...]
     """What the runs cannot tell."""
-    known_inflation: float | None = None
-    """`inflation` where it was stored."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -125,8 +122,6 @@ class PooledModel:
 
         Costs one more fit of the first structure, when it is first asked for.
         """
-        if self.known_inflation is not None:
-            return self.known_inflation
         best = self.structures[ties.first_most(self.weights)]
         sizes = np.unique(self.cells.size)
         if len(sizes) < 3:
@@ -167,7 +162,7 @@ class PooledModel:
         pe_s = np.where(allowed, np.exp(log_s), np.inf)
         measured = self.cells.allocations[self.cells.first()]
         factor = np.exp(self._mixed(self._predict(size, measured))[1])
-        return ShareTables(pe_s, np.zeros(processes + 1), measured, factor)
+        return ShareTables(pe_s, measured, factor)
 
     def estimate(self, size: float, allocations: Ints, *, level: float = 0.9) -> Estimates:
         """Of allocations of shape (n, kind, 2), as in `AllocationRuns`."""
@@ -187,20 +182,8 @@ class PooledModel:
         low, high = mixture_quantiles(self.weights, logs, spreads, freedom=freedom, levels=levels)
         mean_s = np.exp(mean)
         low_s, high_s = np.exp(np.minimum(low, mean)), np.exp(np.maximum(high, mean))
-        doubts = doubts_of_estimates(self.cells, size, allocations, strange, self._rival(mean, found))
+        doubts = doubts_of_estimates(self.cells, size, allocations, strange)
         return Estimates(level, mean_s, low_s, high_s, doubts)
-
-    def _rival(self, mean: Floats, found: list[Predicted]) -> Rival | None:
-        """The shortest and the next configuration, and how well the first structure knows them apart."""
-        if len(mean) < 2:
-            return None
-        first = ties.first_least(mean)
-        second = ties.first_least(np.where(np.arange(mean.size) == first, np.inf, mean))
-        best = ties.first_most(self.weights)
-        part, covariance = found[best], self.structures[best].posterior.covariance
-        between = part.slopes[first] - part.slopes[second]
-        variance = between @ covariance @ between + part.own[first] + part.own[second]
-        return Rival(first, second, float(mean[second] - mean[first]), float(np.sqrt(variance * self.inflation)))
 
     def members(self, size: float, allocations: Ints) -> Floats:
         """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
@@ -221,29 +204,6 @@ class PooledModel:
             rows.append(of_kind.max(axis=2) + shift + own[mine] * np.sqrt(part.own) * wide + common[mine])
             first += number
         return np.asarray(np.exp(np.concatenate(rows)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        cells = self.cells
-        return {
-            "kind": "process_count",
-            "method": "pooled",
-            "kinds": list(cells.kinds),
-            "terms": [term.name for term in TERMS],
-            "warnings": list(self.warnings),
-            "inflation": self.inflation,
-            "cells": {
-                "size": cells.size.tolist(),
-                "allocations": cells.allocations.tolist(),
-                "time_s": cells.time_s.tolist(),
-                "runs": cells.runs.tolist(),
-                "run_sd": cells.run_sd,
-            },
-            "structures": [
-                {"weight": float(weight), **structure.to_dict()}
-                for weight, structure in zip(self.weights, self.structures, strict=True)
-            ],
-        }
 
     @cached_property
     def _shapes(self) -> tuple[Structure, ...]:
@@ -307,8 +267,8 @@ TEMPER = 0.3
 """Power of the evidence that weighs structures: none of them is quite true."""
 
 
-def fit_pooled(runs: AllocationRuns) -> PooledModel:
-    """Fit the default model.
+def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
+    """Fit a model of a program that gives every process the same work.
 
     Parameters
     ----------
@@ -330,7 +290,7 @@ def fit_pooled(runs: AllocationRuns) -> PooledModel:
     first = kept[ties.first_most(chances)]
     factors = first.noise[: len(cells.size)] / cells.doubtfulness
     scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
-    return PooledModel(
+    return ProcessCountModel(
         cells=cells,
         structures=tuple(Structure(posterior, cells) for posterior in kept),
         weights=chances / chances.sum(),
@@ -351,99 +311,3 @@ def plausible_shapes(cells: Cells) -> list[Shape]:
     top = max(float(cells.size.max()), 3.0)
     found = [shape for shape in SHAPES if not ties.is_less(shape.order + shape.logarithm / np.log(top), steepest)]
     return found or [SHAPES[-1]]
-
-
-# As plain data for JSON, and back
-
-
-def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
-    """The inverse of `PooledModel.to_dict`; the phases that were measured apart are not kept.
-
-    Raises
-    ------
-    ScenarioError
-        If it is none; see `documents.read`.
-    """
-    plain = read(_Plain, document)
-    if plain.terms != tuple(term.name for term in TERMS):
-        raise FormError([(("terms",), "these are not the terms of this version; fit the model again")])
-    stored, kinds = plain.cells, plain.kinds
-    count = stored.size.size
-    if (stored.allocations.shape, stored.time_s.size, stored.runs.size) != ((count, len(kinds), 2), count, count):
-        raise FormError([(("cells",), "there is not one allocation, time and number of runs for each size")])
-    unknown = np.full((count, len(kinds)), np.nan)
-    cells = Cells(
-        **vars(stored),
-        kinds=kinds,
-        comp_s=unknown,
-        comm_s=unknown,
-        configuration=np.cumsum(starts(*stored.allocations.reshape(count, -1).T)) - 1,
-    )
-    structures = []
-    for number, part in enumerate(plain.structures):
-        with at("structures", str(number)):
-            structures.append(Structure(_posterior(part, cells), cells))
-    return PooledModel(
-        cells=cells,
-        structures=tuple(structures),
-        weights=np.array([part.weight for part in plain.structures]),
-        warnings=plain.warnings,
-        known_inflation=plain.inflation,
-    )
-
-
-@dataclass(frozen=True)
-class _Cells:
-    size: Vector
-    allocations: Annotated[Ints, Array("int64", 3)]
-    time_s: Vector
-    runs: Counts
-    run_sd: float
-
-
-@dataclass(frozen=True)
-class _Structure:
-    weight: float
-    shape: str
-    belief: str
-    scale: Vector
-    mode: Matrix
-    covariance: Matrix
-    variance: float
-    freedom: float
-    effective: float
-    likeness: float
-    evidence: float
-    amplitude: Vector
-    noise: Vector
-    residuals: Vector
-
-
-@dataclass(frozen=True)
-class _Plain:
-    """A model as a file says it."""
-
-    kind: Literal["process_count"]
-    method: Literal["pooled"]
-    kinds: tuple[str, ...]
-    terms: tuple[str, ...]
-    warnings: tuple[str, ...]
-    inflation: float
-    cells: _Cells
-    structures: tuple[_Structure, ...]
-
-
-def _posterior(part: _Structure, cells: Cells) -> Posterior:
-    shapes, beliefs = {one.name: one for one in SHAPES}, {one.name: one for one in BELIEFS}
-    for name, known in (("shape", shapes), ("belief", beliefs)):
-        if getattr(part, name) not in known:
-            raise FormError([((name,), f"{getattr(part, name)!r} is not known; there are {', '.join(known)}")])
-    values = vars(part) | {"shape": shapes[part.shape]}
-    size = len(cells.kinds) * part.scale.size
-    if part.mode.shape != (len(cells.kinds), part.scale.size) or part.covariance.shape != (size, size):
-        raise ScenarioError("mode and covariance do not have a place for each kind and term")
-    if not part.amplitude.size == part.noise.size == part.residuals.size == cells.size.size:
-        raise ScenarioError("amplitude, noise and residuals do not have a place for each cell")
-    for name in ("weight", "belief", "scale"):
-        del values[name]
-    return Posterior(prior=prior_of(len(cells.kinds), beliefs[part.belief], part.scale), **values)

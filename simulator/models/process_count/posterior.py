@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
-from simulator.models.process_count.pooled.problem import (
+from simulator.models.process_count.problem import (
     LIKENESS,
     Cells,
     Groups,
@@ -27,8 +26,8 @@ from simulator.models.process_count.pooled.problem import (
     slowest_of,
     used_columns,
 )
-from simulator.models.process_count.pooled.terms import BELIEFS, TERMS, WORK, Belief, Shape
 from simulator.models.process_count.runs import Floats, Ints
+from simulator.models.process_count.terms import BELIEFS, TERMS, WORK, Belief, Shape
 
 # The posterior mode of one program shape, once for each belief, and what its residuals say of the noise.
 
@@ -71,21 +70,10 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Picked:
-    """The terms of the slowest kind of each row, laid out by group; they stay until another kind is the slowest."""
-
-    slowest: Ints
-    """(rows,)."""
-    table: Floats
-    """0 for the other kinds, (configurations, places, kind * terms)."""
-
-
-@dataclass(frozen=True)
 class State:
     """Where a solution stands."""
 
     point: Point
-    picked: Picked
     variance: float = 0.3**2
     effective: float = 0.0
     damping: float = 0.1
@@ -103,8 +91,7 @@ class Local:
 
 def state_at(problem: Problem, mode: Floats, variance: float = 0.3**2, effective: float = 0.0) -> State:
     """A start."""
-    point = point_at(problem, mode)
-    return State(point, _picked(problem, point, None), variance, effective)
+    return State(point_at(problem, mode), variance, effective)
 
 
 def point_at(problem: Problem, mode: Floats) -> Point:
@@ -119,8 +106,11 @@ def linearised(problem: Problem, root: Floats, state: State) -> Local:
     """Normal equations of the whitened residuals, by the log coefficients."""
     point, groups = state.point, problem.groups
     rest = _white(problem, root, point.residuals)
+    slowest, rows = slowest_of(point.of_kind), np.arange(len(point.longest))
+    table = np.zeros(problem.terms.shape)
+    table[rows, slowest] = problem.terms[rows, slowest]
     # The slopes are terms * factors / longest: dividing the roots and scaling the products is less work.
-    slopes = (root * groups.rows(1.0 / point.longest)[:, None, :]) @ state.picked.table
+    slopes = (root * groups.rows(1.0 / point.longest)[:, None, :]) @ groups.rows(table.reshape(len(rows), -1))
     slopes = slopes.reshape(len(rest), -1)
     factors = point.factors.ravel()
     normal = (slopes.T @ slopes) * (factors[:, None] * factors)
@@ -147,10 +137,9 @@ def step(problem: Problem, prior: Prior, root: Floats, state: State) -> tuple[St
         rest = _white(problem, root, point.residuals)
         gain = float(worth - rest @ rest / variance - there @ prior.precision @ there)
         if gain >= 0:
-            picked = _picked(problem, point, state.picked)
-            return State(point, picked, variance, effective, max(damping / 5.0, 1e-3)), gain
+            return State(point, variance, effective, max(damping / 5.0, 1e-3)), gain
         damping *= 6.0
-    return State(state.point, state.picked, variance, effective, damping), 0.0
+    return State(state.point, variance, effective, damping), 0.0
 
 
 def noise_variance(problem: Problem, squares: float, effective: float) -> float:
@@ -162,16 +151,6 @@ def noise_variance(problem: Problem, squares: float, effective: float) -> float:
 def _white(problem: Problem, root: Floats, residuals: Floats) -> Floats:
     """Whitened residuals, flat."""
     return np.asarray((root @ problem.groups.rows(residuals)[:, :, None]).ravel())
-
-
-def _picked(problem: Problem, point: Point, before: Picked | None) -> Picked:
-    slowest = slowest_of(point.of_kind)
-    if before is not None and np.array_equal(slowest, before.slowest):
-        return before
-    rows = np.arange(len(slowest))
-    table = np.zeros(problem.terms.shape)
-    table[rows, slowest] = problem.terms[rows, slowest]
-    return Picked(slowest, problem.groups.rows(table.reshape(len(rows), -1)))
 
 
 PILOT_SD = 0.01
@@ -256,8 +235,6 @@ class Posterior:
     """Of each cell's own part, (cells,)."""
     noise: Floats
     """Variance of each cell's noise relative to `variance`, (cells,)."""
-    residuals: Floats
-    """Log residuals of the cells."""
     evidence: float
     """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant of the kinds and runs."""
 
@@ -266,7 +243,7 @@ def fit_shape(shape: Shape, cells: Cells, beliefs: tuple[Belief, ...] = BELIEFS)
     """Fit all coefficients of one program shape, once for each belief."""
     scale = scales_of(shape, cells)
     problem = problem_of(shape, cells, scale)
-    neutral = prior_of(len(cells.kinds), Belief("neutral", "", 1.0), scale)
+    neutral = prior_of(len(cells.kinds), Belief("", 1.0), scale)
     relative = problem.terms / np.exp(problem.log_time)[:, None, None]
     state = state_at(problem, pilot(relative, 1.0 / np.sqrt(problem.noise), neutral))
     judged, state = _settled(problem, neutral, state, LIKENESS[1])
@@ -371,7 +348,6 @@ def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: State) -> Pos
         likeness=judged.likeness,
         amplitude=judged.amplitude,
         noise=problem.noise,
-        residuals=point.residuals,
         evidence=float(evidence),
     )
 
@@ -394,11 +370,6 @@ OWN_LEAST_SD = 0.01
 """Least standard deviation of what a configuration keeps of its own: closer ones are not distinguished."""
 MOST_CAUTION = 1.0
 """Most that the mean may exceed the median, in log seconds."""
-
-
-WHOLE = ("mode", "covariance", "variance", "freedom", "effective", "likeness")
-BY_CELL = ("amplitude", "noise", "residuals")
-"""Fields of a posterior that are kept, the latter by cell, without the phases that were measured apart."""
 
 
 @dataclass(frozen=True)
@@ -458,14 +429,6 @@ class Structure:
         mean, slopes = log_times(self.terms(self.cells.size, self.cells.allocations), fitted.mode)
         residuals = groups.rows(np.log(self.cells.time_s) - mean)
         return inverse, groups.rows(fitted.amplitude[:count]), residuals, groups.rows(slopes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        fitted, count = self.posterior, len(self.cells.size)
-        named = {"shape": fitted.shape.name, "belief": fitted.prior.belief, "scale": fitted.prior.scale.tolist()}
-        whole = {name: np.asarray(getattr(fitted, name)).tolist() for name in WHOLE}
-        by_cell = {name: getattr(fitted, name)[:count].tolist() for name in BY_CELL}
-        return named | whole | by_cell | {"evidence": fitted.evidence}
 
     def terms(self, size: Floats, allocations: Ints) -> Floats:
         """Scaled terms, (n, kind, terms)."""

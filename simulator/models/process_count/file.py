@@ -1,0 +1,186 @@
+"""Process-count models of the runs of a table, and how well they fit; a file keeps the runs, which are fitted again."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from simulator.base import drawing, files
+from simulator.base.arrays import Vector
+from simulator.base.documents import Array, at, in_file
+from simulator.base.errors import ScenarioError
+from simulator.base.shipped import locate
+from simulator.models.file import ModelFile, read_model, write_model
+from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
+from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, read_allocation_runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMAT = 1
+KIND = "process_count"
+LEVEL = 0.9
+"""Of the intervals that the fit is judged by."""
+WRITER = "apportion allocate fit"
+
+
+@dataclass(frozen=True)
+class MeasuredAllocations:
+    """What a model rests on: where it interpolates, and where it does not."""
+
+    kinds: tuple[str, ...]
+    sizes: Floats
+    """Each size once, ascending; (sizes,)."""
+    allocations: Ints
+    """Each configuration once, as in `AllocationRuns`; (configurations, kind, 2)."""
+    runs: int
+
+    @property
+    def most(self) -> Ints:
+        """Most PEs of each kind, and most processes on one of them; (kind, 2)."""
+        return np.asarray(self.allocations.max(axis=0))
+
+    @property
+    def most_processes(self) -> int:
+        """Largest P."""
+        return int(processes_of(self.allocations).max())
+
+
+@dataclass(frozen=True)
+class AllocationFit:
+    """A fitted model with what is known about the fit."""
+
+    model: ProcessCountModel
+    runs: AllocationRuns
+    notes: tuple[str, ...] = ()
+    """Of the file that was read."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def measured(self) -> MeasuredAllocations:
+        """Sizes and configurations of the runs."""
+        runs = self.runs
+        flat = np.unique(runs.allocations.reshape(runs.size.size, -1), axis=0)
+        each = flat.reshape(-1, len(runs.kinds), 2)
+        return MeasuredAllocations(runs.kinds, np.unique(runs.size), each, runs.size.size)
+
+    @cached_property
+    def quality(self) -> dict[str, dict[str, Any]]:
+        """Per kind, over the runs that it took part in, and in all (`all`): see `fit_quality`."""
+        return fit_quality(self.model, self.runs)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Of the file, and what the runs cannot tell."""
+        return (*self.notes, *self.model.warnings)
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the run time of the best configurations over problem size; on axes of a new figure by default."""
+        return drawing.draw("plot_process_counts", self, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the runs that make the model; quality and warnings are there to be read by people."""
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "kinds": list(self.runs.kinds),
+            "runs": self.runs.to_dict(),
+            "quality": self.quality,
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "provenance": self.provenance,
+        }
+
+
+def fit_allocation_table(path: str | Path) -> AllocationFit:
+    """Fit a process-count model to the runs of a CSV file; see `read_allocation_runs` for its columns.
+
+    Raises
+    ------
+    ScenarioError
+        If the table cannot be read, or its runs do not determine a model; one line per fault.
+    """
+    path = locate(path)
+    from simulator.base.provenance import provenance
+
+    runs, notes = read_allocation_runs(path)
+    with in_file(path):
+        model = fit_process_counts(runs)
+    inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
+    return AllocationFit(model, runs, notes, provenance(inputs=inputs))
+
+
+def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dict[str, Any]]:
+    """How well a model says again what it was fitted to, per kind over the runs that it took part in, and over all.
+
+    Each has `runs`, `mean_error` and `largest_error` (|estimate / time - 1|), and `inside`, the share of runs within
+    their 90 % interval.
+    """
+    mean_s, low_s, high_s = np.full((3, runs.size.size), np.nan)
+    for size in np.unique(runs.size).tolist():
+        mine = runs.size == size
+        found = model.estimate(size, runs.allocations[mine], level=LEVEL)
+        mean_s[mine], low_s[mine], high_s[mine] = found.mean_s, found.low_s, found.high_s
+    error = np.abs(mean_s / runs.time_s - 1)
+    inside = (runs.time_s >= low_s) & (runs.time_s <= high_s)
+    over = {kind: runs.allocations[:, place, 0] > 0 for place, kind in enumerate(runs.kinds)}
+    over |= {"all": np.full(error.size, fill_value=True)}
+    return {
+        name: {
+            "runs": int(some.sum()),
+            "mean_error": float(error[some].mean()),
+            "largest_error": float(error[some].max()),
+            "inside": float(inside[some].mean()),
+        }
+        for name, some in over.items()
+    }
+
+
+save_allocation_fit = write_model
+
+
+def load_allocation_fit(path: str | Path) -> AllocationFit:
+    """Read a model that `save_allocation_fit` wrote.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no process-count model.
+    """
+    found, _ = read_model(path, KIND, AllocationFile, writer=WRITER, newest=FORMAT)
+    with in_file(path), at("runs"):
+        runs = found.runs.of(found.kinds)
+        return AllocationFit(fit_process_counts(runs), runs, found.notes, found.provenance)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Runs as a file says them; parts that were not measured are null."""
+
+    size: Vector
+    allocations: Annotated[Ints, Array("int64", 3)]
+    time_s: Vector
+    comp_s: tuple[tuple[float | None, ...], ...]
+    comm_s: tuple[tuple[float | None, ...], ...]
+
+    def of(self, kinds: tuple[str, ...]) -> AllocationRuns:
+        """The runs of these kinds."""
+        count = self.size.size
+        rows = {len(row) for part in (self.comp_s, self.comm_s) for row in part}
+        counts = {len(part) for part in (self.allocations, self.time_s, self.comp_s, self.comm_s)}
+        if counts != {count} or rows - {len(kinds)} or self.allocations.shape[1:] != (len(kinds), 2):
+            raise ScenarioError("there is not one entry for each run and kind")
+        comp_s, comm_s = (np.array(part, np.float64).reshape(count, len(kinds)) for part in (self.comp_s, self.comm_s))
+        return AllocationRuns(kinds, self.size, self.allocations, self.time_s, comp_s, comm_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocationFile(ModelFile):
+    """What the file of a process-count model says."""
+
+    kinds: tuple[str, ...]
+    runs: _Runs
+    quality: dict[str, dict[str, Any]]
+    notes: tuple[str, ...] = ()

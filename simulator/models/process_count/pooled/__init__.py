@@ -1,1 +1,0 @@
-"""The default process-count model: coefficients that are one physical constant are shared across m, P and N."""
