@@ -251,8 +251,8 @@ def _generated(given: Given) -> str | None:
 
 
 def _linked(given: Given) -> str | None:
-    if given["replay"] is not None or given["listen"] is not None:
-        return "with --replay" if given["replay"] is not None else "with --listen"
+    if given["replay"] is not None:
+        return "with --replay"
     kinds = ("processes", "tcp", "mpi")
     return f"with --between {given['between']}" if given["between"] in kinds else None
 
@@ -347,17 +347,12 @@ TABLE: Mapping[str, Rules] = {
                 _linked,
                 {
                     "with --replay": "output",
-                    "with --listen": "listen",
                     "with --between processes": f"medium {_LINKED}",
-                    "with --between tcp": f"hosts listen connect token {_LINKED}",
+                    "with --between tcp": _LINKED,
                     "with --between mpi": _LINKED,
                 },
-                {
-                    "with --replay": "where nothing is measured",
-                    "with --listen": "where the host that connects says what is measured",
-                },
+                {"with --replay": "where nothing is measured"},
             ),
-            _flag("connect", "token"),
         ),
     ),
     "calibrate neighbours": Rules(

@@ -93,7 +93,6 @@ if TYPE_CHECKING:
         neighbours_wishes,
         replay_neighbours,
     )
-    from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import (
         LinkMeasurement,
         LinkPlan,
@@ -166,7 +165,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "About": "simulator.calibration.hosts.host",
-    "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
     "AllocationFit": "simulator.models.process_count.fitting",
@@ -250,7 +248,6 @@ _HOMES = {
     "fit_table": "simulator.calibration.history.store",
     "hosts_of_file": "simulator.calibration.hosts.transport",
     "import_runs": "simulator.calibration.history.formats",
-    "is_this_host": "simulator.calibration.pingpong.hosts",
     "judge_neighbours": "simulator.calibration.neighbours.campaign",
     "keep_calibration": "simulator.calibration.history.learnt",
     "keep_comparisons": "simulator.calibration.history.coverage",
@@ -264,8 +261,6 @@ _HOMES = {
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history.store",
     "listed_hosts": "simulator.calibration.hosts.transport",
-    "listen": "simulator.calibration.pingpong.hosts",
-    "listener_over_ssh": "simulator.calibration.pingpong.hosts",
     "load_allocation_fit": "simulator.models.process_count.fitting",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
@@ -301,7 +296,6 @@ _HOMES = {
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "over_srun": "simulator.calibration.hosts.transport",
     "over_ssh": "simulator.calibration.hosts.transport",
-    "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
     "parse_points": "simulator.base.tables",
     "parse_program": "simulator.calibration.allocation.program",
@@ -366,7 +360,6 @@ __all__ = [
     "PILOT",
     "SIZED_KERNELS",
     "About",
-    "Address",
     "AllocatedProgram",
     "Allocation",
     "AllocationFit",
@@ -445,7 +438,6 @@ __all__ = [
     "fit_table",
     "hosts_of_file",
     "import_runs",
-    "is_this_host",
     "judge_neighbours",
     "keep_calibration",
     "keep_comparisons",
@@ -459,8 +451,6 @@ __all__ = [
     "link_lines",
     "list_runs",
     "listed_hosts",
-    "listen",
-    "listener_over_ssh",
     "load_allocation_fit",
     "load_memory_model",
     "load_network_model",
@@ -494,7 +484,6 @@ __all__ = [
     "neighbours_wishes",
     "over_srun",
     "over_ssh",
-    "parse_address",
     "parse_grid",
     "parse_points",
     "parse_program",

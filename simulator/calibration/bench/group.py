@@ -213,7 +213,7 @@ class Group:
                 self._start_ranks([self._words(row) for row in rows])
             else:
                 for number, row in enumerate(rows):
-                    self.start(row, inherited[number] if inherited else (), places[number] if places else None)
+                    self._start(row, inherited[number] if inherited else (), places[number] if places else _PLACE.get())
         except BaseException:
             self.end()
             raise
@@ -223,15 +223,6 @@ class Group:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-    def start(self, row: Sequence[object], inherited: Sequence[int] = (), place: Place | None = None) -> int:
-        """Start one more worker, and give its number."""
-        place = place or _PLACE.get()
-        control, worker = place.start(self._words(row), inherited, apart=self._apart)
-        self._keep(control)
-        self._processes.append(worker)
-        self._places.append(place)
-        return len(self._processes) - 1
 
     def offset_s(self, number: int) -> float:
         """What the clock of a worker's machine shows more than ours."""
@@ -302,6 +293,13 @@ class Group:
             if self._apart:
                 process.signal(signal.SIGKILL, session=True)  # what is left of its session
             process.forget()
+
+    def _start(self, row: Sequence[object], inherited: Sequence[int], place: Place) -> None:
+        """Start one more worker."""
+        control, worker = place.start(self._words(row), inherited, apart=self._apart)
+        self._keep(control)
+        self._processes.append(worker)
+        self._places.append(place)
 
     def _words(self, row: Sequence[object]) -> list[str]:
         return [str(row[0]), self._subject, *map(str, row[1:])]

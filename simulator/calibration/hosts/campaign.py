@@ -25,6 +25,7 @@ from simulator.calibration.bench.campaign import no_progress
 from simulator.calibration.bench.group import Group, measuring_at
 from simulator.calibration.bench.journal import IDENTITY, Journal, plain
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.hosts.door import new_token
 from simulator.calibration.hosts.host import About, Host, HostError, printable
 from simulator.calibration.kernels.table import panel_kernel
 from simulator.calibration.neighbours.campaign import (
@@ -33,7 +34,6 @@ from simulator.calibration.neighbours.campaign import (
     neighbours_wishes,
 )
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, open_store
-from simulator.calibration.pingpong.hosts import new_token
 from simulator.calibration.pingpong.pairs import Pairs
 from simulator.calibration.speed.real_source import RealSource
 from simulator.calibration.speed.speeds import fit_speed

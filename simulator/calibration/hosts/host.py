@@ -29,7 +29,7 @@ from simulator.base.errors import CalibrationError
 from simulator.base.machine import Machine, Topology
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts.agent import MAX_LINE_BYTES, PROTOCOL
-from simulator.calibration.pingpong.ends import PeerError, parse_line
+from simulator.calibration.hosts.door import PeerError, parse_line
 
 SILENCE_S = 20.0
 """A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""

@@ -39,8 +39,6 @@ class Pairs:
         Where commands go.
     sides
         Per pair the processes that we drive: number, number of its peer, whether it sends first.
-    steer
-        Whether a process says to its peer what comes, since nobody here drives that one.
     library
         The name of the MPI library, if it is one.
     limit_s
@@ -52,7 +50,6 @@ class Pairs:
         group: Group,
         sides: Sequence[Sequence[tuple[int, int, bool]]],
         *,
-        steer: bool = False,
         library: str = "",
         limit_s: float = SAMPLE_LIMIT_S,
     ) -> None:
@@ -60,7 +57,6 @@ class Pairs:
         self._limit_s = limit_s
         self._group = group
         self._sides = sides
-        self._steer = steer
 
     def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
         """Seconds per message.
@@ -93,7 +89,7 @@ class Pairs:
         size_bytes: int,
         **how: int,
     ) -> dict[int, dict[str, Any]]:
-        command = {"do": "sample", "size_bytes": size_bytes, "steer": self._steer, **how}
+        command = {"do": "sample", "size_bytes": size_bytes, **how}
         if len(active) > 1:
             command["start"] = time.monotonic() + LEAD_S
         commands = {
