@@ -305,14 +305,14 @@ TABLE: Mapping[str, Rules] = {
     "trace functions": Rules("window history ideal column resample plot output json"),
     "trace study": Rules("window history every column resample plot output json"),
     "calibrate speed": Rules(
-        "kernel command replay method band budget max-size store load output json",
+        "kernel command replay method band budget max-size load output json",
         (
             Axis(
                 _first("replay", "kernel", "command"),
                 {
                     "with --replay": "",
-                    "with --kernel": "time-cap cpu columns depth together",
-                    "with --command": "time-cap cpu size volume",
+                    "with --kernel": "store time-cap cpu columns depth together",
+                    "with --command": "store time-cap cpu size volume",
                 },
                 {
                     "with --replay": "where nothing is run",

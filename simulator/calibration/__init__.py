@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from simulator.calibration.bands.source import read_replay
     from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, run_campaign
     from simulator.calibration.bench.competitor import Competitor
-    from simulator.calibration.bench.journal import kept, neighbour_visits_kept, points_kept, visits_kept
-    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, RealPoint, clean_samples
+    from simulator.calibration.bench.journal import kept, points_kept
+    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, clean_samples
     from simulator.calibration.bench.usage import Usage
-    from simulator.calibration.disk import DiskTimes, measure_disk
     from simulator.calibration.history.coverage import (
         Comparison,
         coverage,
@@ -181,7 +180,6 @@ _HOMES = {
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
     "CostGuess": "simulator.calibration.allocation.plan",
-    "DiskTimes": "simulator.calibration.disk",
     "Drift": "simulator.calibration.history.learnt",
     "Effort": "simulator.calibration.speed.sampling",
     "Ends": "simulator.calibration.speed.sampling",
@@ -213,7 +211,6 @@ _HOMES = {
     "Table": "simulator.base.tables",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
-    "RealPoint": "simulator.calibration.bench.measurement",
     "RealProgram": "simulator.calibration.ranks.programs",
     "RealRun": "simulator.calibration.ranks.ranks",
     "RealSource": "simulator.calibration.speed.real_source",
@@ -280,7 +277,6 @@ _HOMES = {
     "measure_cluster": "simulator.calibration.hosts.campaign",
     "reach_hosts": "simulator.calibration.hosts.campaign",
     "MESSAGES": "simulator.calibration.hosts.campaign",
-    "measure_disk": "simulator.calibration.disk",
     "measure_link": "simulator.calibration.ranks.ranks",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
@@ -292,7 +288,6 @@ _HOMES = {
     "median_errors": "simulator.calibration.history.coverage",
     "message_cost": "simulator.models.network.file",
     "model_kind": "simulator.models.file",
-    "neighbour_visits_kept": "simulator.calibration.bench.journal",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "over_srun": "simulator.calibration.hosts.transport",
     "over_ssh": "simulator.calibration.hosts.transport",
@@ -334,7 +329,6 @@ _HOMES = {
     "state_file": "simulator.calibration.history.learnt",
     "summary_of": "simulator.calibration.history.coverage",
     "swept_by_kernel": "simulator.models.predicted_speed_check",
-    "visits_kept": "simulator.calibration.bench.journal",
     "visits_table": "simulator.models.neighbours_file",
     "widened": "simulator.calibration.history.coverage",
     "widening": "simulator.calibration.history.coverage",
@@ -376,7 +370,6 @@ __all__ = [
     "Competitor",
     "ConstructionPlan",
     "CostGuess",
-    "DiskTimes",
     "Drift",
     "Effort",
     "Ends",
@@ -403,7 +396,6 @@ __all__ = [
     "PlannedRun",
     "Point",
     "Ranks",
-    "RealPoint",
     "RealProgram",
     "RealRun",
     "RealSource",
@@ -468,7 +460,6 @@ __all__ = [
     "measure_across",
     "measure_chain",
     "measure_cluster",
-    "measure_disk",
     "measure_link",
     "measure_link_times",
     "measure_neighbour_visits",
@@ -480,7 +471,6 @@ __all__ = [
     "median_errors",
     "message_cost",
     "model_kind",
-    "neighbour_visits_kept",
     "neighbours_wishes",
     "over_srun",
     "over_ssh",
@@ -523,7 +513,6 @@ __all__ = [
     "state_file",
     "summary_of",
     "swept_by_kernel",
-    "visits_kept",
     "visits_table",
     "widened",
     "widening",

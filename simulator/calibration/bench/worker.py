@@ -24,7 +24,6 @@ SUBJECTS: Final = {
     "apex": "calibration.apex.reader",
     "body": "characterisation.parallel.bodies",
     "command": "calibration.bench.launcher",
-    "disk": "calibration.disk",
     "kernel": "calibration.speed.solo",
     "load": "calibration.bench.busy_loop",
     "ping-pong": "calibration.pingpong.ends",
