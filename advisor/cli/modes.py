@@ -331,7 +331,7 @@ TABLE: Mapping[str, Rules] = {
                 _first("replay", otherwise="without --replay"),
                 {
                     "with --replay": "compare-with-this-machine",
-                    "without --replay": "budget max-memory alpha length processes over cpu table seed",
+                    "without --replay": "budget max-memory alpha length cpu table seed",
                 },
                 {
                     "with --replay": "where nothing is measured",

@@ -185,14 +185,14 @@ def test_visits_go_on_after_garbage(tmp_path):
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
         for cell in range(3):
-            visits.keep(Visit(0, cell, (1e-9,), 0, 0.1))
+            visits.keep(Visit(0, cell, 1e-9, 0, 0.1))
     with path.open("ab") as stream:
-        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": NaN, "word_s": [1], "switches": 0, "cost_s": 1}\n{"numb')
+        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": NaN, "word_s": 1, "switches": 0, "cost_s": 1}\n{"numb')
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
         assert [visit.cell for visit in visits.made] == [0, 1, 2]
         assert "3 lines are cut off or damaged" in visits.journal.warnings[0]
-        visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
+        visits.keep(Visit(0, 3, 1e-9, 0, 0.1))
     assert points_kept(path) == 4
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
