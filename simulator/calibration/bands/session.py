@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.bands.source import Source
+from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
@@ -124,11 +125,7 @@ class CutRule:
         return Cut(size, max(0.0, min(low, mid - half)), mid or half, max(high, mid + half))
 
 
-# One building of a band under way: what was measured, in order, at what cost, and what was said about it.
-
-
-class BudgetSpentError(Exception):
-    """The next point would not fit the budget; builders stop and keep what they have."""
+# One building of a band under way.
 
 
 @dataclass

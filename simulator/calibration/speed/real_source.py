@@ -278,9 +278,7 @@ class RealSource:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         n = self.n_of(size)
-        if n not in self._store.points:
-            self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
-        self._used[n] = self._store.points[n]
+        self._used[n] = self._finished(n)
         return self._used[n]
 
     def measure_call(self) -> float:
@@ -291,9 +289,13 @@ class RealSource:
         CalibrationError
             If a run fails.
         """
-        if 1 not in self._store.points:
-            self._store.keep(sample_point(self._child.running(), self._subject, n=1, effort=self._effort))
-        return self._store.points[1].ideal_s
+        return self._finished(1).ideal_s
+
+    def _finished(self, n: int) -> Measurement:
+        """A point with all its samples, which are taken in a row unless the store holds it."""
+        if n not in self._store.points:
+            self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
+        return self._store.points[n]
 
     def fresh_runs(self, size: float) -> Iterator[tuple[Measurement, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
