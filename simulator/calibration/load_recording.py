@@ -80,12 +80,8 @@ def record_load(
     overwrite
         Whether a file that exists may be replaced.
 
-    Raises
-    ------
-    ScenarioError
-        If the interval is too short or the file exists or cannot be continued, or another process records into it.
-    CalibrationError
-        On any system but Linux.
+    Raises `ScenarioError` if the interval is too short or the file exists or cannot be continued, or another process
+    records into it; `CalibrationError` on any system but Linux.
     """
     path = Path(path)
     require_linux()

@@ -119,10 +119,7 @@ def fit_held_out(
     machine, measured_here, sweeps
         As in `fit_memory`.
 
-    Raises
-    ------
-    ScenarioError
-        If the cells are too few to hold one out, or for the simplest model.
+    Raises `ScenarioError` if the cells are too few to hold one out, or for the simplest model.
     """
     count = len(points)
     share = round(HELD_OUT_SHARE * count)

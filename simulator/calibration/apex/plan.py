@@ -98,12 +98,8 @@ def make_sweep(
     cpu
         The logical processor; by default the last core, so that the first one is left to others.
 
-    Raises
-    ------
-    ScenarioError
-        If something is out of range, one line per fault.
-    CalibrationError
-        Where measuring needs another system.
+    Raises `ScenarioError` if something is out of range, one line per fault; `CalibrationError` where measuring needs
+    another system.
     """
     require_linux()
     available = memory_available_bytes()

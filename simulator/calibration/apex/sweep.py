@@ -47,10 +47,7 @@ class Visit:
 class Visits:
     """All visits of a sweep, kept in a journal.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds anything but visits of the same sweep on this machine.
+    Raises `ScenarioError` if the file holds anything but visits of the same sweep on this machine.
     """
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
@@ -114,10 +111,7 @@ class Reader:
         tuple
             CPU seconds per word; how often the process lost its PE.
 
-        Raises
-        ------
-        CalibrationError
-            If the process ends or does not answer.
+        Raises `CalibrationError` if the process ends or does not answer.
         """
         key = (self._plan.seed, *key, 0)
         self._group.ask_all({"do": "draw", "cell": asdict(cell), "stretches": cell.stretches, "key": key})
@@ -138,10 +132,7 @@ class Reader:
         tuple
             CPU seconds of a word that is read, and of a pair of words, one read and one written.
 
-        Raises
-        ------
-        CalibrationError
-            If the process ends or does not answer.
+        Raises `CalibrationError` if the process ends or does not answer.
         """
         (answer,) = self._group.ask_all({"do": "sweep", "m_words": m_words, "times": times})
         return answer["read_s"], answer["pair_s"]
@@ -264,13 +255,8 @@ def measure_sweep(
     firm
         Whether a budget too small is refused; otherwise three visits are made however long they take.
 
-    Raises
-    ------
-    ScenarioError
-        If a firm budget is too small for three visits to each cell, with what is needed; or if the store holds another
-        sweep.
-    CalibrationError
-        If the process ends.
+    Raises `ScenarioError` if a firm budget is too small for three visits to each cell, with what is needed; or if the
+    store holds another sweep; `CalibrationError` if the process ends.
     """
     visits = Visits(store, subject=plan.to_dict(), machine=machine)
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
@@ -383,10 +369,7 @@ def measure_vectors(
 
     Sizes are visited up and down in turn. Of a first pass that goes on beyond the budget, larger sizes are left out.
 
-    Raises
-    ------
-    CalibrationError
-        If the process ends.
+    Raises `CalibrationError` if the process ends.
     """
     sizes = _sizes(plan, machine)
     seen: dict[int, list[tuple[float, float]]] = {}

@@ -68,12 +68,7 @@ class CutRule:
         outer_spread
             See `CutRule.outer_spread`.
 
-        Raises
-        ------
-        ScenarioError
-            If an option is out of bounds.
-        TraceError
-            If the trace's steps differ.
+        Raises `ScenarioError` if an option is out of bounds; `TraceError` if the trace's steps differ.
         """
         if availability not in get_args(Availability):
             raise ScenarioError(f"availability is {availability!r}; name idle or fair")
@@ -186,12 +181,8 @@ class Session:
     def measure(self, size: float) -> Cut:
         """The cut at a size, measured once.
 
-        Raises
-        ------
-        BudgetSpentError
-            If two points are there and this one is predicted to exceed the budget.
-        CalibrationError
-            If the budget does not hold two points.
+        Raises `BudgetSpentError` if two points are there and this one is predicted to exceed the budget;
+        `CalibrationError` if the budget does not hold two points.
         """
         if size in self.cuts:
             return self.cuts[size]

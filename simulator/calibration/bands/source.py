@@ -91,10 +91,7 @@ class ReplaySource:
     def measure(self, size: float) -> Measurement:
         """The recorded time at a size, where sizes were repeated those of the nearest one.
 
-        Raises
-        ------
-        ScenarioError
-            If the size lies outside the table.
+        Raises `ScenarioError` if the size lies outside the table.
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
@@ -121,10 +118,7 @@ class ReplaySource:
     def up_to(self, largest: float) -> "ReplaySource":
         """The same table cut off at a largest size.
 
-        Raises
-        ------
-        ScenarioError
-            If nothing but the smallest size is left.
+        Raises `ScenarioError` if nothing but the smallest size is left.
         """
         if largest >= self.largest:
             return self
@@ -172,11 +166,8 @@ class TableError:
 def read_recorded_sizes(path: Path) -> ReplaySource:
     """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions.
 
-    Raises
-    ------
-    ScenarioError
-        If a column is missing, a number is none or not above 0, sizes do not ascend, or there is but one row; one
-        line with file, line and field per fault.
+    Raises `ScenarioError` if a column is missing, a number is none or not above 0, sizes do not ascend, or there is but
+    one row; one line with file, line and field per fault.
     """
     return recorded_sizes(read_table(path))
 
@@ -232,10 +223,7 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
 def read_replay(path: str | Path) -> ReplaySource:
     """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
 
-    Raises
-    ------
-    ScenarioError
-        If it holds neither.
+    Raises `ScenarioError` if it holds neither.
     """
     path = Path(path)
     return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)

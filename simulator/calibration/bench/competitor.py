@@ -31,10 +31,7 @@ class Competitor:
         Give each loop a session of its own: against runs that have theirs too (`pin`), or a run as a whole
         (`CommandRanks`), as Linux shares a processor between sessions first (autogroup).
 
-    Raises
-    ------
-    CalibrationError
-        If the trace holds anything but whole numbers.
+    Raises `CalibrationError` if the trace holds anything but whole numbers.
     """
 
     def __init__(self, cpus: int | Sequence[int], trace: LoadTrace, *, apart: bool = False) -> None:

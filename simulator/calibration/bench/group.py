@@ -184,10 +184,7 @@ class Group:
     library
         The name of the MPI library.
 
-    Raises
-    ------
-    CalibrationError
-        If MPI ranks do not start as one program.
+    Raises `CalibrationError` if MPI ranks do not start as one program.
     """
 
     def __init__(
@@ -243,10 +240,8 @@ class Group:
     def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float = LIMIT_S) -> dict[int, dict[str, Any]]:
         """Hand each worker its command at once and wait for all answers.
 
-        Raises
-        ------
-        CalibrationError
-            `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within `limit_s` seconds.
+        Raises `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within
+        `limit_s` seconds.
         """
         for number, command in commands.items():
             self.tell(number, command)

@@ -158,10 +158,7 @@ class Comparison:
     def check(self) -> None:
         """Refuse numbers that no comparison has.
 
-        Raises
-        ------
-        ValueError
-            With what is wrong.
+        Raises `ValueError` with what is wrong.
         """
         above = (self.predicted_s, self.measured_median_s, self.median_ratio, self.learnt, self.level)
         perhaps = (self.low_s, self.high_s, self.run_low_s, self.run_high_s, self.runs_inside, self.size, self.left)

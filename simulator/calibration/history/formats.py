@@ -39,10 +39,7 @@ def import_runs(
     tuple
         The runs, and one line for each thing that was left out and why.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read as that kind; with file and line.
+    Raises `ScenarioError` if the file cannot be read as that kind; with file and line.
     """
     path = Path(path)
     text = files.read_text(path)
@@ -63,10 +60,7 @@ def import_runs(
 def export_runs(records: Sequence[RunRecord], kind: str) -> str:
     """Text of a file that holds the runs.
 
-    Raises
-    ------
-    ScenarioError
-        If the kind is unknown, there is no run, or Extra-P cannot express the runs.
+    Raises `ScenarioError` if the kind is unknown, there is no run, or Extra-P cannot express the runs.
     """
     if not records:
         raise ScenarioError("there are no runs to write; name a history that has some")

@@ -81,10 +81,7 @@ class RunPlan:
 def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
     """Parse `N=1000:2000:4000,P=1:2`; values may also be separated by commas.
 
-    Raises
-    ------
-    ScenarioError
-        If a part has no name, a value is no number, or a name comes twice.
+    Raises `ScenarioError` if a part has no name, a value is no number, or a name comes twice.
     """
     found: dict[str, list[float]] = {}
     name = ""
@@ -122,11 +119,8 @@ def make_plan(
     name
         How the runs are named; the program's name by default.
 
-    Raises
-    ------
-    ScenarioError
-        If the command is empty or badly quoted, names a parameter that the grid lacks or lacks one that it has, or the
-        budget or the repetitions are not above 0.
+    Raises `ScenarioError` if the command is empty or badly quoted, names a parameter that the grid lacks or lacks one
+    that it has, or the budget or the repetitions are not above 0.
     """
     try:
         words = tuple(shlex.split(command))
@@ -161,10 +155,7 @@ def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str =
     list
         One line for each thing that did not fit into the budget.
 
-    Raises
-    ------
-    CalibrationError
-        If a run fails; earlier ones are kept.
+    Raises `CalibrationError` if a run fails; earlier ones are kept.
     """
     machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
@@ -283,12 +274,8 @@ def make_application_plan(
     name
         How the runs are named; as the application by default.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such application or kernel, or the grid, the budget or the repetitions do not fit.
-    CalibrationError
-        On any system but Linux.
+    Raises `ScenarioError` if there is no such application or kernel, or the grid, the budget or the repetitions do not
+    fit; `CalibrationError` on any system but Linux.
     """
     if application not in APPLICATIONS:
         raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")

@@ -106,10 +106,7 @@ class ClusterPlan:
     def check(self) -> None:
         """Refuse a budget that is too small before any host is reached.
 
-        Raises
-        ------
-        ScenarioError
-            With what would suffice.
+        Raises `ScenarioError` with what would suffice.
         """
         if self.budget_s < LEAST_BUDGET_S:
             given = units.show_duration(self.budget_s)
@@ -352,12 +349,8 @@ def measure_cluster(
     again
         A host, or `MESSAGES`, whose measurements are forgotten first.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or the folder holds another measurement.
-    CalibrationError
-        If no host holds out.
+    Raises `ScenarioError` if the budget is too small, or the folder holds another measurement; `CalibrationError` if no
+    host holds out.
     """
     plan.check()
     begin_s = time.monotonic()

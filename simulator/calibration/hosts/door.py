@@ -50,10 +50,7 @@ class _Guest:
     def proved(self) -> bool:
         """Take what came, without waiting and no further than the proof.
 
-        Raises
-        ------
-        PeerError, OSError
-            If it is anything else.
+        Raises `PeerError`, `OSError` if it is anything else.
         """
         while True:
             try:
@@ -169,10 +166,7 @@ def handshake(token: str, *, listens: bool) -> Handshake:
     Each answers the other's random challenge by its HMAC with SHA-256; the roles go into it, so that no side can be
     made to answer its own challenge.
 
-    Raises
-    ------
-    PeerError
-        If the other side says anything else, or does not know the token.
+    Raises `PeerError` if the other side says anything else, or does not know the token.
     """
     own = os.urandom(TOKEN_BYTES).hex()
     roles = ("listens", "connects") if listens else ("connects", "listens")
@@ -197,10 +191,7 @@ def _hexadecimal(message: dict[str, Any], name: str, size: int) -> str:
 def prove(connection: socket.socket, token: str, *, timeout_s: float) -> None:
     """Carry the handshake of the side that connects out and wait for it.
 
-    Raises
-    ------
-    PeerError
-        As `handshake`, and if the other side is silent for so long or ends.
+    Raises `PeerError` as `handshake`, and if the other side is silent for so long or ends.
     """
     deadline = time.monotonic() + timeout_s
     steps = handshake(token, listens=False)
@@ -251,10 +242,7 @@ def _received(connection: socket.socket, deadline: float) -> bytes:
 def parse_line(data: bytes) -> dict[str, Any]:
     """A line as a message: a JSON object in UTF-8 whose names differ and whose numbers are finite.
 
-    Raises
-    ------
-    PeerError
-        If it is anything else.
+    Raises `PeerError` if it is anything else.
     """
 
     def refuse(_: object) -> float:

@@ -25,10 +25,7 @@ class FarRanks(Ranks):
     about
         What is known of each host, by name.
 
-    Raises
-    ------
-    CalibrationError
-        If hosts cannot be joined, or a worker does not start.
+    Raises `CalibrationError` if hosts cannot be joined, or a worker does not start.
     """
 
     def __init__(self, hosts: Sequence[Host], cpus: Sequence[int], about: Mapping[str, About]) -> None:

@@ -172,9 +172,6 @@ KERNELS: Mapping[str, Kernel] = {
 def kernel(name: str) -> Kernel:
     """The kernel of a name.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, with those there are.
+    Raises `ScenarioError` if there is none, with those there are.
     """
     return named(name, KERNELS)

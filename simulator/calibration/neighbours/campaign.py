@@ -113,10 +113,7 @@ class Visit:
 class Visits:
     """All visits of a campaign and its plan, kept in a journal.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds anything but visits of the same campaign on this machine.
+    Raises `ScenarioError` if the file holds anything but visits of the same campaign on this machine.
     """
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
@@ -207,12 +204,8 @@ def measure_neighbour_visits(
     most_passes
         After which the rest of the budget is left.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small for the probes, with what is needed; or if the store holds another campaign.
-    CalibrationError
-        If a run fails.
+    Raises `ScenarioError` if the budget is too small for the probes, with what is needed; or if the store holds another
+    campaign; `CalibrationError` if a run fails.
     """
     if budget_s < LEAST_BUDGET_S:
         raise BudgetTooShortError(budget_s, LEAST_BUDGET_S, (" for processes to start", ""))
@@ -276,10 +269,7 @@ def _affordable(
 ) -> Plan:
     """Cells for which the budget has the fewest visits, those of the lowest rank first.
 
-    Raises
-    ------
-    ScenarioError
-        If it has none for those of the probes.
+    Raises `ScenarioError` if it has none for those of the probes.
     """
     items, left_out = pilot
     usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
@@ -476,12 +466,8 @@ def neighbours_wishes(
     cpus
         Logical processors; by default one of each core that may be used.
 
-    Raises
-    ------
-    ScenarioError
-        If a kernel is unknown, a command cannot be used, or one core only may be.
-    CalibrationError
-        If the system is not Linux.
+    Raises `ScenarioError` if a kernel is unknown, a command cannot be used, or one core only may be; `CalibrationError`
+    if the system is not Linux.
     """
     require_linux()
     topology = this_topology() if cpus is None else _topology(cpus)
@@ -509,12 +495,7 @@ def measure_neighbours(
     budget_s
         Wall seconds, at least 5.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small or there is one PE only.
-    CalibrationError
-        If a run fails.
+    Raises `ScenarioError` if the budget is too small or there is one PE only; `CalibrationError` if a run fails.
     """
     wishes = neighbours_wishes(kernels=kernels, seed=seed, cpus=cpus, small=True)
     return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False)
@@ -537,10 +518,7 @@ def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), 
     caches
         Name and bytes of each cache that all PEs of the table's machine share.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be used.
+    Raises `ScenarioError` if the table cannot be used.
     """
     visits = read_visits(table)
     count = max(max((*visit.pes, len(visit.neighbours))) + 1 for visit in visits)
@@ -576,10 +554,7 @@ def judge_neighbours(
 ) -> dict[str, Any]:
     """Measure random pairs of random sizes of the model's kernels, and say how far it is off.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or nothing that the model knows can be run here.
+    Raises `ScenarioError` if the budget is too small, or nothing that the model knows can be run here.
     """
     items = _drawn_items(model, wishes, this_machine())
     chosen = measure_neighbour_visits(

@@ -42,10 +42,7 @@ _GRANTED = 3.0
 def message_sizes(max_bytes: int) -> tuple[int, ...]:
     """Powers of two from 1 byte and the middle between them, up to `max_bytes`.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not in 1 byte to 1 GiB.
+    Raises `ScenarioError` if it is not in 1 byte to 1 GiB.
     """
     if not 1 <= max_bytes <= MAX_BYTES:
         raise ScenarioError(f"largest message is {max_bytes} bytes; give 1 to {MAX_BYTES}")
@@ -157,12 +154,8 @@ def measure_sizes(
     on_progress
         Called with a stage and the share of the budget spent.
 
-    Raises
-    ------
-    ScenarioError
-        If a firm budget does not suffice for three samples of each, with what would.
-    CalibrationError
-        If it takes far longer than predicted.
+    Raises `ScenarioError` if a firm budget does not suffice for three samples of each, with what would;
+    `CalibrationError` if it takes far longer than predicted.
     """
     budget = Budget(plan.budget_s)
     points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}

@@ -210,10 +210,7 @@ def run_sample(
         `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see it.
         `cpu_s`: CPU seconds of this end for all batches. `waited_s`: what it waited for its processor.
 
-    Raises
-    ------
-    CalibrationError
-        If the other end is gone, or what came back is not what was sent.
+    Raises `CalibrationError` if the other end is gone, or what came back is not what was sent.
     """
     size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
     sent, received = buffers.views(size)

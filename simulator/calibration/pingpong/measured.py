@@ -44,10 +44,7 @@ WIDE = 0.2
 class LinkPlan:
     """What to measure.
 
-    Raises
-    ------
-    ScenarioError
-        If the medium does not go with `between`, or a size is out of bounds.
+    Raises `ScenarioError` if the medium does not go with `between`, or a size is out of bounds.
     """
 
     between: str = "processes"
@@ -129,12 +126,8 @@ def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progr
     on_progress
         Called with a stage and the share of the budget spent.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, there is one PE only, or MPI is not installed.
-    CalibrationError
-        Elsewhere than on Linux, and if a process ends early.
+    Raises `ScenarioError` if the budget is too small, there is one PE only, or MPI is not installed; `CalibrationError`
+    elsewhere than on Linux, and if a process ends early.
     """
     require_linux()
     machine = this_machine()
@@ -235,10 +228,7 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
 
     The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
 
-    Raises
-    ------
-    ScenarioError
-        If there are too few sizes.
+    Raises `ScenarioError` if there are too few sizes.
     """
     size, hops, time_s = zip(*measured.rows(), strict=True)
     subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}

@@ -102,12 +102,8 @@ class Pairs:
 def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:
     """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors.
 
-    Raises
-    ------
-    ScenarioError
-        If MPI is not installed.
-    CalibrationError
-        If a process or a connection cannot be had, or MPI ranks do not start as one program.
+    Raises `ScenarioError` if MPI is not installed; `CalibrationError` if a process or a connection cannot be had, or
+    MPI ranks do not start as one program.
     """
     places, joined = [cpu for pair in cpus for cpu in pair], [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
     with start_ends(places, medium, joined=joined) as group:
@@ -200,12 +196,8 @@ def measure_chain(
 ) -> ChainMeasurement:
     """Measure message times over chains of real processes on the PEs of this machine.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or there is one PE only.
-    CalibrationError
-        Elsewhere than on Linux, and if a process ends early.
+    Raises `ScenarioError` if the budget is too small, or there is one PE only; `CalibrationError` elsewhere than on
+    Linux, and if a process ends early.
     """
     require_linux()
     machine = this_machine()
@@ -259,10 +251,7 @@ def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[in
     cpus
         Processors of both ends, on each of which a computation runs for the second measurement; none for no such.
 
-    Raises
-    ------
-    CalibrationError
-        If a process ends early.
+    Raises `CalibrationError` if a process ends early.
     """
     sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
     alone = _fitted(pairs, sizes, rounds=None)

@@ -89,10 +89,7 @@ class Part(Protocol):
     def check(self) -> Report:
         """Check this rank's answer after a run; not timed.
 
-        Raises
-        ------
-        ValueError
-            If it is wrong.
+        Raises `ValueError` if it is wrong.
         """
 
 

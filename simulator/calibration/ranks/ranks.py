@@ -59,10 +59,7 @@ class Ranks:
     cpus
         The logical processor of each rank, several of which may be the same. A program moves its ranks where it says.
 
-    Raises
-    ------
-    CalibrationError
-        If the system does not grant so many processes or socket pairs.
+    Raises `CalibrationError` if the system does not grant so many processes or socket pairs.
     """
 
     def __init__(self, cpus: Sequence[int]) -> None:
@@ -158,11 +155,8 @@ class Ranks:
             What is on during the run, such as a load: it begins when all ranks are ready, so that the program meets it
             from its start.
 
-        Raises
-        ------
-        CalibrationError
-            If a rank ends, or an answer is wrong; `NoAnswerError` if one takes longer than the limit, after which the
-            ranks are of no use.
+        Raises `CalibrationError` if a rank ends, or an answer is wrong; `NoAnswerError` if one takes longer than the
+        limit, after which the ranks are of no use.
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
         self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
@@ -203,10 +197,7 @@ def _positive(seconds: float) -> float:
 def whole_answers(what: str) -> Iterator[None]:
     """Refuse what ranks on other hosts answered, where it does not have the form that is read.
 
-    Raises
-    ------
-    CalibrationError
-        In one sentence.
+    Raises `CalibrationError` in one sentence.
     """
     try:
         yield
@@ -260,10 +251,7 @@ class CommandRanks:
         places
             The logical processors that each may use; where it was last by default.
 
-        Raises
-        ------
-        CalibrationError
-            If a command cannot start, fails, or takes longer than the limit, with its rank.
+        Raises `CalibrationError` if a command cannot start, fails, or takes longer than the limit, with its rank.
         """
         commands = {
             rank: {"do": "run", "words": list(own), "limit_s": limit_s}

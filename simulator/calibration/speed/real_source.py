@@ -73,12 +73,8 @@ class RealSource:
     beside
         Further processors on which the same kernel runs at the same time, as in a parallel run; none: it runs alone.
 
-    Raises
-    ------
-    ScenarioError
-        If an option is out of range, the store holds something else, or the largest size is not above the smallest.
-    CalibrationError
-        If a run fails, with its n; points finished before are kept.
+    Raises `ScenarioError` if an option is out of range, the store holds something else, or the largest size is not
+    above the smallest; `CalibrationError` if a run fails, with its n; points finished before are kept.
     """
 
     def __init__(
@@ -268,12 +264,7 @@ class RealSource:
         size
             In elements, from the smallest to the largest.
 
-        Raises
-        ------
-        ScenarioError
-            If the size lies outside.
-        CalibrationError
-            If a run fails.
+        Raises `ScenarioError` if the size lies outside; `CalibrationError` if a run fails.
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
@@ -284,10 +275,7 @@ class RealSource:
     def measure_call(self) -> float:
         """CPU seconds of the smallest run there is: what a call costs that has next to nothing to do.
 
-        Raises
-        ------
-        CalibrationError
-            If a run fails.
+        Raises `CalibrationError` if a run fails.
         """
         return self._finished(1).ideal_s
 
@@ -307,10 +295,7 @@ class RealSource:
         usage
             CPU and wall seconds of one more run, after a warm-up.
 
-        Raises
-        ------
-        ScenarioError, CalibrationError
-            As in `measure`.
+        Raises `ScenarioError`, `CalibrationError` as in `measure`.
         """
         point = self.measure(size)
         runner = self._child.running()
@@ -351,10 +336,7 @@ class RealSource:
         tuple
             All points used, those that were visited again with more samples.
 
-        Raises
-        ------
-        CalibrationError
-            If a run fails.
+        Raises `CalibrationError` if a run fails.
         """
         generator, budget = stream(self._seed, self._subject.label, "visits"), Budget(budget_s)
 

@@ -109,12 +109,8 @@ def measure(
     on_progress
         See `measure_speeds`.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such kernel, or this is no Linux.
-    CalibrationError
-        If a process that measures ends early.
+    Raises `ScenarioError` if there is no such kernel, or this is no Linux; `CalibrationError` if a process that
+    measures ends early.
     """
     require_linux()
     here = [core.cpu for core in this_machine().cores]
@@ -170,12 +166,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         Standard deviation of what the machine changes by until the model is used (`learnt_drift`); factor on all doubt
         (`widening`).
 
-    Raises
-    ------
-    ScenarioError
-        If an option is out of bounds, or there is no such kernel or table.
-    CalibrationError
-        If a real run fails, or the budget does not hold two points.
+    Raises `ScenarioError` if an option is out of bounds, or there is no such kernel or table; `CalibrationError` if a
+    real run fails, or the budget does not hold two points.
     """
     if isinstance(source, Measurements):
         return apart(_joined(source, pe), drift=drift, learnt=learnt)
@@ -287,10 +279,7 @@ def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -
     count
         How many sizes.
 
-    Raises
-    ------
-    CalibrationError
-        If a run fails.
+    Raises `CalibrationError` if a run fails.
     """
     sizes = np.geomspace(source.smallest, source.largest, count)
     source.measure_together([float(size) for size in sizes])

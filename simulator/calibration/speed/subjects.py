@@ -142,13 +142,9 @@ class CommandSubject:
 def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
     """Check a command line and its formulas; it is split into words here and never sees a shell.
 
-    Raises
-    ------
-    ScenarioError
-        If the command is empty, badly quoted, without `{n}`, with another place or not found, or if the size falls or
-        does not grow with n, or size or volume is not above 0.
-    FormulaError
-        If a formula is outside the language.
+    Raises `ScenarioError` if the command is empty, badly quoted, without `{n}`, with another place or not found, or if
+    the size falls or does not grow with n, or size or volume is not above 0; `FormulaError` if a formula is outside the
+    language.
     """
     try:
         words = tuple(shlex.split(command))
@@ -267,10 +263,7 @@ class _Child:
     def ask(self, command: dict[str, Any], *, limit_s: float) -> dict[str, Any]:
         """The child's answer.
 
-        Raises
-        ------
-        CalibrationError
-            If it ends or does not answer, with the n that it was at.
+        Raises `CalibrationError` if it ends or does not answer, with the n that it was at.
         """
         try:
             return self._group.ask_all(command, limit_s=limit_s)[0]
