@@ -91,12 +91,8 @@ def make_sweep(
 ) -> SweepPlan:
     """A sweep with M doubled from 8 KiB up to `max_memory`, in powers of two.
 
-    Parameters
-    ----------
-    max_memory
-        A size such as `2GiB`, or a share of the memory available, by default a quarter.
-    cpu
-        The logical processor; by default the last core, so that the first one is left to others.
+    `max_memory` is a size such as `2GiB` or a share of the memory available, by default a quarter; `cpu` by default the
+    last core, so that the first one is left to others.
 
     Raises `ScenarioError` if something is out of range, one line per fault; `CalibrationError` where measuring needs
     another system.

@@ -80,12 +80,7 @@ class Visits:
 class Reader:
     """A real process, pinned to a PE; a context manager that ends it and gives its memory back.
 
-    Parameters
-    ----------
-    plan
-        Where, and the largest M.
-    warm_bytes
-        How much memory a visit reads through before it begins: the last-level cache.
+    A visit reads through `warm_bytes` of memory before it begins, as much as the last-level cache holds.
     """
 
     def __init__(self, plan: SweepPlan, *, warm_bytes: int) -> None:
@@ -242,18 +237,9 @@ def measure_sweep(
 ) -> Sweep:
     """Measure a sweep, or go on with one that was broken off.
 
-    Parameters
-    ----------
-    budget_s
-        Wall seconds for everything, the visits of earlier calls included; no visit starts after it.
-    store
-        File that keeps every visit as soon as it is made; see `Visits`.
-    on_progress
-        Called with what is done and the share of the budget used.
-    most_passes
-        Visits to each cell after which the rest of the budget is left, at least 3.
-    firm
-        Whether a budget too small is refused; otherwise three visits are made however long they take.
+    `budget_s` are wall seconds for everything, visits of earlier calls included, and no visit starts after it; after
+    `most_passes` visits to each cell, at least 3, the rest is left. Unless the budget is `firm`, three visits are made
+    however long they take.
 
     Raises `ScenarioError` if a firm budget is too small for three visits to each cell, with what is needed; or if the
     store holds another sweep; `CalibrationError` if the process ends.

@@ -55,18 +55,9 @@ class CutRule:
         Under `fair` what others take of the core, `l / (1 + l)` at whole loads, is averaged over windows in the place
         of the load: a competitor that is there for 40 % of the time takes 20 % of a core, and so does a load of 0.4.
 
-        Parameters
-        ----------
-        trace
-            Recorded load at equal steps.
-        window, history
-            In samples; see `build_load_functions`.
-        availability
-            `idle` (we take idle cycles only) or `fair`.
-        band
-            Half width of what is known of the ideal speed, as a share of it; by default the samples', at least 2.5 %.
-        outer_spread
-            See `CutRule.outer_spread`.
+        The trace has equal steps; `window` and `history` are in samples (`build_load_functions`); `availability` is
+        `idle` (we take idle cycles only) or `fair`. `band` is the half width of what is known of the ideal speed as a
+        share of it, by default the samples', at least 2.5 %.
 
         Raises `ScenarioError` if an option is out of bounds; `TraceError` if the trace's steps differ.
         """
@@ -103,14 +94,8 @@ class CutRule:
     def cut_under_load(self, size: float, ideal: float, ideal_s: float, *, spread: float) -> Cut:
         """`s_max = s_ideal (1 - l_min)`, `s_min = s_ideal (1 - l_max)`, no narrower than the spread.
 
-        Parameters
-        ----------
-        size
-            In elements.
-        ideal, ideal_s
-            Speed and time on an idle PE.
-        spread
-            Half width of what is known of that speed, as a share of it; see `CutRule.spread`.
+        `size` in elements; `ideal` and `ideal_s` are speed and time on an idle PE, `spread` the half width of what is
+        known of that speed, as a share of it.
         """
         assert self.load is not None  # noqa: S101 - asked only under load
         loads = self.load.predict(ideal_s)
@@ -283,10 +268,7 @@ def build_panels(session: Session, sizes: Sequence[float]) -> None:
 
     Their sizes hardly differ, since each holds the same columns; so steps in size would miss what few rows cost.
 
-    Parameters
-    ----------
-    sizes
-        In elements, in any order.
+    `sizes` in elements, in any order.
     """
     few, *others = sorted(sizes)
     _measure_all(session, [few, *reversed(others)], "panel")

@@ -148,13 +148,7 @@ class NoAnswerError(CalibrationError):
 
 
 class EndedError(CalibrationError):
-    """A worker failed, or ended before it answered.
-
-    Parameters
-    ----------
-    reason
-        What it said last.
-    """
+    """A worker failed, or ended before it answered."""
 
     def __init__(self, who: str, reason: str) -> None:
         super().__init__(f"{who}: ended early: {reason}")

@@ -25,14 +25,8 @@ def import_runs(
 ) -> tuple[list[RunRecord], list[str]]:
     """Read runs from a file of another program.
 
-    Parameters
-    ----------
-    kind
-        One of `IMPORTS`; guessed from the content if None.
-    application
-        Name for runs whose file names none.
-    times
-        Columns of a CSV that are times; those that end in `_s` if empty.
+    `kind` is one of `IMPORTS`, guessed from the content if None; `application` names runs whose file names none;
+    `times` are the columns of a CSV that are times, those that end in `_s` if empty.
 
     Returns
     -------

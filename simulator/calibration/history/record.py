@@ -112,12 +112,7 @@ def make_plan(
 ) -> RunPlan:
     """Check a command line against its grid; the command is split into words here and never sees a shell.
 
-    Parameters
-    ----------
-    budget
-        With its unit, for example `60s`.
-    name
-        How the runs are named; the program's name by default.
+    `budget` has its unit, such as `60s`; the runs are named as the program by default.
 
     Raises `ScenarioError` if the command is empty or badly quoted, names a parameter that the grid lacks or lacks one
     that it has, or the budget or the repetitions are not above 0.
@@ -267,12 +262,7 @@ def make_application_plan(
 ) -> ApplicationPlan:
     """Check a grid against an application and this machine.
 
-    Parameters
-    ----------
-    budget
-        With its unit, for example `60s`; starting the processes counts.
-    name
-        How the runs are named; as the application by default.
+    `budget` has its unit, such as `60s`, and starting the processes counts.
 
     Raises `ScenarioError` if there is no such application or kernel, or the grid, the budget or the repetitions do not
     fit; `CalibrationError` on any system but Linux.

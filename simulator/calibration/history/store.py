@@ -237,16 +237,9 @@ def fit_table(
 ) -> RuntimeFit:
     """Fit a run-time model to the runs of a CSV file or a run history.
 
-    Parameters
-    ----------
-    path
-        CSV with a header, or a run history; each row is a run, repeated rows are repetitions.
-    formulas
-        `EXPR` for every response, or `COLUMN=EXPR` for one.
-    responses
-        Columns of measured seconds; several are parts whose sum is the time. Found by name if empty.
-    application, version
-        Which runs of a history.
+    `path` is a CSV with a header or a run history; each row is a run, repeated rows are repetitions. A formula is
+    `EXPR` for every response, or `COLUMN=EXPR` for one; several responses (seconds) are parts whose sum is the time,
+    found by name if empty.
 
     Raises `ScenarioError`, `FormulaError` if the table, a formula or their combination cannot be fitted; one line per
     fault.

@@ -338,16 +338,8 @@ def measure_cluster(
 ) -> MeasuredCluster:
     """Measure all hosts, or go on with what was broken off.
 
-    Parameters
-    ----------
-    hosts, about
-        What `reach_hosts` reached.
-    folder
-        Where the journal and the points of each host are.
-    lost
-        Host -> why it is left out; more are added.
-    again
-        A host, or `MESSAGES`, whose measurements are forgotten first.
+    `lost` says of hosts why they are left out, and more are added; measurements of `again`, a host or `MESSAGES`, are
+    forgotten first.
 
     Raises `ScenarioError` if the budget is too small, or the folder holds another measurement; `CalibrationError` if no
     host holds out.

@@ -74,15 +74,7 @@ class _Guest:
 
 
 class Door:
-    """Lets in who proves to know the token. Nobody is waited for: many are heard at once, each for a short time.
-
-    Parameters
-    ----------
-    server
-        A listening socket.
-    token
-        The session's.
-    """
+    """Lets in who proves to know the token. Nobody is waited for: many are heard at once, each for a short time."""
 
     def __init__(self, server: socket.socket, token: str) -> None:
         self._server = server

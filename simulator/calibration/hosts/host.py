@@ -211,14 +211,7 @@ class Host:
 
     A thread of its own carries lines to and fro.
 
-    Parameters
-    ----------
-    name
-        As the user calls it.
-    words
-        What starts a command line there: `ssh`'s words, or `srun`'s, with the command line at their end.
-    python
-        The interpreter there; looked for by default.
+    `words` start a command line there: `ssh`'s words, or `srun`'s, with the command line at their end.
     """
 
     def __init__(self, name: str, words: Callable[[str, str], Sequence[str]], *, python: str | None = None) -> None:

@@ -47,10 +47,7 @@ def sized_kernel(name: str) -> SizedKernel:
 def panel_kernel(name: str, columns: int, depth: int | None = None) -> SizedKernel:
     """A kernel on panels of so many columns; its parameter is the number of rows that a process has.
 
-    Parameters
-    ----------
-    depth
-        Add the product of panels so deep, as each step of `matmul_2d` does.
+    `depth`: the product of panels so deep is added, as each step of `matmul_2d` does.
 
     Raises `ScenarioError` if the kernel has no rows and columns, or there are too few or too many columns.
     """

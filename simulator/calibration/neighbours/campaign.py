@@ -193,16 +193,8 @@ def measure_neighbour_visits(
 ) -> MeasuredNeighbours:
     """Measure, or go on with what was broken off.
 
-    Parameters
-    ----------
-    budget_s
-        Wall seconds for everything, visits of earlier calls included.
-    store
-        File that keeps every visit as soon as it is made.
-    make_plan, items
-        Which cells of which items; by default those of a calibration.
-    most_passes
-        After which the rest of the budget is left.
+    `budget_s` are wall seconds for everything, visits of earlier calls included; `make_plan` and `items` say which
+    cells of which items, by default those of a calibration.
 
     Raises `ScenarioError` if the budget is too small for the probes, with what is needed; or if the store holds another
     campaign; `CalibrationError` if a run fails.
@@ -413,10 +405,7 @@ def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNei
 def fit_neighbour_visits(measured: MeasuredNeighbours, *, judge: bool = True) -> NeighboursModel:
     """The model of what was measured here.
 
-    Parameters
-    ----------
-    judge
-        Whether the errors of what was not measured are judged by fits without a fifth of the cells.
+    `judge`: the errors of what was not measured are judged by fits without a fifth of the cells.
     """
     wishes, topology = measured.wishes, _topology(measured.wishes.cpus)
     stream_bytes = [item.bytes for item in measured.plan.items if item.role == "memory"]
@@ -457,14 +446,8 @@ def neighbours_wishes(
 ) -> NeighboursWishes:
     """What is to be measured on this machine, checked.
 
-    Parameters
-    ----------
-    kernels
-        In addition to the probes; six of ours by default.
-    commands
-        Command lines with `{n}`, each with formulas of its size and its volume.
-    cpus
-        Logical processors; by default one of each core that may be used.
+    `kernels` are in addition to the probes, six of ours by default; each of `commands` is a line with `{n}` and
+    formulas of its size and its volume; `cpus` are by default one of each core that may be used.
 
     Raises `ScenarioError` if a kernel is unknown, a command cannot be used, or one core only may be; `CalibrationError`
     if the system is not Linux.
@@ -488,12 +471,7 @@ def measure_neighbours(
 ) -> NeighboursModel:
     """Measure in some seconds what kernels and streams lose to each other here: the small campaign of a quickstart.
 
-    Parameters
-    ----------
-    cpus
-        Logical processors of the PEs, at least 2.
-    budget_s
-        Wall seconds, at least 5.
+    `cpus` are 2 logical processors or more, `budget_s` 5 wall seconds or more.
 
     Raises `ScenarioError` if the budget is too small or there is one PE only; `CalibrationError` if a run fails.
     """
@@ -513,10 +491,7 @@ _SIZES = 2
 def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), seed: int = 0) -> NeighboursModel:
     """Fit a recorded table of visits; the same table gives the same bits.
 
-    Parameters
-    ----------
-    caches
-        Name and bytes of each cache that all PEs of the table's machine share.
+    `caches` are name and bytes of each cache that all PEs of the table's machine share.
 
     Raises `ScenarioError` if the table cannot be used.
     """

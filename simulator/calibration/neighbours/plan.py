@@ -109,10 +109,7 @@ def make_items(
 ) -> tuple[list[Item], list[str]]:
     """Probes, then kernels and commands, and what to know of their sizes.
 
-    Parameters
-    ----------
-    small
-        Whether seconds must do: one size of each kernel, and streams of 256 MiB at most.
+    `small`: seconds must do, so one size of each kernel, and streams of 256 MiB at most.
 
     Raises `ScenarioError` if a kernel is unknown, or a command has the name of another one.
     """

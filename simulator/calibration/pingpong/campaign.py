@@ -143,16 +143,7 @@ def measure_sizes(
 ) -> list[SizePoint]:
     """Measure within the budget, as often as it allows; what the store holds counts.
 
-    Parameters
-    ----------
-    plan
-        Sizes and patterns are visited in a new random order in each pass, so that drift and bursts hit no size alone.
-    sampler
-        Takes one sample.
-    store
-        Holds every sample as soon as it is taken.
-    on_progress
-        Called with a stage and the share of the budget spent.
+    Sizes and patterns are visited in a new random order in each pass, so that drift and bursts hit no size alone.
 
     Raises `ScenarioError` if a firm budget does not suffice for three samples of each, with what would;
     `CalibrationError` if it takes far longer than predicted.

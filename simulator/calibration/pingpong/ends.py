@@ -48,10 +48,7 @@ class Channel(Protocol):
 class StreamChannel:
     """File descriptors of pipes or of a connected socket.
 
-    Parameters
-    ----------
-    out, into
-        Descriptors written to and read from; the same one for a socket.
+    Of a socket both descriptors, written to and read from, are the same one.
     """
 
     def __init__(self, out: int, into: int) -> None:
@@ -127,15 +124,7 @@ class StreamChannel:
 
 
 class MpiChannel:
-    """Messages to one other rank.
-
-    Parameters
-    ----------
-    mpi
-        The module `mpi4py.MPI`.
-    peer
-        Its rank.
-    """
+    """Messages to one other rank."""
 
     def __init__(self, mpi: Any, peer: int) -> None:
         self._world = mpi.COMM_WORLD
@@ -159,10 +148,7 @@ class MpiChannel:
 class Buffers:
     """What is sent and what comes back, kept between samples so that their pages are there before the clock starts.
 
-    Parameters
-    ----------
-    one
-        Whether what comes back takes the place of what was sent; then it is not compared.
+    `one`: what comes back takes the place of what was sent, and is not compared.
     """
 
     def __init__(self, *, one: bool = False) -> None:

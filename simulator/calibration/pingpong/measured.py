@@ -117,15 +117,6 @@ class LinkMeasurement:
 def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
     """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds.
 
-    Parameters
-    ----------
-    plan
-        What to measure.
-    store
-        Where every sample is kept at once; None for in memory.
-    on_progress
-        Called with a stage and the share of the budget spent.
-
     Raises `ScenarioError` if the budget is too small, there is one PE only, or MPI is not installed; `CalibrationError`
     elsewhere than on Linux, and if a process ends early.
     """

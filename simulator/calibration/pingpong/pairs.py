@@ -33,16 +33,7 @@ Ends = tuple[int, int]
 class Pairs:
     """Pairs of processes, and the message times between them.
 
-    Parameters
-    ----------
-    group
-        Where commands go.
-    sides
-        Per pair the processes that we drive: number, number of its peer, whether it sends first.
-    library
-        The name of the MPI library, if it is one.
-    limit_s
-        How long a sample may take.
+    `sides` are per pair the processes that we drive: number, number of its peer, whether it sends first.
     """
 
     def __init__(
@@ -246,10 +237,7 @@ _BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
 def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[int]) -> MessageCost:
     """CPU seconds of messages of the first pair, by size.
 
-    Parameters
-    ----------
-    cpus
-        Processors of both ends, on each of which a computation runs for the second measurement; none for no such.
+    On each of `cpus`, the processors of both ends, a computation runs for the second measurement; none for no such.
 
     Raises `CalibrationError` if a process ends early.
     """

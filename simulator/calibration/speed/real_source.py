@@ -54,24 +54,9 @@ _FIRST_LEVEL_BYTES = 32 * 2**10
 class RealSource:
     """Measures problem sizes on one PE; a context manager that ends its processes. Nothing on the machine is altered.
 
-    Parameters
-    ----------
-    subject
-        What is measured.
-    cpu
-        The logical processor.
-    effort
-        How hard to look at one point.
-    max_size
-        Largest problem size allowed, in elements; None for no limit.
-    store
-        File of finished points; the same source on the same file continues, and measures none of them twice.
-    memory_share
-        Share of the memory available now that operands may take, above 0 and at most 0.9.
-    seed
-        For the order of sizes that are measured together.
-    beside
-        Further processors on which the same kernel runs at the same time, as in a parallel run; none: it runs alone.
+    `max_size` is in elements, None for no limit; `store` is a file of finished points, which the same source continues;
+    `memory_share` is of the memory available now, above 0 and at most 0.9. On the processors `beside` the same kernel
+    runs at the same time, as in a parallel run.
 
     Raises `ScenarioError` if an option is out of range, the store holds something else, or the largest size is not
     above the smallest; `CalibrationError` if a run fails, with its n; points finished before are kept.
@@ -122,15 +107,9 @@ class RealSource:
     ) -> "RealSource":
         """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors.
 
-        Parameters
-        ----------
-        columns
-            Measure panels of so many columns, over their rows up to as many: what a process of an application of that
-            order computes. None: what the kernel's own n means.
-        depth
-            With columns: add the product of panels so deep, as each step of `matmul_2d` does.
-        together
-            Run it on all cores at once, as a parallel run does, and take the times of `cpu`.
+        With `columns` panels of so many are measured, over their rows up to as many: what a process of an application
+        of that order computes; with `depth` too the product of panels so deep is added, as each step of `matmul_2d`
+        does. `together` runs it on all cores at once, as a parallel run does, and takes the times of `cpu`.
         """
         if depth is not None and columns is None:
             raise ScenarioError("depth: it is of panels; give --columns too")
@@ -259,10 +238,7 @@ class RealSource:
     def measure(self, size: float) -> Measurement:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
 
-        Parameters
-        ----------
-        size
-            In elements, from the smallest to the largest.
+        `size` in elements, from the smallest to the largest.
 
         Raises `ScenarioError` if the size lies outside; `CalibrationError` if a run fails.
         """

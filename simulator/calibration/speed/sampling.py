@@ -85,12 +85,8 @@ def visit(
 ) -> Measurement:
     """One more sample of a point; in passes over many sizes, drift and bursts of load fall on all of them alike.
 
-    Parameters
-    ----------
-    known
-        The point so far, None at its first visit: that one warms up and finds how many runs make a sample.
-    prepared
-        Whether the runner's last work was this point, so that nothing needs to be made ready again.
+    `known` is the point so far, None at its first visit: that one warms up and finds how many runs make a sample.
+    `prepared`: the runner's last work was this point, so that nothing needs to be made ready again.
 
     Raises `CalibrationError` if a run fails.
     """

@@ -96,18 +96,8 @@ def measure(
 ) -> Measurements:
     """Measure a matrix kernel on the PEs of this machine at once, so that they share caches, memory and clock.
 
-    Parameters
-    ----------
-    kernel, orders
-        One of `KERNELS` (`dgemm`, `matmul`), and the orders n of the square matrices.
-    budget_s
-        Soft limit in seconds.
-    cpus
-        Logical processors, one per PE; all physical cores by default.
-    seed
-        Of the order of visits.
-    on_progress
-        See `measure_speeds`.
+    `kernel` is one of `KERNELS` (`dgemm`, `matmul`), `orders` are those of the square matrices; `budget_s` is a soft
+    limit; `cpus` are one per PE, by default all physical cores.
 
     Raises `ScenarioError` if there is no such kernel, or this is no Linux; `CalibrationError` if a process that
     measures ends early.
@@ -271,13 +261,6 @@ def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -
 
     Sizes are measured in passes of random order; `apportion calibrate speed` builds better bands of fewer points, but
     does not look on both sides of every edge.
-
-    Parameters
-    ----------
-    path
-        Where the speed model goes.
-    count
-        How many sizes.
 
     Raises `CalibrationError` if a run fails.
     """

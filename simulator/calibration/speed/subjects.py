@@ -329,16 +329,8 @@ class CommandRunner(_Child):
 def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float, others: Sequence[int] = ()) -> Runner:
     """Start the child that runs a subject.
 
-    Parameters
-    ----------
-    cpu
-        The logical processor it is pinned to.
-    memory_bytes
-        What it may take.
-    limit_s
-        A single run that lasts longer is stopped.
-    others
-        Further processors on which a kernel runs at the same time, as in a parallel run.
+    A single run that lasts longer than `limit_s` is stopped; on `others` a kernel runs at the same time, as in a
+    parallel run.
     """
     if isinstance(subject, KernelSubject):
         return KernelRunner(subject, cpus=(cpu, *others), memory_bytes=memory_bytes, limit_s=limit_s)
