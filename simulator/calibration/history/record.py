@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from simulator.base import files, units
 from simulator.base.errors import CalibrationError, ScenarioError
@@ -35,29 +34,6 @@ Point = Mapping[str, float]
 """Parameter -> value."""
 Runner = Callable[[Point, float], dict[str, float] | None]
 """Runs a program at a point and returns its seconds in all and by part; None if it outlasted the limit in seconds."""
-
-
-class Plan(Protocol):
-    """What `record_runs` needs to know."""
-
-    @property
-    def grid(self) -> Mapping[str, Sequence[float]]:
-        """Parameter -> values; every combination is run."""
-
-    @property
-    def budget_s(self) -> float:
-        """No run starts when this is used up, and one that outlasts it is stopped."""
-
-    @property
-    def application(self) -> str:
-        """How the runs are named."""
-
-    @property
-    def repetitions(self) -> int:
-        """Runs of each combination."""
-
-    def runner(self) -> AbstractContextManager[Runner]:
-        """What runs the program, for as long as it is entered."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +115,9 @@ def make_plan(
     return RunPlan(words, grid, budget_s, name or Path(words[0]).name, repetitions=repetitions)
 
 
-def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str = "") -> list[str]:
+def record_runs(
+    plan: "RunPlan | ApplicationPlan", keep: Callable[[RunRecord], None], *, version: str = ""
+) -> list[str]:
     """Run the plan, repetition after repetition over the whole grid, and hand each finished run to `keep`.
 
     The total of a command's run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`

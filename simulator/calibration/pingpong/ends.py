@@ -9,7 +9,7 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,19 +30,6 @@ SAMPLE_LIMIT_S = 60.0
 
 class ChannelEndedError(CalibrationError):
     """The process at the other end is gone."""
-
-
-class Channel(Protocol):
-    """A way to one other process and back."""
-
-    def send(self, payload: memoryview) -> None:
-        """Hand over all of it."""
-
-    def receive(self, payload: memoryview) -> None:
-        """Wait until all of it is filled."""
-
-    def exchange(self, sent: memoryview, received: memoryview, rounds: int) -> None:
-        """Send and receive at once, so many times; the other end does the same."""
 
 
 class StreamChannel:
@@ -143,6 +130,10 @@ class MpiChannel:
         """Combined sends and receives."""
         for _ in range(rounds):
             self._world.Sendrecv([sent, self._byte], dest=self._peer, recvbuf=[received, self._byte], source=self._peer)
+
+
+Channel = StreamChannel | MpiChannel
+"""A way to one other process and back."""
 
 
 class Buffers:

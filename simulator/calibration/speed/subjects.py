@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,37 +20,6 @@ from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKern
 from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
-
-
-class Subject(Protocol):
-    """What is measured, at a parameter n."""
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-
-    @property
-    def stored_bytes(self) -> bool:
-        """Whether its memory grows with n at all."""
-
-    @property
-    def least_n(self) -> int:
-        """The smallest n that is looked at."""
-
-    def size(self, n: int) -> float:
-        """Problem size in elements."""
-
-    def volume(self, n: int) -> float:
-        """Volume of computation of one run."""
-
-    def bytes_of(self, n: int) -> int:
-        """Memory of the operands."""
-
-    def n_of(self, size: float) -> int:
-        """The n whose size is nearest."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """What makes two subjects the same, as plain data."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +108,10 @@ class CommandSubject:
         return {"command": list(self.words), "size": self.size_formula.text, "volume": self.volume_formula.text}
 
 
+Subject = KernelSubject | CommandSubject
+"""What is measured, at a parameter n."""
+
+
 def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
     """Check a command line and its formulas; it is split into words here and never sees a shell.
 
@@ -214,22 +187,6 @@ def _check_growth(subject: CommandSubject) -> None:
 _NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
 _START_S = 60.0
 """How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
-
-
-class Runner(Protocol):
-    """Runs one subject on one PE."""
-
-    def can_allocate(self, count_bytes: int) -> bool:
-        """Whether so much memory is granted; none is touched."""
-
-    def prepare(self, n: int) -> None:
-        """Make ready for runs at n."""
-
-    def sample(self, inner: int) -> Usage:
-        """What `inner` runs in a row cost in all."""
-
-    def close(self) -> None:
-        """End every process."""
 
 
 class _Child:
@@ -326,6 +283,10 @@ class CommandRunner(_Child):
         return Usage(**answer["usage"])
 
 
+Runner = KernelRunner | CommandRunner
+"""Runs one subject on one PE."""
+
+
 def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float, others: Sequence[int] = ()) -> Runner:
     """Start the child that runs a subject.
 
@@ -334,8 +295,7 @@ def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float
     """
     if isinstance(subject, KernelSubject):
         return KernelRunner(subject, cpus=(cpu, *others), memory_bytes=memory_bytes, limit_s=limit_s)
-    kinds: dict[type, Callable[..., Runner]] = {CommandSubject: CommandRunner}
-    return kinds[type(subject)](subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+    return CommandRunner(subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
 
 
 class LateRunner:
