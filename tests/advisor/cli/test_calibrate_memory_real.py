@@ -87,20 +87,6 @@ def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        (("--max-memory", "900TiB"), "--max-memory is 900 TiB; give "),
-        (("--alpha", "0.5,2"), "--alpha is 0.5, 2; give numbers"),
-        (("--length", "0"), "--length"),
-        (("--budget", "soon"), "--budget: 'soon' is no duration"),
-    ],
-)
-def test_every_bad_option_is_refused_in_one_line(tmp_path, arguments, found):
-    refused(run("calibrate", "memory", *arguments, cwd=tmp_path), found)
-
-
-@pytest.mark.real
 def test_ctrl_c_says_where_the_visits_are(tmp_path):
     process, store = start("calibrate", "memory", *SMALL, "-o", "m.json", cwd=tmp_path), tmp_path / "m.json.partial"
     limit = time.monotonic() + 60

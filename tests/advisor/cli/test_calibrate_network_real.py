@@ -94,8 +94,6 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
             ),
         ),
         (["--between", "pigeons"], "--between is 'pigeons'; name one of processes, tcp, mpi"),
-        (["--between", "processes", "--medium", "tcp"], "--medium is 'tcp'; name unix or pipe"),
-        (["--between", "processes", "--max-bytes", "0B"], "--max-bytes is 0 B; give 64 B to 1 GiB"),
         (
             ["--between", "processes", "--max-bytes", "12"],
             "--max-bytes: '12' is no size; write one such as 64KiB, 4MiB or 1GB",
