@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,7 +150,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "inputs": [path for path in (replay, load) if path is not None],
     }
     shape = {"columns": columns, "depth": depth, "together": together}
-    with calibration.kept(options["store"]):
+    with calibration.kept(options["store"]) if replay is None else nullcontext():
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
         built, drift = _built(source, asked, None if replay is not None else _learnt(kernel, output))
