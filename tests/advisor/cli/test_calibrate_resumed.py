@@ -118,7 +118,7 @@ def test_points_of_other_work_are_not_taken(tmp_path):
     other = start("--kernel", "triad", "--max-size", 10_000, "-o", "m.json", cwd=tmp_path)
     _, told = other.communicate(timeout=60)
     assert (other.returncode, told.count("\n")) == (2, 1)
-    assert "error: m.json.partial: points of command " in told
+    assert "error: m.json.partial holds points of command " in told
     assert kept(tmp_path / "m.json.partial")
 
 
