@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,7 +89,8 @@ Store = Annotated[
     Path | None,
     typer.Option(
         metavar="POINTS.json",
-        help="Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
+        help="Real runs: keep every finished point here for good, a line each; by default in MODEL.json.partial until "
+        "done.",
     ),
 ]
 Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts predict.", **INPUT)]
@@ -139,7 +141,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "max_size": None if max_size is None else read_number(max_size, "--max-size"),
         "time_cap_s": _time_cap_s(time_cap, seconds),
         "cpu": cpu,
-        "store": _points_file(store, output, kernel or command),
+        "store": None if replay is not None else _points_file(store, output, kernel or command or ""),
     }
     half = band or ("5%" if _ran_once(replay) and load is None else None)
     asked: dict[str, Any] = {
@@ -148,7 +150,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "inputs": [path for path in (replay, load) if path is not None],
     }
     shape = {"columns": columns, "depth": depth, "together": together}
-    with calibration.kept(options["store"]):
+    with calibration.kept(options["store"]) if replay is None else nullcontext():
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
         built, drift = _built(source, asked, None if replay is not None else _learnt(kernel, output))
@@ -206,13 +208,13 @@ def _time_cap_s(text: str | None, budget_s: float | None) -> float:
     return TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
 
 
-def _points_file(store: Path | None, output: Path | None, real: str | None) -> Path | None:
-    """Where finished points are kept: as asked, next to the model, or for real runs in this folder."""
+def _points_file(store: Path | None, output: Path | None, subject: str) -> Path:
+    """Where finished points are kept: as asked, next to the model, or in this folder."""
     if store is not None:
         return store
     if output is not None:
         return output.with_name(f"{output.name}.partial")
-    return None if real is None else Path(f"calibrate-{files.digest(real.encode())[:8]}.partial")
+    return Path(f"calibrate-{files.digest(subject.encode())[:8]}.partial")
 
 
 def _source(
@@ -237,8 +239,7 @@ def _source(
         )
     if replay is not None:
         table = calibration.read_replay(replay)
-        table = table if options["max_size"] is None else table.up_to(options["max_size"])
-        return table.kept_in(store=options["store"])
+        return table if options["max_size"] is None else table.up_to(options["max_size"])
     if options["cpu"] is None:
         options["cpu"] = simulator.this_machine().cores[-1].cpu
 

@@ -26,11 +26,6 @@ MaxMemory = Annotated[
 ]
 Alpha = Annotated[str | None, typer.Option(help="Real runs: localities; by default 0.001,0.01,0.1,0.25,0.5,1.")]
 Length = Annotated[str | None, typer.Option(help="Real runs: L in words; by default 1,4,16,64,256,1024,4096.")]
-Processes = Annotated[
-    int | None,
-    typer.Option(min=1, help="Real runs: processes that read each other's memory, one per PE; else 1."),
-]
-Over = Annotated[str | None, typer.Option(help="Real runs: shared (memory) or mpi (one-sided; extra mpi).")]
 Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
 SweepTable = Annotated[
     Path | None,
@@ -57,8 +52,6 @@ def measure(
         machine,
         **{
             "max_memory": options["max_memory"],
-            "processes": options["processes"] or 1,
-            "over": options["over"] or "shared",
             "cpu": options["cpu"],
             "seed": seed,
         }
@@ -136,8 +129,6 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     max_memory: MaxMemory = None,
     alpha: Alpha = None,
     length: Length = None,
-    processes: Processes = None,
-    over: Over = None,
     cpu: Cpu = None,
     table: SweepTable = None,
     swept: Swept = None,
@@ -153,7 +144,7 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """
     options: dict[str, Any] = {"budget": budget, "max_memory": max_memory, "alpha": alpha, "length": length}
-    options |= {"processes": processes, "over": over, "cpu": cpu, "swept": swept}
+    options |= {"cpu": cpu, "swept": swept}
     if replay is None:
         _tell_measured(measure(options, table=table, output=output, seed=seed), output, as_json=as_json)
         return

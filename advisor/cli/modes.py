@@ -234,8 +234,8 @@ def _generated(given: Given) -> str | None:
 
 
 def _linked(given: Given) -> str | None:
-    if given["replay"] is not None or given["listen"] is not None:
-        return "with --replay" if given["replay"] is not None else "with --listen"
+    if given["replay"] is not None:
+        return "with --replay"
     kinds = ("processes", "tcp", "mpi")
     return f"with --between {given['between']}" if given["between"] in kinds else None
 
@@ -287,14 +287,14 @@ TABLE: Mapping[str, Rules] = {
     "trace functions": Rules("window history ideal column resample plot output json"),
     "trace study": Rules("window history every column resample plot output json"),
     "calibrate speed": Rules(
-        "kernel command replay method band budget max-size store load output json",
+        "kernel command replay method band budget max-size load output json",
         (
             Axis(
                 _first("replay", "kernel", "command"),
                 {
                     "with --replay": "",
-                    "with --kernel": "time-cap cpu columns depth together",
-                    "with --command": "time-cap cpu size volume",
+                    "with --kernel": "store time-cap cpu columns depth together",
+                    "with --command": "store time-cap cpu size volume",
                 },
                 {
                     "with --replay": "where nothing is run",
@@ -313,7 +313,7 @@ TABLE: Mapping[str, Rules] = {
                 _first("replay", otherwise="without --replay"),
                 {
                     "with --replay": "compare-with-this-machine",
-                    "without --replay": "budget max-memory alpha length processes over cpu table seed",
+                    "without --replay": "budget max-memory alpha length cpu table seed",
                 },
                 {
                     "with --replay": "where nothing is measured",
@@ -329,17 +329,12 @@ TABLE: Mapping[str, Rules] = {
                 _linked,
                 {
                     "with --replay": "output",
-                    "with --listen": "listen",
                     "with --between processes": f"medium {_LINKED}",
-                    "with --between tcp": f"hosts listen connect token {_LINKED}",
+                    "with --between tcp": _LINKED,
                     "with --between mpi": _LINKED,
                 },
-                {
-                    "with --replay": "where nothing is measured",
-                    "with --listen": "where the host that connects says what is measured",
-                },
+                {"with --replay": "where nothing is measured"},
             ),
-            _flag("connect", "token"),
         ),
     ),
     "calibrate neighbours": Rules(

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from simulator.calibration.bands.source import read_replay
     from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, run_campaign
     from simulator.calibration.bench.competitor import Competitor
-    from simulator.calibration.bench.journal import kept, neighbour_visits_kept, points_kept, visits_kept
-    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, RealPoint, clean_samples
+    from simulator.calibration.bench.journal import kept, points_kept
+    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, clean_samples
     from simulator.calibration.bench.usage import Usage
-    from simulator.calibration.disk import DiskTimes, measure_disk
     from simulator.calibration.history.coverage import (
         Comparison,
         coverage,
@@ -92,7 +91,6 @@ if TYPE_CHECKING:
         neighbours_wishes,
         replay_neighbours,
     )
-    from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import (
         LinkMeasurement,
         LinkPlan,
@@ -164,7 +162,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "About": "simulator.calibration.hosts.host",
-    "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
     "AllocationFit": "simulator.models.process_count.file",
@@ -181,7 +178,6 @@ _HOMES = {
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
     "CostGuess": "simulator.calibration.allocation.plan",
-    "DiskTimes": "simulator.calibration.disk",
     "Drift": "simulator.calibration.history.learnt",
     "Effort": "simulator.calibration.speed.sampling",
     "Ends": "simulator.calibration.speed.sampling",
@@ -213,7 +209,6 @@ _HOMES = {
     "Table": "simulator.base.tables",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
-    "RealPoint": "simulator.calibration.bench.measurement",
     "RealProgram": "simulator.calibration.ranks.programs",
     "RealRun": "simulator.calibration.ranks.ranks",
     "RealSource": "simulator.calibration.speed.real_source",
@@ -248,7 +243,6 @@ _HOMES = {
     "fit_table": "simulator.calibration.history.store",
     "hosts_of_file": "simulator.calibration.hosts.transport",
     "import_runs": "simulator.calibration.history.formats",
-    "is_this_host": "simulator.calibration.pingpong.hosts",
     "judge_neighbours": "simulator.calibration.neighbours.campaign",
     "keep_calibration": "simulator.calibration.history.learnt",
     "keep_comparisons": "simulator.calibration.history.coverage",
@@ -261,8 +255,6 @@ _HOMES = {
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history.store",
     "listed_hosts": "simulator.calibration.hosts.transport",
-    "listen": "simulator.calibration.pingpong.hosts",
-    "listener_over_ssh": "simulator.calibration.pingpong.hosts",
     "load_allocation_fit": "simulator.models.process_count.file",
     "load_memory_model": "simulator.models.memory.file",
     "load_network_model": "simulator.models.network.file",
@@ -280,7 +272,6 @@ _HOMES = {
     "measure_cluster": "simulator.calibration.hosts.campaign",
     "reach_hosts": "simulator.calibration.hosts.campaign",
     "MESSAGES": "simulator.calibration.hosts.campaign",
-    "measure_disk": "simulator.calibration.disk",
     "measure_link": "simulator.calibration.ranks.ranks",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
@@ -292,11 +283,9 @@ _HOMES = {
     "median_errors": "simulator.calibration.history.coverage",
     "message_cost": "simulator.models.network.file",
     "model_kind": "simulator.models.file",
-    "neighbour_visits_kept": "simulator.calibration.bench.journal",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "over_srun": "simulator.calibration.hosts.transport",
     "over_ssh": "simulator.calibration.hosts.transport",
-    "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
     "parse_points": "simulator.base.tables",
     "parse_program": "simulator.calibration.allocation.program",
@@ -335,7 +324,6 @@ _HOMES = {
     "state_file": "simulator.calibration.history.learnt",
     "summary_of": "simulator.calibration.history.coverage",
     "swept_by_kernel": "simulator.models.predicted_speed_check",
-    "visits_kept": "simulator.calibration.bench.journal",
     "visits_table": "simulator.models.neighbours_file",
     "widened": "simulator.calibration.history.coverage",
     "widening": "simulator.calibration.history.coverage",
@@ -359,7 +347,6 @@ __all__ = [
     "PILOT",
     "SIZED_KERNELS",
     "About",
-    "Address",
     "AllocatedProgram",
     "Allocation",
     "AllocationFit",
@@ -376,7 +363,6 @@ __all__ = [
     "Competitor",
     "ConstructionPlan",
     "CostGuess",
-    "DiskTimes",
     "Drift",
     "Effort",
     "Ends",
@@ -403,7 +389,6 @@ __all__ = [
     "PlannedRun",
     "Point",
     "Ranks",
-    "RealPoint",
     "RealProgram",
     "RealRun",
     "RealSource",
@@ -438,7 +423,6 @@ __all__ = [
     "fit_table",
     "hosts_of_file",
     "import_runs",
-    "is_this_host",
     "judge_neighbours",
     "keep_calibration",
     "keep_comparisons",
@@ -451,8 +435,6 @@ __all__ = [
     "link_lines",
     "list_runs",
     "listed_hosts",
-    "listen",
-    "listener_over_ssh",
     "load_allocation_fit",
     "load_memory_model",
     "load_network_model",
@@ -468,7 +450,6 @@ __all__ = [
     "measure",
     "measure_chain",
     "measure_cluster",
-    "measure_disk",
     "measure_link",
     "measure_link_times",
     "measure_neighbour_visits",
@@ -480,11 +461,9 @@ __all__ = [
     "median_errors",
     "message_cost",
     "model_kind",
-    "neighbour_visits_kept",
     "neighbours_wishes",
     "over_srun",
     "over_ssh",
-    "parse_address",
     "parse_grid",
     "parse_points",
     "parse_program",
@@ -524,7 +503,6 @@ __all__ = [
     "state_file",
     "summary_of",
     "swept_by_kernel",
-    "visits_kept",
     "visits_table",
     "widened",
     "widening",

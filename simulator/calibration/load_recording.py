@@ -67,25 +67,12 @@ def record_load(
     Each row holds for one interval and is written when it ends; a machine that slept or was too busy to look leaves out
     rows, and the row before them then is the mean over that longer time. Killed, it loses the interval under way.
 
-    Parameters
-    ----------
-    path
-        Trace file to make (see traces/README.md for its columns).
-    interval_s, duration_s
-        Time between rows, and of this recording; whole intervals are recorded.
-    per_core
-        Whether to write a column `busy_cpuN` per processor.
-    append
-        Whether to continue the recording in `path`, on the same machine with the same interval and columns.
-    overwrite
-        Whether a file that exists may be replaced.
+    `interval_s` is the time between rows; whole intervals are recorded. `per_core` writes a column `busy_cpuN` per
+    processor; `append` continues a recording on the same machine with the same interval and columns; traces/README.md
+    says what the columns are.
 
-    Raises
-    ------
-    ScenarioError
-        If the interval is too short or the file exists or cannot be continued, or another process records into it.
-    CalibrationError
-        On any system but Linux.
+    Raises `ScenarioError` if the interval is too short or the file exists or cannot be continued, or another process
+    records into it; `CalibrationError` on any system but Linux.
     """
     path = Path(path)
     require_linux()

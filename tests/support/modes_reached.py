@@ -60,12 +60,9 @@ REACH = {
     },
     "calibrate network": {
         "with --replay": "--replay {s}/papers/characterisation_unix.csv",
-        "with --listen": "--between tcp --listen 127.0.0.1:0",
         "with --between processes": "--between processes",
         "with --between tcp": "--between tcp",
         "with --between mpi": "--between mpi",
-        "with --connect": "--between tcp --connect 127.0.0.1:9",
-        "without --connect": "--between tcp",
     },
     "calibrate neighbours": {
         "with --replay": "--replay {w}/visits.csv",

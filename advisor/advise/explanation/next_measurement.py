@@ -337,7 +337,7 @@ def _command(scenario: Scenario, source: Source) -> str:
         return command_for(scenario, scenario.platform.pes[source.pes[0]], source.name)
     file = next_name(PurePath(source.name).name) if source.name.endswith(".json") else f"{_file(source.name)}.json"
     if source.what == "link":
-        return f"apportion calibrate network --between tcp --hosts THIS,OTHER -o {file}"
+        return f"apportion cluster --hosts THIS,OTHER -o {PurePath(file).stem}"
     if source.what == "neighbours":
         return f"apportion calibrate neighbours -o {file}"
     if source.what == "rule":

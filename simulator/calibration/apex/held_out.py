@@ -110,19 +110,9 @@ def fit_held_out(
 ) -> JudgedFit:
     """Fit all models to four fifths of the cells, drawn at random, and judge them by the rest.
 
-    Parameters
-    ----------
-    points
-        One row for each cell.
-    seed
-        For the draw.
-    machine, measured_here, sweeps
-        As in `fit_memory`.
+    A point is a row for each cell; `machine`, `measured_here` and `sweeps` as in `fit_memory`.
 
-    Raises
-    ------
-    ScenarioError
-        If the cells are too few to hold one out, or for the simplest model.
+    Raises `ScenarioError` if the cells are too few to hold one out, or for the simplest model.
     """
     count = len(points)
     share = round(HELD_OUT_SHARE * count)

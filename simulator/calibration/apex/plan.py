@@ -8,7 +8,6 @@ from typing import Any
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, memory_available_bytes, require_linux
-from simulator.calibration.bench.group import mpi_fault
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)
@@ -18,15 +17,11 @@ MEMORY_SHARE = 0.25
 FIRST_WORDS = 2**10
 """Smallest M: 8 KiB, within any first-level cache."""
 MOST_PASSES = 60
-OVER = ("shared", "mpi")
-"""How several processes read each other's memory: a shared segment, or MPI one-sided."""
 
 _STRETCHES = 2**13
 _MOST_READ = 2**18
 """Words read on one visit, unless the fewest stretches are more."""
 _FEWEST = 64
-_MPI_STRETCHES = 256
-"""An access by MPI costs microseconds."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +33,18 @@ class Cell:
     length: int
     """L in words."""
 
-    def stretches(self, over: str) -> int:
+    @property
+    def stretches(self) -> int:
         """Starts drawn for one visit: at most 64 KiB of them, each read once, in a row.
 
         Such a stream takes one cache line for every eight stretches, that is, for at least as many lines of the words.
         """
-        if over == "mpi":
-            return max(_FEWEST, min(_MPI_STRETCHES, _MOST_READ // self.length))
         return max(_FEWEST, min(_STRETCHES, _MOST_READ // self.length))
 
-    def repeats(self, over: str) -> int:
+    @property
+    def repeats(self) -> int:
         """How often the same starts are read in a row: only where they already cover all of M."""
-        read = self.stretches(over) * self.length
-        return 8 if over == "shared" and self.m_words <= read <= 4 * _STRETCHES else 1
+        return 8 if self.m_words <= self.stretches * self.length <= 4 * _STRETCHES else 1
 
 
 @dataclass(frozen=True)
@@ -60,9 +54,8 @@ class SweepPlan:
     m_words: tuple[int, ...]
     alphas: tuple[float, ...]
     lengths: tuple[int, ...]
-    cpus: tuple[int, ...]
-    """The processor of each process."""
-    over: str = "shared"
+    cpu: int
+    """The logical processor."""
     seed: int = 0
 
     @property
@@ -82,8 +75,7 @@ class SweepPlan:
             "M": f"{self.m_words[0]} to {self.m_words[-1]} words",
             "alpha": list(self.alphas),
             "L": list(self.lengths),
-            "cpus": list(self.cpus),
-            "over": self.over,
+            "cpu": self.cpu,
             "seed": self.seed,
         }
 
@@ -94,29 +86,16 @@ def make_sweep(
     max_memory: str | None = None,
     alphas: Sequence[float] = ALPHAS,
     lengths: Sequence[float] = LENGTHS,
-    processes: int = 1,
-    over: str = "shared",
     cpu: int | None = None,
     seed: int = 0,
 ) -> SweepPlan:
     """A sweep with M doubled from 8 KiB up to `max_memory`, in powers of two.
 
-    Parameters
-    ----------
-    max_memory
-        A size such as `2GiB`, or a share of the memory available, by default a quarter. Several processes take twice
-        the largest M: memory for each M.
-    processes
-        One for each PE; the first takes the last core, so that the first core is left to others as long as possible.
-    cpu
-        For one process: the logical processor.
+    `max_memory` is a size such as `2GiB` or a share of the memory available, by default a quarter; `cpu` by default the
+    last core, so that the first one is left to others.
 
-    Raises
-    ------
-    ScenarioError
-        If something is out of range, one line per fault, or MPI is not installed.
-    CalibrationError
-        Where measuring needs another system.
+    Raises `ScenarioError` if something is out of range, one line per fault; `CalibrationError` where measuring needs
+    another system.
     """
     require_linux()
     available = memory_available_bytes()
@@ -124,18 +103,16 @@ def make_sweep(
     faults = [
         *_memory_faults(most, available),
         *_cell_faults(alphas, lengths),
-        *_process_faults(machine, processes=processes, over=over, cpu=cpu),
+        *_cpu_faults(machine, cpu),
     ]
     if faults:
         raise ScenarioError(faults)
-    largest = int(math.log2(most / WORD_BYTES / (2 if processes > 1 or over == "mpi" else 1)))
+    largest = int(math.log2(most / WORD_BYTES))
     words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
     wanted = tuple(sorted({int(length) for length in lengths}))
     if wanted[0] > words[-1]:
         raise ScenarioError(f"--length is {wanted[0]}; give at most {words[-1]}, the words of the largest M")
-    last_first = [core.cpu for core in machine.cores][::-1]
-    cpus = (cpu,) if cpu is not None else tuple(last_first[:processes])
-    return SweepPlan(words, tuple(sorted(set(alphas))), wanted, cpus, over, seed)
+    return SweepPlan(words, tuple(sorted(set(alphas))), wanted, machine.cores[-1].cpu if cpu is None else cpu, seed)
 
 
 def _memory_faults(most: float, available: int) -> list[str]:
@@ -155,20 +132,11 @@ def _cell_faults(alphas: Sequence[float], lengths: Sequence[float]) -> list[str]
     return found
 
 
-def _process_faults(machine: Machine, *, processes: int, over: str, cpu: int | None) -> list[str]:
+def _cpu_faults(machine: Machine, cpu: int | None) -> list[str]:
     allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
-    found = []
-    if not 1 <= processes <= machine.pe_count:
-        found.append(f"--processes is {processes}; give 1 to {machine.pe_count}, the PEs here")
-    if over not in OVER:
-        found.append(f"--over is {over!r}; name {' or '.join(OVER)}")
-    if cpu is not None and cpu not in allowed:
-        found.append(f"--cpu is {cpu}; name one of {', '.join(map(str, allowed))}")
-    if cpu is not None and processes > 1:
-        found.append(f"--cpu is {cpu}; leave it out with more than one process")
-    if over == "mpi" and (fault := mpi_fault()):
-        found.append(f"--over: {fault}")
-    return found
+    if cpu is None or cpu in allowed:
+        return []
+    return [f"--cpu is {cpu}; name one of {', '.join(map(str, allowed))}"]
 
 
 def _memory_bytes(text: str | None, available: int) -> float:

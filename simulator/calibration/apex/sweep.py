@@ -1,9 +1,7 @@
 """A sweep of Apex-MAP: every cell visited in passes of random order, until the budget is spent."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +24,7 @@ from simulator.models.memory.model import Sweeps
 # Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
 
 
-FORMAT, KIND = 1, "apexmap visits"
+FORMAT, KIND = 2, "apexmap visits"
 WHAT = "measurements of a memory sweep"
 
 
@@ -38,8 +36,8 @@ class Visit:
     """Which pass it belongs to."""
     cell: int
     """Index of the cell in its plan."""
-    word_s: tuple[float, ...]
-    """Seconds per word, for each process."""
+    word_s: float
+    """Seconds per word."""
     switches: int
     """How often the system took a PE away meanwhile."""
     cost_s: float
@@ -49,10 +47,7 @@ class Visit:
 class Visits:
     """All visits of a sweep, kept in a journal.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds anything but visits of the same sweep on this machine.
+    Raises `ScenarioError` if the file holds anything but visits of the same sweep on this machine.
     """
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
@@ -74,102 +69,67 @@ class Visits:
 
     def _take(self, entry: dict[str, Any]) -> None:
         visit = read(Visit, entry)
-        if min(visit.number, visit.cell, visit.switches, *visit.word_s, visit.cost_s) < 0:
+        if min(visit.number, visit.cell, visit.switches, visit.word_s, visit.cost_s) < 0:
             raise ScenarioError("whole numbers and times of 0 or more belong here")
         self.made.append(visit)
 
 
-# Drives the processes of a sweep: memory made once, then visits, on which all of them read at the same time.
+# Drives the process of a sweep: memory made once, then visits.
 
 
-class Readers:
-    """Real processes, one pinned to each PE; a context manager that ends them and gives their memory back.
+class Reader:
+    """A real process, pinned to a PE; a context manager that ends it and gives its memory back.
 
-    One process has memory of its own. Several share a segment without a name, which holds memory of M words for
-    every M: each process owns, that is, touches first and fills, an equal block, and all read everywhere.
-
-    Parameters
-    ----------
-    plan
-        Who takes part, and the largest M.
-    warm_bytes
-        How much memory a visit reads through before it begins: the last-level cache.
+    A visit reads through `warm_bytes` of memory before it begins, as much as the last-level cache holds.
     """
 
     def __init__(self, plan: SweepPlan, *, warm_bytes: int) -> None:
         self._plan, self._warm_words = plan, max(1, warm_bytes // WORD_BYTES)
-        self._stack = ExitStack()
+        self._group = Group("apex", [(plan.cpu, plan.m_words[-1])])
         try:
-            self._group = self._stack.enter_context(self._started(plan.m_words[-1]))
             self._group.ask_all({"do": "wait"})
         except BaseException:
-            self._stack.close()
+            self._group.end()
             raise
-
-    def _started(self, words: int) -> Group:
-        cpus = self._plan.cpus
-        count = len(cpus)
-        if self._plan.over == "mpi":
-            return Group("apex", [(cpu, words, rank, count, "mpi") for rank, cpu in enumerate(cpus)], mpi=True)
-        shared = -1
-        if count > 1:
-            shared = os.memfd_create("apexmap")
-            self._stack.callback(os.close, shared)
-            os.ftruncate(shared, 2 * words * WORD_BYTES)
-        rows = [(cpu, words, rank, count, shared) for rank, cpu in enumerate(cpus)]
-        return Group("apex", rows, inherited=[[shared]] * count if count > 1 else None)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._group.end()
 
-    def visit(self, cell: Cell, *key: int) -> tuple[tuple[float, ...], int]:
-        """Read a cell once, all processes at the same time.
-
-        Parameters
-        ----------
-        key
-            What the draws are for; each process adds its own number.
+    def visit(self, cell: Cell, *key: int) -> tuple[float, int]:
+        """Read a cell once, from starts that are drawn for a key.
 
         Returns
         -------
         tuple
-            Seconds per word of each process, CPU seconds or by MPI wall seconds; how often they lost their PE.
+            CPU seconds per word; how often the process lost its PE.
 
-        Raises
-        ------
-        CalibrationError
-            If a process ends or does not answer.
+        Raises `CalibrationError` if the process ends or does not answer.
         """
-        over = self._plan.over
-        draw = {"do": "draw", "cell": asdict(cell), "stretches": cell.stretches(over)}
-        ranks = range(len(self._plan.cpus))
-        self._group.ask({rank: draw | {"key": [self._plan.seed, *key, rank]} for rank in ranks})
+        key = (self._plan.seed, *key, 0)
+        self._group.ask_all({"do": "draw", "cell": asdict(cell), "stretches": cell.stretches, "key": key})
         read = {
             "do": "read",
             "length": cell.length,
-            "repeats": cell.repeats(over),
+            "repeats": cell.repeats,
             "warm_words": min(cell.m_words, self._warm_words),
         }
-        answers = self._group.ask_all(read)
-        return tuple(answer["word_s"] for answer in answers), sum(answer["switches"] for answer in answers)
+        (answer,) = self._group.ask_all(read)
+        return answer["word_s"], answer["switches"]
 
     def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
-        """Sweep M words by vector loops, the first process alone.
+        """Sweep M words by vector loops.
 
         Returns
         -------
         tuple
             CPU seconds of a word that is read, and of a pair of words, one read and one written.
 
-        Raises
-        ------
-        CalibrationError
-            If the process ends or does not answer.
+        Raises `CalibrationError` if the process ends or does not answer.
         """
-        answer = self._group.ask({0: {"do": "sweep", "m_words": m_words, "times": times}})[0]
+        (answer,) = self._group.ask_all({"do": "sweep", "m_words": m_words, "times": times})
         return answer["read_s"], answer["pair_s"]
 
 
@@ -193,7 +153,7 @@ class CellTime:
 
     cell: Cell
     visits: tuple[float, ...]
-    """Seconds per word on each visit; for several processes their mean."""
+    """Seconds per word on each visit."""
 
     @property
     def word_s(self) -> float:
@@ -277,26 +237,12 @@ def measure_sweep(
 ) -> Sweep:
     """Measure a sweep, or go on with one that was broken off.
 
-    Parameters
-    ----------
-    budget_s
-        Wall seconds for everything, the visits of earlier calls included; no visit starts after it.
-    store
-        File that keeps every visit as soon as it is made; see `Visits`.
-    on_progress
-        Called with what is done and the share of the budget used.
-    most_passes
-        Visits to each cell after which the rest of the budget is left, at least 3.
-    firm
-        Whether a budget too small is refused; otherwise three visits are made however long they take.
+    `budget_s` are wall seconds for everything, visits of earlier calls included, and no visit starts after it; after
+    `most_passes` visits to each cell, at least 3, the rest is left. Unless the budget is `firm`, three visits are made
+    however long they take.
 
-    Raises
-    ------
-    ScenarioError
-        If a firm budget is too small for three visits to each cell, with what is needed; or if the store holds another
-        sweep.
-    CalibrationError
-        If a process ends.
+    Raises `ScenarioError` if a firm budget is too small for three visits to each cell, with what is needed; or if the
+    store holds another sweep; `CalibrationError` if the process ends.
     """
     visits = Visits(store, subject=plan.to_dict(), machine=machine)
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
@@ -306,21 +252,21 @@ def measure_sweep(
         _check_before(plan, budget)
     with visits.journal:
         if (budget.holds() or (short and not firm)) and done.min() < most_passes:
-            with readers_of(plan, machine) as readers:
-                _spend(plan, readers, visits, done, budget, most=most_passes, firm=firm, on_progress=on_progress)
+            with reader_of(plan, machine) as reader:
+                _spend(plan, reader, visits, done, budget, most=most_passes, firm=firm, on_progress=on_progress)
         elif short:
             _check_budget(budget, visits, done)
     return _summed(plan, visits)
 
 
-def readers_of(plan: SweepPlan, machine: Machine) -> Readers:
-    """The processes of a plan on this machine."""
-    return Readers(plan, warm_bytes=machine.last_level_cache_bytes or _CACHE_BYTES)
+def reader_of(plan: SweepPlan, machine: Machine) -> Reader:
+    """The process of a plan on this machine."""
+    return Reader(plan, warm_bytes=machine.last_level_cache_bytes or _CACHE_BYTES)
 
 
 def _spend(
     plan: SweepPlan,
-    readers: Readers,
+    reader: Reader,
     visits: Visits,
     done: NDArray[np.int64],
     budget: Budget,
@@ -339,7 +285,7 @@ def _spend(
 
     def sample(index: int, number: int) -> None:
         started = time.monotonic()
-        word_s, switches = readers.visit(cells[index], number, index)
+        word_s, switches = reader.visit(cells[index], number, index)
         visits.keep(Visit(number, index, word_s, switches, time.monotonic() - started))
         done[index] += 1
         over = not budget.holds()
@@ -352,7 +298,7 @@ def _spend(
 
 def _check_before(plan: SweepPlan, budget: Budget) -> None:
     """Refuse at once what cannot hold on any machine: memory is filled first, and every cell visited three times."""
-    bytes_filled = plan.m_words[-1] * WORD_BYTES * len(plan.cpus)
+    bytes_filled = plan.m_words[-1] * WORD_BYTES
     least_s = bytes_filled / FASTEST_FILL + LEAST_PASSES * len(plan.cells) * FASTEST_VISIT_S
     if budget.limit_s < least_s:
         purpose = f"{LEAST_PASSES} visits to each of {len(plan.cells)} cells"
@@ -372,7 +318,7 @@ def _check_budget(budget: Budget, visits: Visits, done: NDArray[np.int64], *, cl
 def _summed(plan: SweepPlan, visits: Visits) -> Sweep:
     seen: list[list[float]] = [[] for _ in plan.cells]
     for visit in visits.made:
-        seen[visit.cell].append(float(np.mean(visit.word_s)))
+        seen[visit.cell].append(visit.word_s)
     times = tuple(CellTime(cell, tuple(row)) for cell, row in zip(plan.cells, seen, strict=True))
     switches = sum(visit.switches for visit in visits.made)
     return Sweep(plan, times, visits.spent_s, visits.reused, switches, visits.journal.warnings)
@@ -404,18 +350,13 @@ LEAST_SHARE = 0.1
 
 def measure_vectors(
     plan: SweepPlan, machine: Machine, *, budget_s: float, on_progress: Progress = no_progress
-) -> Sweeps | None:
-    """Sweep memory of 8 KiB to two last-level caches by vector loops; None where several processes read memory.
+) -> Sweeps:
+    """Sweep memory of 8 KiB to two last-level caches by vector loops.
 
     Sizes are visited up and down in turn. Of a first pass that goes on beyond the budget, larger sizes are left out.
 
-    Raises
-    ------
-    CalibrationError
-        If the process ends.
+    Raises `CalibrationError` if the process ends.
     """
-    if plan.over != "shared" or len(plan.cpus) > 1:
-        return None
     sizes = _sizes(plan, machine)
     seen: dict[int, list[tuple[float, float]]] = {}
 
@@ -425,12 +366,12 @@ def measure_vectors(
         for number in range(1, PASSES):
             yield number, sorted(seen, reverse=number % 2 == 1)
 
-    with readers_of(replace(plan, m_words=(plan.m_words[0], sizes[-1])), machine) as readers:
+    with reader_of(replace(plan, m_words=(plan.m_words[0], sizes[-1])), machine) as reader:
         budget = Budget(budget_s)
 
         def sample(m_words: int, _number: int) -> None:
             on_progress("vector loops", min(1.0, budget.share))
-            seen.setdefault(m_words, []).append(readers.vectors(m_words, times=max(1, WORDS // m_words)))
+            seen.setdefault(m_words, []).append(reader.vectors(m_words, times=max(1, WORDS // m_words)))
 
         run_campaign(passes(), sample, budget=budget, least=1)
     return _sweeps(seen)

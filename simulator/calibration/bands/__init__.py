@@ -10,17 +10,11 @@ from simulator.calibration.bands.source import (
 )
 from simulator.calibration.bench.measurement import Measurement
 
-PointMeasured = Measurement.of_times
-KeptReplay = ReplaySource.kept_in
-"""As they were called before there was one record of a point and one source of recorded ones."""
-
 __all__ = [
     "METHODS",
     "BuiltBand",
     "CutRule",
-    "KeptReplay",
     "Measurement",
-    "PointMeasured",
     "ReplaySource",
     "Source",
     "apart",

@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from simulator.base import ties
-from simulator.calibration.bands.session import BudgetSpentError, Session, grid_sizes
+from simulator.calibration.bands.session import Session, grid_sizes
 from simulator.calibration.bands.source import Floats
+from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
 
 # What the adaptive builder knows: speed over size in log-log, its trend beyond, and how wrong it may be.

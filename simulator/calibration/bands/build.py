@@ -167,12 +167,7 @@ def build(
     verify_largest
         Have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
 
-    Raises
-    ------
-    ScenarioError
-        If an option is out of bounds.
-    CalibrationError
-        If the budget does not hold two points.
+    Raises `ScenarioError` if an option is out of bounds; `CalibrationError` if the budget does not hold two points.
     """
     check_build(method, accuracy)
     session = Session(source, rule or CutRule(), budget_s)
@@ -195,10 +190,7 @@ def _through(session: Session) -> SpeedBand:
 def check_build(method: str, accuracy: float) -> None:
     """Refuse what `build` cannot do, before a source is opened, which may look for its ends for seconds.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such method, or the accuracy is out of bounds.
+    Raises `ScenarioError` if there is no such method, or the accuracy is out of bounds.
     """
     if method not in METHODS:
         raise ScenarioError(f"method is {method!r}; name one of {', '.join(METHODS)}")

@@ -3,8 +3,9 @@
 import bisect
 import itertools
 
-from simulator.calibration.bands.session import BudgetSpentError, Session, tell
+from simulator.calibration.bands.session import Session, tell
 from simulator.calibration.bands.shape import apart
+from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.models.speed import Cut
 
 EACH_MULTIPLE = 32

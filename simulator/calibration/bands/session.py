@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.bands.source import Source
+from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
@@ -54,25 +55,11 @@ class CutRule:
         Under `fair` what others take of the core, `l / (1 + l)` at whole loads, is averaged over windows in the place
         of the load: a competitor that is there for 40 % of the time takes 20 % of a core, and so does a load of 0.4.
 
-        Parameters
-        ----------
-        trace
-            Recorded load at equal steps.
-        window, history
-            In samples; see `build_load_functions`.
-        availability
-            `idle` (we take idle cycles only) or `fair`.
-        band
-            Half width of what is known of the ideal speed, as a share of it; by default the samples', at least 2.5 %.
-        outer_spread
-            See `CutRule.outer_spread`.
+        The trace has equal steps; `window` and `history` are in samples (`build_load_functions`); `availability` is
+        `idle` (we take idle cycles only) or `fair`. `band` is the half width of what is known of the ideal speed as a
+        share of it, by default the samples', at least 2.5 %.
 
-        Raises
-        ------
-        ScenarioError
-            If an option is out of bounds.
-        TraceError
-            If the trace's steps differ.
+        Raises `ScenarioError` if an option is out of bounds; `TraceError` if the trace's steps differ.
         """
         if availability not in get_args(Availability):
             raise ScenarioError(f"availability is {availability!r}; name idle or fair")
@@ -107,14 +94,8 @@ class CutRule:
     def cut_under_load(self, size: float, ideal: float, ideal_s: float, *, spread: float) -> Cut:
         """`s_max = s_ideal (1 - l_min)`, `s_min = s_ideal (1 - l_max)`, no narrower than the spread.
 
-        Parameters
-        ----------
-        size
-            In elements.
-        ideal, ideal_s
-            Speed and time on an idle PE.
-        spread
-            Half width of what is known of that speed, as a share of it; see `CutRule.spread`.
+        `size` in elements; `ideal` and `ideal_s` are speed and time on an idle PE, `spread` the half width of what is
+        known of that speed, as a share of it.
         """
         assert self.load is not None  # noqa: S101 - asked only under load
         loads = self.load.predict(ideal_s)
@@ -124,11 +105,7 @@ class CutRule:
         return Cut(size, max(0.0, min(low, mid - half)), mid or half, max(high, mid + half))
 
 
-# One building of a band under way: what was measured, in order, at what cost, and what was said about it.
-
-
-class BudgetSpentError(Exception):
-    """The next point would not fit the budget; builders stop and keep what they have."""
+# One building of a band under way.
 
 
 @dataclass
@@ -189,12 +166,8 @@ class Session:
     def measure(self, size: float) -> Cut:
         """The cut at a size, measured once.
 
-        Raises
-        ------
-        BudgetSpentError
-            If two points are there and this one is predicted to exceed the budget.
-        CalibrationError
-            If the budget does not hold two points.
+        Raises `BudgetSpentError` if two points are there and this one is predicted to exceed the budget;
+        `CalibrationError` if the budget does not hold two points.
         """
         if size in self.cuts:
             return self.cuts[size]
@@ -295,10 +268,7 @@ def build_panels(session: Session, sizes: Sequence[float]) -> None:
 
     Their sizes hardly differ, since each holds the same columns; so steps in size would miss what few rows cost.
 
-    Parameters
-    ----------
-    sizes
-        In elements, in any order.
+    `sizes` in elements, in any order.
     """
     few, *others = sorted(sizes)
     _measure_all(session, [few, *reversed(others)], "panel")

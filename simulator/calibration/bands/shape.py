@@ -35,17 +35,8 @@ def check_shape(
 
     Cuts count as falling or rising only where they do not meet, so that the band's own width is no fault.
 
-    Parameters
-    ----------
-    band
-        The band built.
-    cuts
-        Measured or defined cuts by ascending size.
-    widths_measured
-        Whether their widths were, and not merely stated.
-    unsettled
-        Neighbours between which GBBP left off without one of its cases a to e; None for other builders, which do not
-        ask.
+    `cuts` ascend by size, and `widths_measured` says whether their widths were measured or stated; `unsettled` are
+    neighbours between which GBBP left off without one of its cases a to e, None for other builders, which do not ask.
     """
     checks = [
         _checked("(a) speed is a continuous function of the size", _drops(cuts)),

@@ -15,7 +15,6 @@ from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.calibration.bench.journal import (
     FORMAT,
     KIND,
-    PointStore,
     belongs_to,
     check_head,
     parse_entry,
@@ -69,10 +68,6 @@ class ReplaySource:
     """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
     subject: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """What was measured, where that is known; as `BuiltBand.subject`."""
-    store: PointStore[Measurement] | None = field(default=None, compare=False, repr=False)
-    """Where points are kept as they are asked for, like those of real runs; see `kept_in`."""
-    used: set[float] = field(default_factory=set, compare=False, repr=False)
-    """Sizes of the points that were asked for."""
 
     def __post_init__(self) -> None:
         if self.repeats and len(self.repeats) != self.sizes.size:
@@ -93,48 +88,11 @@ class ReplaySource:
         """The table's largest size, in elements."""
         return float(self.sizes[-1])
 
-    def kept_in(self, *, store: Path | None) -> "ReplaySource":
-        """The same table with a file of finished points, a line each; the same table on the same file continues.
-
-        Raises
-        ------
-        ScenarioError
-            If the file holds something else.
-        """
-        repeated = (column for pair in self.repeats for column in pair)
-        columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s, *repeated)
-        table = {"table": files.digest(b"".join(column.tobytes() for column in columns))}
-        return replace(
-            self, store=PointStore(store, read=Measurement.from_row, subject=table, machine=None), used=set()
-        )
-
-    @property
-    def reused(self) -> int:
-        """How many of the points asked for an earlier process had finished."""
-        return 0 if self.store is None else len(self.used & self.store.before)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line if a part of the store was damaged."""
-        return () if self.store is None else self.store.warnings
-
     def measure(self, size: float) -> Measurement:
-        """The recorded time at a size, where sizes were repeated those of the nearest one; kept if there is a store.
+        """The recorded time at a size, where sizes were repeated those of the nearest one.
 
-        Raises
-        ------
-        ScenarioError
-            If the size lies outside the table.
+        Raises `ScenarioError` if the size lies outside the table.
         """
-        found = self._recorded(size)
-        if self.store is None:
-            return found
-        if found.size not in self.store.points:
-            self.store.keep(found)
-        self.used.add(found.size)
-        return self.store.points[found.size]
-
-    def _recorded(self, size: float) -> Measurement:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         if self.repeats:
@@ -160,10 +118,7 @@ class ReplaySource:
     def up_to(self, largest: float) -> "ReplaySource":
         """The same table cut off at a largest size.
 
-        Raises
-        ------
-        ScenarioError
-            If nothing but the smallest size is left.
+        Raises `ScenarioError` if nothing but the smallest size is left.
         """
         if largest >= self.largest:
             return self
@@ -211,11 +166,8 @@ class TableError:
 def read_recorded_sizes(path: Path) -> ReplaySource:
     """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions.
 
-    Raises
-    ------
-    ScenarioError
-        If a column is missing, a number is none or not above 0, sizes do not ascend, or there is but one row; one
-        line with file, line and field per fault.
+    Raises `ScenarioError` if a column is missing, a number is none or not above 0, sizes do not ascend, or there is but
+    one row; one line with file, line and field per fault.
     """
     return recorded_sizes(read_table(path))
 
@@ -271,10 +223,7 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
 def read_replay(path: str | Path) -> ReplaySource:
     """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
 
-    Raises
-    ------
-    ScenarioError
-        If it holds neither.
+    Raises `ScenarioError` if it holds neither.
     """
     path = Path(path)
     return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)

@@ -13,10 +13,7 @@ _LONGEST_NAP_S, _LONGEST_BUSY_S = 0.5, 0.001
 class BusyLoop:
     """Follows one schedule after the other.
 
-    Parameters
-    ----------
-    level
-        The load from which it is busy: 1 for the first loop of a PE.
+    It is busy from the load `level` on: 1 for the first loop of a PE.
     """
 
     def __init__(self, level: str) -> None:

@@ -33,12 +33,7 @@ class BudgetSpentError(Exception):
 class BudgetTooShortError(ScenarioError):
     """A budget that cannot hold, with what would do.
 
-    Parameters
-    ----------
-    limit_s, needed_s
-        What there was for the work, and what it needs.
-    why
-        What follows "is too short", and what follows the time needed.
+    `why` is what follows "is too short", and what follows the time needed.
     """
 
     def __init__(self, limit_s: float, needed_s: float, why: tuple[str, str] = ("", "")) -> None:
@@ -77,10 +72,7 @@ class Budget:
     def passes(self, *, least: int, most: int, first: int = 0, ahead: bool = False) -> Iterator[int]:
         """Numbers of whole passes: `least` in any case, then more as long as the budget lasts, up to `most`.
 
-        Parameters
-        ----------
-        ahead
-            Whether a pass must be expected to end in time, by the mean of those before; otherwise to begin in time.
+        `ahead`: a pass must be expected to end in time, by the mean of those before, not only to begin in time.
         """
         begun_s = self.spent_s
         for number in range(first, most):

@@ -21,20 +21,10 @@ class Competitor:
     Loop `k` is busy while the load is at least `k`. Only whole loads are taken: a loop that is busy for a part of the
     time takes less than that part from us, since it shares while it is awake.
 
-    Parameters
-    ----------
-    cpus
-        The logical processors that they are pinned to, as one or several.
-    trace
-        The load they follow; it repeats.
-    apart
-        Give each loop a session of its own: against runs that have theirs too (`pin`), or a run as a whole
-        (`CommandRanks`), as Linux shares a processor between sessions first (autogroup).
+    `apart` gives each loop a session of its own: against runs that have theirs too (`pin`), or a run as a whole
+    (`CommandRanks`), as Linux shares a processor between sessions first (autogroup).
 
-    Raises
-    ------
-    CalibrationError
-        If the trace holds anything but whole numbers.
+    Raises `CalibrationError` if the trace holds anything but whole numbers.
     """
 
     def __init__(self, cpus: int | Sequence[int], trace: LoadTrace, *, apart: bool = False) -> None:

@@ -148,13 +148,7 @@ class NoAnswerError(CalibrationError):
 
 
 class EndedError(CalibrationError):
-    """A worker failed, or ended before it answered.
-
-    Parameters
-    ----------
-    reason
-        What it said last.
-    """
+    """A worker failed, or ended before it answered."""
 
     def __init__(self, who: str, reason: str) -> None:
         super().__init__(f"{who}: ended early: {reason}")
@@ -184,10 +178,7 @@ class Group:
     library
         The name of the MPI library.
 
-    Raises
-    ------
-    CalibrationError
-        If MPI ranks do not start as one program.
+    Raises `CalibrationError` if MPI ranks do not start as one program.
     """
 
     def __init__(
@@ -213,7 +204,7 @@ class Group:
                 self._start_ranks([self._words(row) for row in rows])
             else:
                 for number, row in enumerate(rows):
-                    self.start(row, inherited[number] if inherited else (), places[number] if places else None)
+                    self._start(row, inherited[number] if inherited else (), places[number] if places else _PLACE.get())
         except BaseException:
             self.end()
             raise
@@ -223,15 +214,6 @@ class Group:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-    def start(self, row: Sequence[object], inherited: Sequence[int] = (), place: Place | None = None) -> int:
-        """Start one more worker, and give its number."""
-        place = place or _PLACE.get()
-        control, worker = place.start(self._words(row), inherited, apart=self._apart)
-        self._keep(control)
-        self._processes.append(worker)
-        self._places.append(place)
-        return len(self._processes) - 1
 
     def offset_s(self, number: int) -> float:
         """What the clock of a worker's machine shows more than ours."""
@@ -252,10 +234,8 @@ class Group:
     def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float = LIMIT_S) -> dict[int, dict[str, Any]]:
         """Hand each worker its command at once and wait for all answers.
 
-        Raises
-        ------
-        CalibrationError
-            `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within `limit_s` seconds.
+        Raises `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within
+        `limit_s` seconds.
         """
         for number, command in commands.items():
             self.tell(number, command)
@@ -302,6 +282,13 @@ class Group:
             if self._apart:
                 process.signal(signal.SIGKILL, session=True)  # what is left of its session
             process.forget()
+
+    def _start(self, row: Sequence[object], inherited: Sequence[int], place: Place) -> None:
+        """Start one more worker."""
+        control, worker = place.start(self._words(row), inherited, apart=self._apart)
+        self._keep(control)
+        self._processes.append(worker)
+        self._places.append(place)
 
     def _words(self, row: Sequence[object]) -> list[str]:
         return [str(row[0]), self._subject, *map(str, row[1:])]

@@ -50,10 +50,7 @@ class Journal:
     place
         What messages call the file, where that is another one: the table that it belongs to.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds anything else.
+    Raises `ScenarioError` if the file holds anything else.
     """
 
     def __init__(
@@ -96,10 +93,7 @@ class Journal:
     def keep(self, entry: Mapping[str, Any]) -> None:
         """Append a line: with the system when this returns, and with the disk about every second and at `sync`.
 
-        Raises
-        ------
-        ApportionError
-            If the disk is full or the folder cannot be written.
+        Raises `ApportionError` if the disk is full or the folder cannot be written.
         """
         if self._path is None:
             return
@@ -282,10 +276,7 @@ class PointStore(Generic[P]):
     machine
         Where: points of an unlike machine are refused. None if they belong to no machine.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds something else.
+    Raises `ScenarioError` if the file holds something else.
     """
 
     def __init__(
@@ -400,6 +391,3 @@ def points_kept(path: Path) -> int:
         elif "cell" in entry or "visit" in entry:
             finished["line", number] = True
     return sum(finished.values())
-
-
-visits_kept = neighbour_visits_kept = points_kept  # names that were public before

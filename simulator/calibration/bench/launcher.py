@@ -40,14 +40,8 @@ def run_once(
 ) -> dict[str, Any]:
     """Run a command line to its end or for `limit_s` seconds, and say what it cost with all its children.
 
-    Parameters
-    ----------
-    keep_bytes
-        How much of the end of standard output comes back, as `output`; what is not kept is not read.
-    folder
-        Where it runs.
-    cpus
-        The processors that it may use; those of before by default.
+    `keep_bytes` of the end of standard output come back as `output`, and what is not kept is not read; `cpus` are those
+    of before by default.
     """
     if cpus:
         os.sched_setaffinity(0, cpus)
@@ -149,14 +143,7 @@ def _end(_signal: int, _frame: object) -> None:
 def failure(answer: Mapping[str, Any], *, limit_s: float, memory_bytes: float | None = None) -> str | None:
     """Why a run is of no use, None if it is.
 
-    Parameters
-    ----------
-    answer
-        What `run_once` returned.
-    limit_s
-        The time it had.
-    memory_bytes
-        What it was allowed, to tell a silent end at that limit.
+    `limit_s` is the time that it had, `memory_bytes` what it was allowed, to tell a silent end at that limit.
     """
     if "failed" in answer:
         return str(answer["failed"])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import read, read_keys
+from simulator.base.documents import read
 from simulator.base.errors import ScenarioError
 from simulator.calibration.bench.usage import Usage
 from simulator.models.speed import Cut, cut_from_samples
@@ -181,9 +181,6 @@ class Measurement:
     def row(self) -> dict[str, Any]:
         """What a journal keeps; the interval is there for the reader only."""
         found = asdict(self)
-        if not self.n:
-            columns = {name: [sample[name] for sample in found["samples"]] for name in _COLUMNS}
-            return {name: found[name] for name in ("size", "volume", "cost_s", "visits")} | columns
         for name in ("pe", "kernel", "rows"):
             del found[name]
         return found | {"interval_percent": self._interval_percent}
@@ -191,9 +188,6 @@ class Measurement:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Measurement":
         """The inverse of `row`; see `documents.read` for what is refused."""
-        if "samples" not in row:
-            own = dict.fromkeys(("size", "volume", "cost_s"), float) | dict.fromkeys(_COLUMNS, tuple[float, ...])
-            return cls.of_times(**read_keys(row, visits=tuple[int, ...], **own))
         found = read(cls, {name: value for name, value in row.items() if name != "interval_percent"})
         if found.visits and sum(found.visits) != len(found.samples):
             raise ScenarioError(f"visits: {sum(found.visits)} samples, and {len(found.samples)} are there")
@@ -203,10 +197,6 @@ class Measurement:
     def _interval_percent(self) -> float | None:
         half = self.half_interval
         return 100 * half if math.isfinite(half) else None
-
-
-RealPoint = Measurement
-"""As it was called before there was one record of a point."""
 
 
 def one_of(usage: Usage, inner: int) -> Usage:

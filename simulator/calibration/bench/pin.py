@@ -80,10 +80,7 @@ def allocate(count_bytes: int) -> dict[str, bool]:
 def cpu_of(listed: str, environment: Mapping[str, str]) -> int | None:
     """The processor of this rank; None where the list leaves it open.
 
-    Raises
-    ------
-    SystemExit
-        If the environment names no rank, or the list has no processor for it.
+    Raises `SystemExit` if the environment names no rank, or the list has no processor for it.
     """
     rank = next((environment[name] for name in RANKS if name in environment), None)
     if rank is None:

@@ -23,7 +23,6 @@ from simulator.calibration.bench.pin import die_with_parent, pin
 SUBJECTS: Final = {
     "apex": "calibration.apex.reader",
     "command": "calibration.bench.launcher",
-    "disk": "calibration.disk",
     "kernel": "calibration.speed.solo",
     "load": "calibration.bench.busy_loop",
     "ping-pong": "calibration.pingpong.ends",

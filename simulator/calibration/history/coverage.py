@@ -116,10 +116,7 @@ class Comparison:
     def stretch(self, level: float, *, shift: float = 0.0) -> float:
         """The least factor on the half-width at which the interval holds the median; 0 if noise alone explains it.
 
-        Parameters
-        ----------
-        shift
-            A bias, as a logarithm, that is taken off the residual before.
+        `shift` is a bias, as a logarithm, that is taken off the residual before.
         """
         error = self.residual - shift
         own = self.half_width(above=error > 0, level=level)
@@ -158,10 +155,7 @@ class Comparison:
     def check(self) -> None:
         """Refuse numbers that no comparison has.
 
-        Raises
-        ------
-        ValueError
-            With what is wrong.
+        Raises `ValueError` with what is wrong.
         """
         above = (self.predicted_s, self.measured_median_s, self.median_ratio, self.learnt, self.level)
         perhaps = (self.low_s, self.high_s, self.run_low_s, self.run_high_s, self.runs_inside, self.size, self.left)
@@ -183,10 +177,7 @@ def median_errors(samples: Sequence[Floats]) -> list[float]:
 
     The scatter of each sample's runs is drawn towards that of all, since few runs tell little of it.
 
-    Parameters
-    ----------
-    samples
-        Times of repeated runs, above 0, of any number each; they are measured in one sitting.
+    `samples` are times above 0, of any number each, measured in one sitting.
     """
     logs = [np.log(np.asarray(sample, np.float64)) for sample in samples]
     squares = [float(np.sum((row - row.mean()) ** 2)) for row in logs]
@@ -284,10 +275,7 @@ class Bias:
 def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, Any]:
     """What stated intervals were worth, by kind of prediction and version of the model, in the order they began.
 
-    Parameters
-    ----------
-    level
-        How often intervals are to hold; those stated for another level are stretched as of a normal distribution.
+    Intervals that were stated for another level are stretched as of a normal distribution.
 
     Returns
     -------
@@ -450,14 +438,8 @@ def widening(kernel: str | None = None, *, model: str = "", machine: Machine | N
 
     All versions of the kernel's models count, each by what it stated before it was widened.
 
-    Parameters
-    ----------
-    kernel
-        As the scenarios that were verified name it.
-    model
-        Name of the model's file: of a command's speeds, which have no kernel's name.
-    machine
-        By default this one.
+    `kernel` as the scenarios that were verified name it; of a command's speeds, which have no kernel's name, `model` is
+    the name of their file.
     """
     found = [
         one

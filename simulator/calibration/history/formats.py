@@ -25,24 +25,15 @@ def import_runs(
 ) -> tuple[list[RunRecord], list[str]]:
     """Read runs from a file of another program.
 
-    Parameters
-    ----------
-    kind
-        One of `IMPORTS`; guessed from the content if None.
-    application
-        Name for runs whose file names none.
-    times
-        Columns of a CSV that are times; those that end in `_s` if empty.
+    `kind` is one of `IMPORTS`, guessed from the content if None; `application` names runs whose file names none;
+    `times` are the columns of a CSV that are times, those that end in `_s` if empty.
 
     Returns
     -------
     tuple
         The runs, and one line for each thing that was left out and why.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read as that kind; with file and line.
+    Raises `ScenarioError` if the file cannot be read as that kind; with file and line.
     """
     path = Path(path)
     text = files.read_text(path)
@@ -63,10 +54,7 @@ def import_runs(
 def export_runs(records: Sequence[RunRecord], kind: str) -> str:
     """Text of a file that holds the runs.
 
-    Raises
-    ------
-    ScenarioError
-        If the kind is unknown, there is no run, or Extra-P cannot express the runs.
+    Raises `ScenarioError` if the kind is unknown, there is no run, or Extra-P cannot express the runs.
     """
     if not records:
         raise ScenarioError("there are no runs to write; name a history that has some")

@@ -52,14 +52,7 @@ def identity(machine: Machine) -> dict[str, Any]:
 def keep(kind: str, entry: Mapping[str, Any], *, machine: Machine | None = None) -> None:
     """Append an entry; where the folder or the disk allows none, a warning says so and nothing else happens.
 
-    Parameters
-    ----------
-    kind
-        What it is, such as `calibration`.
-    entry
-        Plain data without NaN or infinity.
-    machine
-        By default this one.
+    `entry` is plain data without NaN or infinity.
     """
     folder = files.user_state()
     if folder is None:
@@ -174,16 +167,8 @@ def keep_calibration(
 ) -> None:
     """Keep what a calibration of this machine found.
 
-    Parameters
-    ----------
-    subject
-        What was measured, as plain data with the kind of model; only equal ones are compared.
-    sizes, values
-        Median speeds or times at ascending sizes above 0.
-    error
-        Standard deviation of the logarithm of one of them.
-    made
-        When it was measured; now by default.
+    `subject` is plain data with the kind of model, and only equal ones are compared; `values` are median speeds or
+    times at ascending `sizes` above 0, `error` the standard deviation of the logarithm of one of them.
     """
     when = made or datetime.datetime.now(datetime.UTC)
     columns = {name: np.asarray(column, np.float64).tolist() for name, column in (("sizes", sizes), ("values", values))}

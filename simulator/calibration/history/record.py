@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from simulator.base import files, units
 from simulator.base.errors import CalibrationError, ScenarioError
@@ -35,29 +34,6 @@ Point = Mapping[str, float]
 """Parameter -> value."""
 Runner = Callable[[Point, float], dict[str, float] | None]
 """Runs a program at a point and returns its seconds in all and by part; None if it outlasted the limit in seconds."""
-
-
-class Plan(Protocol):
-    """What `record_runs` needs to know."""
-
-    @property
-    def grid(self) -> Mapping[str, Sequence[float]]:
-        """Parameter -> values; every combination is run."""
-
-    @property
-    def budget_s(self) -> float:
-        """No run starts when this is used up, and one that outlasts it is stopped."""
-
-    @property
-    def application(self) -> str:
-        """How the runs are named."""
-
-    @property
-    def repetitions(self) -> int:
-        """Runs of each combination."""
-
-    def runner(self) -> AbstractContextManager[Runner]:
-        """What runs the program, for as long as it is entered."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +57,7 @@ class RunPlan:
 def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
     """Parse `N=1000:2000:4000,P=1:2`; values may also be separated by commas.
 
-    Raises
-    ------
-    ScenarioError
-        If a part has no name, a value is no number, or a name comes twice.
+    Raises `ScenarioError` if a part has no name, a value is no number, or a name comes twice.
     """
     found: dict[str, list[float]] = {}
     name = ""
@@ -115,18 +88,10 @@ def make_plan(
 ) -> RunPlan:
     """Check a command line against its grid; the command is split into words here and never sees a shell.
 
-    Parameters
-    ----------
-    budget
-        With its unit, for example `60s`.
-    name
-        How the runs are named; the program's name by default.
+    `budget` has its unit, such as `60s`; the runs are named as the program by default.
 
-    Raises
-    ------
-    ScenarioError
-        If the command is empty or badly quoted, names a parameter that the grid lacks or lacks one that it has, or the
-        budget or the repetitions are not above 0.
+    Raises `ScenarioError` if the command is empty or badly quoted, names a parameter that the grid lacks or lacks one
+    that it has, or the budget or the repetitions are not above 0.
     """
     try:
         words = tuple(shlex.split(command))
@@ -150,7 +115,9 @@ def make_plan(
     return RunPlan(words, grid, budget_s, name or Path(words[0]).name, repetitions=repetitions)
 
 
-def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str = "") -> list[str]:
+def record_runs(
+    plan: "RunPlan | ApplicationPlan", keep: Callable[[RunRecord], None], *, version: str = ""
+) -> list[str]:
     """Run the plan, repetition after repetition over the whole grid, and hand each finished run to `keep`.
 
     The total of a command's run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`
@@ -161,10 +128,7 @@ def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str =
     list
         One line for each thing that did not fit into the budget.
 
-    Raises
-    ------
-    CalibrationError
-        If a run fails; earlier ones are kept.
+    Raises `CalibrationError` if a run fails; earlier ones are kept.
     """
     machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
@@ -276,19 +240,10 @@ def make_application_plan(
 ) -> ApplicationPlan:
     """Check a grid against an application and this machine.
 
-    Parameters
-    ----------
-    budget
-        With its unit, for example `60s`; starting the processes counts.
-    name
-        How the runs are named; as the application by default.
+    `budget` has its unit, such as `60s`, and starting the processes counts.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such application or kernel, or the grid, the budget or the repetitions do not fit.
-    CalibrationError
-        On any system but Linux.
+    Raises `ScenarioError` if there is no such application or kernel, or the grid, the budget or the repetitions do not
+    fit; `CalibrationError` on any system but Linux.
     """
     if application not in APPLICATIONS:
         raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")

@@ -132,7 +132,7 @@ class Agent:
 
     def accept(self, token: str) -> Answer:
         """A connection of another host that proves to know the token."""
-        from simulator.calibration.pingpong.hosts import Door
+        from simulator.calibration.hosts.door import Door
 
         self.listen()
         deadline = time.monotonic() + WAIT_S
@@ -145,7 +145,7 @@ class Agent:
 
     def connect(self, addresses: list[str], port: int, token: str) -> Answer:
         """A connection to another host, at the first of its addresses that answers."""
-        from simulator.calibration.pingpong.hosts import prove, tune
+        from simulator.calibration.hosts.door import prove, tune
 
         for address in addresses:
             try:
@@ -155,7 +155,7 @@ class Agent:
             connection.settimeout(None)
             tune(connection)
             bound_buffers(connection)
-            prove(connection, token, timeout_s=WAIT_S / 2, listens=False)
+            prove(connection, token, timeout_s=WAIT_S / 2)
             return {"number": self._kept(connection), "address": address}
         raise ApportionError(f"nothing answers at {' or '.join(addresses)}, port {port}")
 

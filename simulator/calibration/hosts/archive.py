@@ -65,13 +65,7 @@ def opening() -> bytes:
 
 
 def start_line(python: str | None = None) -> str:
-    """The command line that starts the agent there, for a login shell of any kind: words quoted once.
-
-    Parameters
-    ----------
-    python
-        The interpreter to take there; looked for by default.
-    """
+    """The command line that starts the agent there, for a login shell of any kind: words quoted once."""
     fault = json.dumps({"fault": f"{NO_PYTHON} is there ({python or ', '.join(INTERPRETERS)}); install it"})
     code = base64.b64encode(_BEGIN.encode()).decode()
     looked_for = shlex.quote(python) if python else " ".join((_INSTALLED, *INTERPRETERS))

@@ -25,6 +25,7 @@ from simulator.calibration.bench.campaign import no_progress
 from simulator.calibration.bench.group import Group, measuring_at
 from simulator.calibration.bench.journal import IDENTITY, Journal, plain
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.hosts.door import new_token
 from simulator.calibration.hosts.host import About, Host, HostError, printable
 from simulator.calibration.kernels.table import panel_kernel
 from simulator.calibration.neighbours.campaign import (
@@ -33,7 +34,6 @@ from simulator.calibration.neighbours.campaign import (
     neighbours_wishes,
 )
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, open_store
-from simulator.calibration.pingpong.hosts import new_token
 from simulator.calibration.pingpong.pairs import Pairs
 from simulator.calibration.speed.real_source import RealSource
 from simulator.calibration.speed.speeds import fit_speed
@@ -106,10 +106,7 @@ class ClusterPlan:
     def check(self) -> None:
         """Refuse a budget that is too small before any host is reached.
 
-        Raises
-        ------
-        ScenarioError
-            With what would suffice.
+        Raises `ScenarioError` with what would suffice.
         """
         if self.budget_s < LEAST_BUDGET_S:
             given = units.show_duration(self.budget_s)
@@ -341,23 +338,11 @@ def measure_cluster(
 ) -> MeasuredCluster:
     """Measure all hosts, or go on with what was broken off.
 
-    Parameters
-    ----------
-    hosts, about
-        What `reach_hosts` reached.
-    folder
-        Where the journal and the points of each host are.
-    lost
-        Host -> why it is left out; more are added.
-    again
-        A host, or `MESSAGES`, whose measurements are forgotten first.
+    `lost` says of hosts why they are left out, and more are added; measurements of `again`, a host or `MESSAGES`, are
+    forgotten first.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or the folder holds another measurement.
-    CalibrationError
-        If no host holds out.
+    Raises `ScenarioError` if the budget is too small, or the folder holds another measurement; `CalibrationError` if no
+    host holds out.
     """
     plan.check()
     begin_s = time.monotonic()

@@ -16,19 +16,9 @@ NO_POOL = -1
 class FarRanks(Ranks):
     """Real processes on several hosts; see `Ranks`.
 
-    Parameters
-    ----------
-    hosts
-        The host of each rank.
-    cpus
-        The logical processor of each rank there.
-    about
-        What is known of each host, by name.
+    `hosts` and `cpus` are those of each rank; `about` says what is known of each host.
 
-    Raises
-    ------
-    CalibrationError
-        If hosts cannot be joined, or a worker does not start.
+    Raises `CalibrationError` if hosts cannot be joined, or a worker does not start.
     """
 
     def __init__(self, hosts: Sequence[Host], cpus: Sequence[int], about: Mapping[str, About]) -> None:

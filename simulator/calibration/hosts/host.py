@@ -29,7 +29,7 @@ from simulator.base.errors import CalibrationError
 from simulator.base.machine import Machine, Topology
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts.agent import MAX_LINE_BYTES, PROTOCOL
-from simulator.calibration.pingpong.ends import PeerError, parse_line
+from simulator.calibration.hosts.door import PeerError, parse_line
 
 SILENCE_S = 20.0
 """A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""
@@ -102,10 +102,7 @@ def printable(text: str) -> str:
 def _described(told: dict[str, Any]) -> About:
     """What a host says of itself, if all of it can be so.
 
-    Raises
-    ------
-    ValueError
-        With the field that cannot, in words.
+    Raises `ValueError` with the field that cannot, in words.
     """
     for field, value in _leaves(told):
         if isinstance(value, str) and not value.isprintable():
@@ -147,10 +144,7 @@ def _leaves(told: object) -> Iterator[tuple[str, object]]:
 def _checked(told: dict[str, Any]) -> dict[str, Any]:
     """An answer all of whose quantities are numbers that a measurement can have.
 
-    Raises
-    ------
-    ValueError
-        With the field that is not, in words.
+    Raises `ValueError` with the field that is not, in words.
     """
     for field, value in _leaves(told):
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -217,14 +211,7 @@ class Host:
 
     A thread of its own carries lines to and fro.
 
-    Parameters
-    ----------
-    name
-        As the user calls it.
-    words
-        What starts a command line there: `ssh`'s words, or `srun`'s, with the command line at their end.
-    python
-        The interpreter there; looked for by default.
+    `words` start a command line there: `ssh`'s words, or `srun`'s, with the command line at their end.
     """
 
     def __init__(self, name: str, words: Callable[[str, str], Sequence[str]], *, python: str | None = None) -> None:
@@ -259,10 +246,7 @@ class Host:
     def refuse(self, reason: str) -> NoReturn:
         """Give the host up for what it answered.
 
-        Raises
-        ------
-        HostError
-            With the reason.
+        Raises `HostError` with the reason.
         """
         self._refused = self._refused or reason
         self._poke()
@@ -280,10 +264,7 @@ class Host:
     def reach(self) -> About:
         """Start the agent there, and say what the host is.
 
-        Raises
-        ------
-        HostError
-            If it cannot be reached, lacks what is needed, or says what is no answer.
+        Raises `HostError` if it cannot be reached, lacks what is needed, or says what is no answer.
         """
         try:
             self._process = subprocess.Popen(
@@ -315,10 +296,7 @@ class Host:
     def call(self, do: str, *, limit_s: float = CALL_S, **fields: Any) -> dict[str, Any]:
         """Have the agent do something and wait for its answer.
 
-        Raises
-        ------
-        HostError
-            If it fails, or does not answer in time.
+        Raises `HostError` if it fails, or does not answer in time.
         """
         number, answer = next(self._numbers), Future[dict[str, Any]]()
         with self._lock:
@@ -335,10 +313,7 @@ class Host:
     def send(self, command: dict[str, Any]) -> None:
         """Hand a command to the agent.
 
-        Raises
-        ------
-        HostError
-            If the host is lost.
+        Raises `HostError` if the host is lost.
         """
         if self.fault:
             raise HostError(self.name, self.fault)

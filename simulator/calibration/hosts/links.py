@@ -48,10 +48,7 @@ class ClusterNetwork:
 def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> ClusterNetwork:
     """Fit what the pairs show.
 
-    Raises
-    ------
-    ScenarioError
-        If no pair was measured, or no form fits.
+    Raises `ScenarioError` if no pair was measured, or no form fits.
     """
     if not pairs:
         raise ScenarioError("no pair of hosts was measured; give more budget, or more hosts")

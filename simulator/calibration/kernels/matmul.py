@@ -81,10 +81,7 @@ class Kernel:
     def update(self, columns: int, depth: int, name: str, meaning: str, *, least: int) -> SizedKernel:
         """What a process with some rows computes for one panel of `matmul_2d`, as a kernel whose parameter is the rows.
 
-        Parameters
-        ----------
-        depth
-            Columns of A and rows of B in a panel.
+        A panel has `depth` columns of A and rows of B.
         """
 
         def prepare(rows: int) -> Prepared:
@@ -172,9 +169,6 @@ KERNELS: Mapping[str, Kernel] = {
 def kernel(name: str) -> Kernel:
     """The kernel of a name.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, with those there are.
+    Raises `ScenarioError` if there is none, with those there are.
     """
     return named(name, KERNELS)

@@ -39,10 +39,7 @@ MOST_COLUMNS = 2**20
 def sized_kernel(name: str) -> SizedKernel:
     """The kernel of a name.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, with those there are.
+    Raises `ScenarioError` if there is none, with those there are.
     """
     return named(name, SIZED_KERNELS)
 
@@ -50,15 +47,9 @@ def sized_kernel(name: str) -> SizedKernel:
 def panel_kernel(name: str, columns: int, depth: int | None = None) -> SizedKernel:
     """A kernel on panels of so many columns; its parameter is the number of rows that a process has.
 
-    Parameters
-    ----------
-    depth
-        Add the product of panels so deep, as each step of `matmul_2d` does.
+    `depth`: the product of panels so deep is added, as each step of `matmul_2d` does.
 
-    Raises
-    ------
-    ScenarioError
-        If the kernel has no rows and columns, or there are too few or too many columns.
+    Raises `ScenarioError` if the kernel has no rows and columns, or there are too few or too many columns.
     """
     if name not in SHAPED:
         raise ScenarioError(f"kernel: {name!r} has no columns; {', '.join(SHAPED)} have")
@@ -77,10 +68,7 @@ def panel_kernel(name: str, columns: int, depth: int | None = None) -> SizedKern
 def named_kernel(name: str) -> SizedKernel:
     """A kernel by the name that `panel_kernel` or the table gave it.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none.
+    Raises `ScenarioError` if there is none.
     """
     kernel, _, shape = name.partition(MARK)
     columns, _, depth = shape.partition(DEEP)

@@ -113,10 +113,7 @@ class Visit:
 class Visits:
     """All visits of a campaign and its plan, kept in a journal.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds anything but visits of the same campaign on this machine.
+    Raises `ScenarioError` if the file holds anything but visits of the same campaign on this machine.
     """
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
@@ -196,23 +193,11 @@ def measure_neighbour_visits(
 ) -> MeasuredNeighbours:
     """Measure, or go on with what was broken off.
 
-    Parameters
-    ----------
-    budget_s
-        Wall seconds for everything, visits of earlier calls included.
-    store
-        File that keeps every visit as soon as it is made.
-    make_plan, items
-        Which cells of which items; by default those of a calibration.
-    most_passes
-        After which the rest of the budget is left.
+    `budget_s` are wall seconds for everything, visits of earlier calls included; `make_plan` and `items` say which
+    cells of which items, by default those of a calibration.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small for the probes, with what is needed; or if the store holds another campaign.
-    CalibrationError
-        If a run fails.
+    Raises `ScenarioError` if the budget is too small for the probes, with what is needed; or if the store holds another
+    campaign; `CalibrationError` if a run fails.
     """
     if budget_s < LEAST_BUDGET_S:
         raise BudgetTooShortError(budget_s, LEAST_BUDGET_S, (" for processes to start", ""))
@@ -276,10 +261,7 @@ def _affordable(
 ) -> Plan:
     """Cells for which the budget has the fewest visits, those of the lowest rank first.
 
-    Raises
-    ------
-    ScenarioError
-        If it has none for those of the probes.
+    Raises `ScenarioError` if it has none for those of the probes.
     """
     items, left_out = pilot
     usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
@@ -423,10 +405,7 @@ def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNei
 def fit_neighbour_visits(measured: MeasuredNeighbours, *, judge: bool = True) -> NeighboursModel:
     """The model of what was measured here.
 
-    Parameters
-    ----------
-    judge
-        Whether the errors of what was not measured are judged by fits without a fifth of the cells.
+    `judge`: the errors of what was not measured are judged by fits without a fifth of the cells.
     """
     wishes, topology = measured.wishes, _topology(measured.wishes.cpus)
     stream_bytes = [item.bytes for item in measured.plan.items if item.role == "memory"]
@@ -467,21 +446,11 @@ def neighbours_wishes(
 ) -> NeighboursWishes:
     """What is to be measured on this machine, checked.
 
-    Parameters
-    ----------
-    kernels
-        In addition to the probes; six of ours by default.
-    commands
-        Command lines with `{n}`, each with formulas of its size and its volume.
-    cpus
-        Logical processors; by default one of each core that may be used.
+    `kernels` are in addition to the probes, six of ours by default; each of `commands` is a line with `{n}` and
+    formulas of its size and its volume; `cpus` are by default one of each core that may be used.
 
-    Raises
-    ------
-    ScenarioError
-        If a kernel is unknown, a command cannot be used, or one core only may be.
-    CalibrationError
-        If the system is not Linux.
+    Raises `ScenarioError` if a kernel is unknown, a command cannot be used, or one core only may be; `CalibrationError`
+    if the system is not Linux.
     """
     require_linux()
     topology = this_topology() if cpus is None else _topology(cpus)
@@ -502,19 +471,9 @@ def measure_neighbours(
 ) -> NeighboursModel:
     """Measure in some seconds what kernels and streams lose to each other here: the small campaign of a quickstart.
 
-    Parameters
-    ----------
-    cpus
-        Logical processors of the PEs, at least 2.
-    budget_s
-        Wall seconds, at least 5.
+    `cpus` are 2 logical processors or more, `budget_s` 5 wall seconds or more.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small or there is one PE only.
-    CalibrationError
-        If a run fails.
+    Raises `ScenarioError` if the budget is too small or there is one PE only; `CalibrationError` if a run fails.
     """
     wishes = neighbours_wishes(kernels=kernels, seed=seed, cpus=cpus, small=True)
     return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False)
@@ -532,15 +491,9 @@ _SIZES = 2
 def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), seed: int = 0) -> NeighboursModel:
     """Fit a recorded table of visits; the same table gives the same bits.
 
-    Parameters
-    ----------
-    caches
-        Name and bytes of each cache that all PEs of the table's machine share.
+    `caches` are name and bytes of each cache that all PEs of the table's machine share.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be used.
+    Raises `ScenarioError` if the table cannot be used.
     """
     visits = read_visits(table)
     count = max(max((*visit.pes, len(visit.neighbours))) + 1 for visit in visits)
@@ -576,10 +529,7 @@ def judge_neighbours(
 ) -> dict[str, Any]:
     """Measure random pairs of random sizes of the model's kernels, and say how far it is off.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or nothing that the model knows can be run here.
+    Raises `ScenarioError` if the budget is too small, or nothing that the model knows can be run here.
     """
     items = _drawn_items(model, wishes, this_machine())
     chosen = measure_neighbour_visits(

@@ -20,12 +20,7 @@ _LIMIT_S = 300.0
 class Processes:
     """One process of ours per PE, and a launcher for each command on it; a context manager that ends them all.
 
-    Parameters
-    ----------
-    cpus
-        Logical processors, one per PE.
-    memory_bytes
-        What each may take.
+    Each may take `memory_bytes`.
     """
 
     def __init__(

@@ -42,10 +42,7 @@ _GRANTED = 3.0
 def message_sizes(max_bytes: int) -> tuple[int, ...]:
     """Powers of two from 1 byte and the middle between them, up to `max_bytes`.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not in 1 byte to 1 GiB.
+    Raises `ScenarioError` if it is not in 1 byte to 1 GiB.
     """
     if not 1 <= max_bytes <= MAX_BYTES:
         raise ScenarioError(f"largest message is {max_bytes} bytes; give 1 to {MAX_BYTES}")
@@ -146,23 +143,10 @@ def measure_sizes(
 ) -> list[SizePoint]:
     """Measure within the budget, as often as it allows; what the store holds counts.
 
-    Parameters
-    ----------
-    plan
-        Sizes and patterns are visited in a new random order in each pass, so that drift and bursts hit no size alone.
-    sampler
-        Takes one sample.
-    store
-        Holds every sample as soon as it is taken.
-    on_progress
-        Called with a stage and the share of the budget spent.
+    Sizes and patterns are visited in a new random order in each pass, so that drift and bursts hit no size alone.
 
-    Raises
-    ------
-    ScenarioError
-        If a firm budget does not suffice for three samples of each, with what would.
-    CalibrationError
-        If it takes far longer than predicted.
+    Raises `ScenarioError` if a firm budget does not suffice for three samples of each, with what would;
+    `CalibrationError` if it takes far longer than predicted.
     """
     budget = Budget(plan.budget_s)
     points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}

@@ -5,17 +5,15 @@ Three kinds of channel behind one signature: file descriptors (pipes, Unix socke
 
 import contextlib
 import json
-import math
 import os
 import select
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
 
@@ -24,45 +22,20 @@ MAX_BYTES = 2**30
 MAX_ROUNDS = 100_000
 MAX_BATCHES = 1000
 SILENCE_S = 60.0
-"""How long the other end of an exchange, or another host, may be silent."""
+"""How long the other end of an exchange may be silent."""
 _SMALL_BYTES = 4096
 """Fits every buffer of the system: sent before the other's is received, it blocks neither."""
-MAX_LINE_BYTES = 1024
-"""Of what two hosts say to each other besides payloads."""
 SAMPLE_LIMIT_S = 60.0
-COMMAND_S = math.ceil(SAMPLE_LIMIT_S + SILENCE_S)
-"""How long a host may take for one sample, waiting for the next command included."""
-OTHER = "use the same version of apportion on both hosts"
 
 
 class ChannelEndedError(CalibrationError):
     """The process at the other end is gone."""
 
 
-class PeerError(ScenarioError):
-    """Another host that does not answer, or not as one of ours."""
-
-
-class Channel(Protocol):
-    """A way to one other process and back."""
-
-    def send(self, payload: memoryview) -> None:
-        """Hand over all of it."""
-
-    def receive(self, payload: memoryview) -> None:
-        """Wait until all of it is filled."""
-
-    def exchange(self, sent: memoryview, received: memoryview, rounds: int) -> None:
-        """Send and receive at once, so many times; the other end does the same."""
-
-
 class StreamChannel:
     """File descriptors of pipes or of a connected socket.
 
-    Parameters
-    ----------
-    out, into
-        Descriptors written to and read from; the same one for a socket.
+    Of a socket both descriptors, written to and read from, are the same one.
     """
 
     def __init__(self, out: int, into: int) -> None:
@@ -138,15 +111,7 @@ class StreamChannel:
 
 
 class MpiChannel:
-    """Messages to one other rank.
-
-    Parameters
-    ----------
-    mpi
-        The module `mpi4py.MPI`.
-    peer
-        Its rank.
-    """
+    """Messages to one other rank."""
 
     def __init__(self, mpi: Any, peer: int) -> None:
         self._world = mpi.COMM_WORLD
@@ -167,13 +132,14 @@ class MpiChannel:
             self._world.Sendrecv([sent, self._byte], dest=self._peer, recvbuf=[received, self._byte], source=self._peer)
 
 
+Channel = StreamChannel | MpiChannel
+"""A way to one other process and back."""
+
+
 class Buffers:
     """What is sent and what comes back, kept between samples so that their pages are there before the clock starts.
 
-    Parameters
-    ----------
-    one
-        Whether what comes back takes the place of what was sent; then it is not compared.
+    `one`: what comes back takes the place of what was sent, and is not compared.
     """
 
     def __init__(self, *, one: bool = False) -> None:
@@ -221,10 +187,7 @@ def run_sample(
         `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see it.
         `cpu_s`: CPU seconds of this end for all batches. `waited_s`: what it waited for its processor.
 
-    Raises
-    ------
-    CalibrationError
-        If the other end is gone, or what came back is not what was sent.
+    Raises `CalibrationError` if the other end is gone, or what came back is not what was sent.
     """
     size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
     sent, received = buffers.views(size)
@@ -266,89 +229,6 @@ def relay(back: Channel, forth: Channel, buffers: Buffers, *, packet_bytes: int,
                 target.send(part)
 
 
-# What two hosts say to each other: JSON lines of bounded length.
-
-
-def send_line(out: int, message: dict[str, Any]) -> None:
-    """One message as a line."""
-    data = json.dumps(message).encode() + b"\n"
-    while data:
-        data = data[os.write(out, data) :]
-
-
-def receive_line(into: int, *, deadline: float = math.inf) -> dict[str, Any] | None:
-    """The next message; None if the other side ended. Read byte by byte, so that no payload behind it is swallowed.
-
-    Raises
-    ------
-    PeerError
-        If it is no JSON object, or longer than a line may be.
-    TimeoutError
-        If not all of it is there at `deadline` (`time.monotonic`).
-    """
-    data = b""
-    while not data.endswith(b"\n"):
-        if deadline < math.inf:
-            _wait_for(into, deadline)
-        if len(data) >= MAX_LINE_BYTES:
-            raise PeerError(f"the other host: a line longer than {MAX_LINE_BYTES} bytes; {OTHER}")
-        try:
-            byte = os.read(into, 1)
-        except ConnectionResetError:
-            return None
-        if not byte:
-            return None
-        data += byte
-    return parse_line(data)
-
-
-def _wait_for(into: int, deadline: float) -> None:
-    poll = select.poll()
-    poll.register(into, select.POLLIN)
-    if not poll.poll(1000 * max(0.0, deadline - time.monotonic())):
-        raise TimeoutError
-
-
-def parse_line(data: bytes) -> dict[str, Any]:
-    """A line as a message: a JSON object in UTF-8 whose names differ and whose numbers are finite.
-
-    Raises
-    ------
-    PeerError
-        If it is anything else.
-    """
-
-    def refuse(_: object) -> float:
-        raise ValueError
-
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        return found if len(found) == len(pairs) else {"twice": refuse(pairs)}
-
-    try:
-        message = json.loads(data.decode(), parse_constant=refuse, object_pairs_hook=named_once)
-        json.dumps(message, ensure_ascii=False, allow_nan=False).encode()  # no half characters, no 1e999
-    except (ValueError, RecursionError) as error:
-        raise PeerError(f"the other host: no JSON line; {OTHER}") from error
-    if not isinstance(message, dict):
-        raise PeerError(f"the other host: no JSON object; {OTHER}")
-    return message
-
-
-def whole_number(message: dict[str, Any], name: str, *, most: int) -> int:
-    """A whole number of 1 to `most` that the other host sent.
-
-    Raises
-    ------
-    CalibrationError
-        If it is anything else.
-    """
-    value = message.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise CalibrationError(f"the other host: {name}: {repr(value)[:80]} is no whole number from 1 to {most}")
-    return value
-
-
 class End:
     """One end: its channels, by the number of the process at the other end, and its buffers."""
 
@@ -359,67 +239,15 @@ class End:
         self._buffers = buffers
         self._waited_seconds = waited_seconds
 
-    def sample(self, peer: int, *, steer: bool = False, **command: Any) -> dict[str, float]:
-        """Carry out a sample with a peer; `steer` where nobody else says to it what comes."""
-        channel = self._channels[peer]
-        if steer and isinstance(channel, StreamChannel):
-            self._announce(channel, command)
-        return run_sample(channel, command, self._buffers, self._waited_seconds)
+    def sample(self, peer: int, **command: Any) -> dict[str, float]:
+        """Carry out a sample with a peer, which carries out the same."""
+        return run_sample(self._channels[peer], command, self._buffers, self._waited_seconds)
 
     def relay(self, peers: Sequence[int], packet_bytes: int, **command: Any) -> dict[str, Any]:
         """Pass a sample's messages on between two peers."""
         back, forth = (self._channels[peer] for peer in peers)
         relay(back, forth, self._buffers, packet_bytes=packet_bytes, command=command)
         return {}
-
-    def _announce(self, channel: StreamChannel, command: Mapping[str, Any]) -> None:
-        """Say to a peer on another host what comes, and wait until it is ready."""
-        out, into = channel.ends
-        self._buffers.views(command["size_bytes"])  # pages are there before the other waits for us
-        send_line(out, {name: command[name] for name in ("size_bytes", "rounds", "batches", "both")})
-        answer = receive_line(into)
-        if answer is None or answer.get("ready") is not True:
-            raise ChannelEndedError("the other host: it ended the session")
-
-
-def serve(number: int, *, limit_s: int = 0) -> dict[str, int]:
-    """Obey a host that has proved to know the token, samples within fixed bounds and nothing else, until it ends.
-
-    Parameters
-    ----------
-    number
-        Descriptor of the connection.
-    limit_s
-        The system ends this process where a sample takes longer, however slowly bytes come; 0 for no limit.
-
-    Returns
-    -------
-    dict
-        How many `samples` that were.
-    """
-    channel, buffers, count = StreamChannel(number, number), Buffers(), 0
-    try:
-        while True:
-            signal.alarm(limit_s)
-            message = receive_line(number, deadline=time.monotonic() + SILENCE_S)
-            if message is None:
-                return {"samples": count}
-            size = whole_number(message, "size_bytes", most=MAX_BYTES)
-            command = {
-                "size_bytes": size,
-                "rounds": whole_number(message, "rounds", most=MAX_ROUNDS),
-                "batches": whole_number(message, "batches", most=MAX_BATCHES),
-                "both": message.get("both") is True,
-                "first": False,
-            }
-            buffers.views(size)
-            send_line(number, {"ready": True})
-            run_sample(channel, command, buffers)
-            count += 1
-    except MemoryError:
-        raise PeerError("the other host: it asks for messages larger than memory") from None
-    except OSError:
-        raise PeerError(f"the other host: silent for {SILENCE_S:g} s, or gone") from None
 
 
 def jobs(channels: str) -> Jobs:
@@ -430,4 +258,4 @@ def jobs(channels: str) -> Jobs:
         end = End({rank: MpiChannel(MPI, rank) for rank in range(MPI.COMM_WORLD.Get_size())}, Buffers())
     else:
         end = End({int(peer): StreamChannel(*ends) for peer, ends in json.loads(channels).items()}, Buffers())
-    return {"sample": end.sample, "relay": end.relay, "serve": serve}
+    return {"sample": end.sample, "relay": end.relay}

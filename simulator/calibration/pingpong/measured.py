@@ -1,8 +1,7 @@
 """Message times of one medium as measured: one way, both ways at once, and several pairs at once."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +23,7 @@ from simulator.calibration.pingpong.campaign import (
     open_store,
 )
 from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
-from simulator.calibration.pingpong.hosts import Address, connected_pairs
-from simulator.calibration.pingpong.pairs import Pairs, local_pairs, measure_cost
+from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
 from simulator.models.network import fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork
 from simulator.models.network.message_cost import MessageCost
@@ -46,10 +44,7 @@ WIDE = 0.2
 class LinkPlan:
     """What to measure.
 
-    Raises
-    ------
-    ScenarioError
-        If the medium does not go with `between`, or a size is out of bounds.
+    Raises `ScenarioError` if the medium does not go with `between`, or a size is out of bounds.
     """
 
     between: str = "processes"
@@ -59,10 +54,6 @@ class LinkPlan:
     firm: bool = True
     """Whether a budget too small is refused."""
     seed: int = 0
-    address: Address | None = None
-    """With `tcp`: a host that listens; None for loopback."""
-    token: str = ""
-    """What that host printed."""
 
     def __post_init__(self) -> None:
         if self.between not in MEDIA:
@@ -88,7 +79,7 @@ class LinkMeasurement:
     between: str
     medium: str
     about: dict[str, Any]
-    """Processors of each pair, the other host, the MPI library."""
+    """Processors of each pair, the MPI library."""
     points: tuple[SizePoint, ...]
     reused: int
     """Samples that were taken before an interruption."""
@@ -126,81 +117,44 @@ class LinkMeasurement:
 def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
     """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds.
 
-    Parameters
-    ----------
-    plan
-        What to measure.
-    store
-        Where every sample is kept at once; None for in memory.
-    on_progress
-        Called with a stage and the share of the budget spent.
-
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, there is one PE only, MPI is not installed or a host does not answer.
-    CalibrationError
-        Elsewhere than on Linux, and if a process ends early.
+    Raises `ScenarioError` if the budget is too small, there is one PE only, or MPI is not installed; `CalibrationError`
+    elsewhere than on Linux, and if a process ends early.
     """
     require_linux()
     machine = this_machine()
-    cpus = _places(machine, far=plan.address is not None)
+    cpus = pair_places(machine)
     campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed, FURTHER_SIZES, plan.firm)
     about: dict[str, Any] = {"cpus": [list(pair) for pair in cpus], "pairs": len(cpus)}
-    if plan.address is not None:
-        about |= {"cpus": [pair[0] for pair in cpus], "host": plan.address.host}
     subject = {"what": "ping-pong", "between": plan.between, "medium": plan.chosen_medium, **about}
     kept = open_store(store, campaign, subject=subject, machine=machine)
     reused = sum(
         len(taken) for held in (kept.points, kept.open) for point in held.values() for taken in point.samples_s.values()
     )
-    with _pairs(plan, cpus) as (pairs, more):
+    with local_pairs(plan.chosen_medium, cpus) as pairs:
         points = tuple(measure_sizes(campaign, pairs.sample_s, kept, on_progress=on_progress))
         on_progress("CPU of messages", 1.0)
-        cost = None if plan.between == "mpi" else _cost(plan, pairs, cpus)
+        if plan.between == "mpi":
+            about, cost = about | {"library": pairs.library}, None
+        else:
+            cost = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=cpus[0])
     warnings = (
         *kept.warnings,
         *machine_warnings(machine),
         *_sharing_warnings(plan, machine, len(cpus)),
         *_spread_warnings(points),
     )
-    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, warnings, cost)
-
-
-def _cost(plan: LinkPlan, pairs: Pairs, cpus: Sequence[tuple[int, int]]) -> MessageCost:
-    """Of the first pair; computations compete with both ends where both are here."""
-    here = cpus[0] if plan.address is None else ()
-    found = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=here)
-    # Between hosts one copy is made here, the other there.
-    memory = found.memory_bytes_per_byte
-    return found if plan.address is None or memory is None else replace(found, memory_bytes_per_byte=memory / 2)
+    return LinkMeasurement(plan.between, plan.chosen_medium, about, points, reused, warnings, cost)
 
 
 def pair_places(machine: Machine) -> list[tuple[int, int]]:
     """Processors of as many pairs as the PEs allow, two at least; a PE serves several pairs where there are too few."""
+    if machine.pe_count < 2:
+        raise ScenarioError(
+            "this machine has 1 PE, and messages between PEs need 2; `apportion cluster --hosts` measures between hosts"
+        )
     cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
     count = max(2, machine.pe_count // 2)
     return [(cpus[2 * pair % len(cpus)], cpus[(2 * pair + 1) % len(cpus)]) for pair in range(count)]
-
-
-@contextmanager
-def _pairs(plan: LinkPlan, cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, dict[str, Any]]]:
-    """The pairs of a plan, and what is known only once they are there."""
-    if plan.address is not None:
-        with connected_pairs(plan.address, plan.token, cpus=[pair[0] for pair in cpus]) as pairs:
-            yield pairs, {}
-    else:
-        with local_pairs(plan.chosen_medium, cpus) as pairs:
-            yield pairs, {"library": pairs.library} if plan.between == "mpi" else {}
-
-
-def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
-    if far:
-        cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
-        return [(cpu, cpu) for cpu in (cpus * 2)[:2]]
-    if machine.pe_count < 2:
-        raise ScenarioError("this machine has 1 PE, and messages between PEs need 2; --hosts measures between hosts")
-    return pair_places(machine)
 
 
 def _row(point: SizePoint) -> dict[str, Any]:
@@ -218,8 +172,7 @@ def _row(point: SizePoint) -> dict[str, Any]:
 
 
 def _sharing_warnings(plan: LinkPlan, machine: Machine, pairs: int) -> list[str]:
-    needed = pairs if plan.address is not None else 2 * pairs
-    if needed <= machine.pe_count:
+    if 2 * pairs <= machine.pe_count:
         return []
     about = "times of pairs at once hold waiting for PEs" + (
         ", and ranks that poll take whole time slices" if plan.between == "mpi" else ""
@@ -266,10 +219,7 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
 
     The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
 
-    Raises
-    ------
-    ScenarioError
-        If there are too few sizes.
+    Raises `ScenarioError` if there are too few sizes.
     """
     size, hops, time_s = zip(*measured.rows(), strict=True)
     subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}

@@ -33,18 +33,7 @@ Ends = tuple[int, int]
 class Pairs:
     """Pairs of processes, and the message times between them.
 
-    Parameters
-    ----------
-    group
-        Where commands go.
-    sides
-        Per pair the processes that we drive: number, number of its peer, whether it sends first.
-    steer
-        Whether a process says to its peer what comes, since nobody here drives that one.
-    library
-        The name of the MPI library, if it is one.
-    limit_s
-        How long a sample may take.
+    `sides` are per pair the processes that we drive: number, number of its peer, whether it sends first.
     """
 
     def __init__(
@@ -52,7 +41,6 @@ class Pairs:
         group: Group,
         sides: Sequence[Sequence[tuple[int, int, bool]]],
         *,
-        steer: bool = False,
         library: str = "",
         limit_s: float = SAMPLE_LIMIT_S,
     ) -> None:
@@ -60,7 +48,6 @@ class Pairs:
         self._limit_s = limit_s
         self._group = group
         self._sides = sides
-        self._steer = steer
 
     def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
         """Seconds per message.
@@ -93,7 +80,7 @@ class Pairs:
         size_bytes: int,
         **how: int,
     ) -> dict[int, dict[str, Any]]:
-        command = {"do": "sample", "size_bytes": size_bytes, "steer": self._steer, **how}
+        command = {"do": "sample", "size_bytes": size_bytes, **how}
         if len(active) > 1:
             command["start"] = time.monotonic() + LEAD_S
         commands = {
@@ -106,12 +93,8 @@ class Pairs:
 def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:
     """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors.
 
-    Raises
-    ------
-    ScenarioError
-        If MPI is not installed.
-    CalibrationError
-        If a process or a connection cannot be had, or MPI ranks do not start as one program.
+    Raises `ScenarioError` if MPI is not installed; `CalibrationError` if a process or a connection cannot be had, or
+    MPI ranks do not start as one program.
     """
     places, joined = [cpu for pair in cpus for cpu in pair], [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
     with start_ends(places, medium, joined=joined) as group:
@@ -204,12 +187,8 @@ def measure_chain(
 ) -> ChainMeasurement:
     """Measure message times over chains of real processes on the PEs of this machine.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small, or there is one PE only.
-    CalibrationError
-        Elsewhere than on Linux, and if a process ends early.
+    Raises `ScenarioError` if the budget is too small, or there is one PE only; `CalibrationError` elsewhere than on
+    Linux, and if a process ends early.
     """
     require_linux()
     machine = this_machine()
@@ -258,15 +237,9 @@ _BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
 def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[int]) -> MessageCost:
     """CPU seconds of messages of the first pair, by size.
 
-    Parameters
-    ----------
-    cpus
-        Processors of both ends, on each of which a computation runs for the second measurement; none for no such.
+    On each of `cpus`, the processors of both ends, a computation runs for the second measurement; none for no such.
 
-    Raises
-    ------
-    CalibrationError
-        If a process ends early.
+    Raises `CalibrationError` if a process ends early.
     """
     sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
     alone = _fitted(pairs, sizes, rounds=None)

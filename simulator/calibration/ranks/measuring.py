@@ -59,18 +59,9 @@ def measure_speeds(
 ) -> list[Measurement]:
     """Measure points on all PEs at once, so that they share caches, memory and clock as in a parallel run.
 
-    Parameters
-    ----------
-    ranks, names
-        Pinned processes, and the name of each one's PE.
-    points
-        Visited in a new random order in every pass, so that drift and bursts do not fall on one size.
-    budget_s
-        Soft limit in seconds: no pass starts after it, and points already known well enough are left out of it.
-    generator
-        For the order.
-    on_progress
-        Called after every pass with all measurements so far and the share of the budget or of the points done.
+    Points are visited in a new random order in every pass, so that drift and bursts do not fall on one size. `budget_s`
+    is a soft limit: no pass starts after it, and points already known well enough are left out of it. `on_progress` is
+    called after every pass with all measurements so far and the share of the budget or of the points done.
     """
     budget = Budget(budget_s)
     samples: dict[Point, list[list[Usage]]] = {}
@@ -114,15 +105,9 @@ def measured_bands(
     What the PEs of a machine have in common of their doubt is all but the errors of their own medians, and of the rest
     the share that is assumed of PEs of a kind.
 
-    Parameters
-    ----------
-    columns
-        Kernel -> the order n that its cuts are taken of: panels of one order say nothing of another's. Kernels that
-        are not named join cuts of all orders.
-    drifts
-        Kernel -> standard deviation of what the machine changes by until the bands are used; by default `DRIFT`.
-    learnt
-        Kernel -> factor on its doubt, since stated intervals held too seldom; by default 1.
+    Of a kernel in `columns` only cuts of that order n count, for panels of one order say nothing of another's; others
+    join cuts of all orders. `drifts` are standard deviations of what the machine changes by until the bands are used,
+    `learnt` factors on the doubt, both by kernel.
     """
     found: dict[tuple[str, str], list[Measurement]] = {}
     for one in measured:

@@ -89,10 +89,7 @@ class Part(Protocol):
     def check(self) -> Report:
         """Check this rank's answer after a run; not timed.
 
-        Raises
-        ------
-        ValueError
-            If it is wrong.
+        Raises `ValueError` if it is wrong.
         """
 
 
@@ -224,10 +221,7 @@ class Owners:
     def run(self, rounds: int, go: Callable[[Stopwatch, int, int], Sequence[Matrix]]) -> Usage:
         """Go through all rounds, some at a time: first and end of them; between two times rows may move.
 
-        Parameters
-        ----------
-        go
-            Answers the arrays whose rows are to move.
+        `go` answers the arrays whose rows are to move.
         """
         watch, done = Stopwatch(), 0
         every = rounds if self._balancer is None else self._seat.program.every
@@ -517,10 +511,7 @@ PROGRAMS = {
 def program_fault(name: str, kernel: str, parameters: Mapping[str, Any], grids: Collection[Shape] = ()) -> str | None:
     """Why an application cannot really run, in one sentence; None if it can.
 
-    Parameters
-    ----------
-    grids
-        That its processes form, of an application that knows grids.
+    `grids` are those that its processes form, of an application that knows grids.
     """
     if name not in PROGRAMS:
         have = f"{', '.join(list(PROGRAMS)[:-1])} and {list(PROGRAMS)[-1]} have"

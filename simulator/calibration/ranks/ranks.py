@@ -54,15 +54,10 @@ class Ranks:
 
     Rank 0 is joined to every other by a socket pair, and every rank to the next one.
 
-    Parameters
-    ----------
-    cpus
-        The logical processor of each rank, several of which may be the same. A program moves its ranks where it says.
+    `cpus` are the logical processor of each rank, several of which may be the same; a program moves its ranks where it
+    says.
 
-    Raises
-    ------
-    CalibrationError
-        If the system does not grant so many processes or socket pairs.
+    Raises `CalibrationError` if the system does not grant so many processes or socket pairs.
     """
 
     def __init__(self, cpus: Sequence[int]) -> None:
@@ -150,19 +145,11 @@ class Ranks:
     ) -> RealRun:
         """Run a prepared program once, each rank where the program says; every rank checks its answer.
 
-        Parameters
-        ----------
-        limit_s
-            What takes longer is given up.
-        beside
-            What is on during the run, such as a load: it begins when all ranks are ready, so that the program meets it
-            from its start.
+        What takes longer than `limit_s` is given up. What is on `beside` the run, such as a load, begins when all ranks
+        are ready, so that the program meets it from its start.
 
-        Raises
-        ------
-        CalibrationError
-            If a rank ends, or an answer is wrong; `NoAnswerError` if one takes longer than the limit, after which the
-            ranks are of no use.
+        Raises `CalibrationError` if a rank ends, or an answer is wrong; `NoAnswerError` if one takes longer than the
+        limit, after which the ranks are of no use.
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
         self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
@@ -203,10 +190,7 @@ def _positive(seconds: float) -> float:
 def whole_answers(what: str) -> Iterator[None]:
     """Refuse what ranks on other hosts answered, where it does not have the form that is read.
 
-    Raises
-    ------
-    CalibrationError
-        In one sentence.
+    Raises `CalibrationError` in one sentence.
     """
     try:
         yield
@@ -226,12 +210,8 @@ def joined(count: int) -> list[tuple[int, int]]:
 class CommandRanks:
     """Launchers, one per rank and pinned to its PE; a context manager that ends them and all that they started.
 
-    Parameters
-    ----------
-    cpus
-        The logical processor of each rank; several ranks may share one, and a run may move them.
-    places
-        The machine of each rank; this one by default.
+    Several ranks may share a processor, and a run may move them; `places` are the machine of each rank, this one by
+    default.
     """
 
     def __init__(self, cpus: Sequence[int], places: Sequence[Place] | None = None) -> None:
@@ -251,19 +231,10 @@ class CommandRanks:
 
         The makespan is the longest time from a rank's start to its end, so that our own start-up does not count.
 
-        Parameters
-        ----------
-        words
-            Of each rank that has something to do.
-        limit_s
-            What takes longer is stopped.
-        places
-            The logical processors that each may use; where it was last by default.
+        `words` are of each rank that has something to do; what takes longer than `limit_s` is stopped; `places` are the
+        logical processors that each may use, where it was last by default.
 
-        Raises
-        ------
-        CalibrationError
-            If a command cannot start, fails, or takes longer than the limit, with its rank.
+        Raises `CalibrationError` if a command cannot start, fails, or takes longer than the limit, with its rank.
         """
         commands = {
             rank: {"do": "run", "words": list(own), "limit_s": limit_s}
@@ -292,12 +263,8 @@ def measure_link(
     Whatever load is on counts: who copies a payload needs the PE. A load that comes and goes makes times of two kinds,
     of which the median knows one; the sum of many messages follows the mean.
 
-    Parameters
-    ----------
-    ranks, rounds, generator, peers
-        Each round visits all sizes in a new random order, with each peer.
-    around
-        What is on during a round, such as a load from another place of its trace each time.
+    Each round visits all sizes in a new random order, with each peer; `around` is what is on meanwhile, such as a load
+    from another place of its trace each time.
     """
     if peers is None:
         peers = range(1, len(ranks.cpus))

@@ -54,31 +54,12 @@ _FIRST_LEVEL_BYTES = 32 * 2**10
 class RealSource:
     """Measures problem sizes on one PE; a context manager that ends its processes. Nothing on the machine is altered.
 
-    Parameters
-    ----------
-    subject
-        What is measured.
-    cpu
-        The logical processor.
-    effort
-        How hard to look at one point.
-    max_size
-        Largest problem size allowed, in elements; None for no limit.
-    store
-        File of finished points; the same source on the same file continues, and measures none of them twice.
-    memory_share
-        Share of the memory available now that operands may take, above 0 and at most 0.9.
-    seed
-        For the order of sizes that are measured together.
-    beside
-        Further processors on which the same kernel runs at the same time, as in a parallel run; none: it runs alone.
+    `max_size` is in elements, None for no limit; `store` is a file of finished points, which the same source continues;
+    `memory_share` is of the memory available now, above 0 and at most 0.9. On the processors `beside` the same kernel
+    runs at the same time, as in a parallel run.
 
-    Raises
-    ------
-    ScenarioError
-        If an option is out of range, the store holds something else, or the largest size is not above the smallest.
-    CalibrationError
-        If a run fails, with its n; points finished before are kept.
+    Raises `ScenarioError` if an option is out of range, the store holds something else, or the largest size is not
+    above the smallest; `CalibrationError` if a run fails, with its n; points finished before are kept.
     """
 
     def __init__(
@@ -126,15 +107,9 @@ class RealSource:
     ) -> "RealSource":
         """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors.
 
-        Parameters
-        ----------
-        columns
-            Measure panels of so many columns, over their rows up to as many: what a process of an application of that
-            order computes. None: what the kernel's own n means.
-        depth
-            With columns: add the product of panels so deep, as each step of `matmul_2d` does.
-        together
-            Run it on all cores at once, as a parallel run does, and take the times of `cpu`.
+        With `columns` panels of so many are measured, over their rows up to as many: what a process of an application
+        of that order computes; with `depth` too the product of panels so deep is added, as each step of `matmul_2d`
+        does. `together` runs it on all cores at once, as a parallel run does, and takes the times of `cpu`.
         """
         if depth is not None and columns is None:
             raise ScenarioError("depth: it is of panels; give --columns too")
@@ -263,37 +238,28 @@ class RealSource:
     def measure(self, size: float) -> Measurement:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
 
-        Parameters
-        ----------
-        size
-            In elements, from the smallest to the largest.
+        `size` in elements, from the smallest to the largest.
 
-        Raises
-        ------
-        ScenarioError
-            If the size lies outside.
-        CalibrationError
-            If a run fails.
+        Raises `ScenarioError` if the size lies outside; `CalibrationError` if a run fails.
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         n = self.n_of(size)
-        if n not in self._store.points:
-            self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
-        self._used[n] = self._store.points[n]
+        self._used[n] = self._finished(n)
         return self._used[n]
 
     def measure_call(self) -> float:
         """CPU seconds of the smallest run there is: what a call costs that has next to nothing to do.
 
-        Raises
-        ------
-        CalibrationError
-            If a run fails.
+        Raises `CalibrationError` if a run fails.
         """
-        if 1 not in self._store.points:
-            self._store.keep(sample_point(self._child.running(), self._subject, n=1, effort=self._effort))
-        return self._store.points[1].ideal_s
+        return self._finished(1).ideal_s
+
+    def _finished(self, n: int) -> Measurement:
+        """A point with all its samples, which are taken in a row unless the store holds it."""
+        if n not in self._store.points:
+            self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
+        return self._store.points[n]
 
     def fresh_runs(self, size: float) -> Iterator[tuple[Measurement, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
@@ -305,10 +271,7 @@ class RealSource:
         usage
             CPU and wall seconds of one more run, after a warm-up.
 
-        Raises
-        ------
-        ScenarioError, CalibrationError
-            As in `measure`.
+        Raises `ScenarioError`, `CalibrationError` as in `measure`.
         """
         point = self.measure(size)
         runner = self._child.running()
@@ -349,10 +312,7 @@ class RealSource:
         tuple
             All points used, those that were visited again with more samples.
 
-        Raises
-        ------
-        CalibrationError
-            If a run fails.
+        Raises `CalibrationError` if a run fails.
         """
         generator, budget = stream(self._seed, self._subject.label, "visits"), Budget(budget_s)
 

@@ -66,10 +66,7 @@ class Effort:
 def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
     """Measure one point, all its samples in a row.
 
-    Raises
-    ------
-    CalibrationError
-        If a run fails.
+    Raises `CalibrationError` if a run fails.
     """
     point = visit(runner, subject, n=n, effort=effort)
     while not point.ended_by:
@@ -88,17 +85,10 @@ def visit(
 ) -> Measurement:
     """One more sample of a point; in passes over many sizes, drift and bursts of load fall on all of them alike.
 
-    Parameters
-    ----------
-    known
-        The point so far, None at its first visit: that one warms up and finds how many runs make a sample.
-    prepared
-        Whether the runner's last work was this point, so that nothing needs to be made ready again.
+    `known` is the point so far, None at its first visit: that one warms up and finds how many runs make a sample.
+    `prepared`: the runner's last work was this point, so that nothing needs to be made ready again.
 
-    Raises
-    ------
-    CalibrationError
-        If a run fails.
+    Raises `CalibrationError` if a run fails.
     """
     begin = time.monotonic()
     if known is None:
@@ -210,12 +200,7 @@ class Ends:
 def find_ends(runner: Runner, subject: Subject, *, smallest_n: int, room: Room, effort: Effort) -> Ends:
     """Find the largest size, memory by allocation alone, time by short runs at growing sizes.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not above the smallest.
-    CalibrationError
-        If a run fails.
+    Raises `ScenarioError` if it is not above the smallest; `CalibrationError` if a run fails.
     """
     begin = time.monotonic()
     largest, reason, by_memory = _allowed(subject, room)

@@ -95,25 +95,11 @@ def measure(
 ) -> Measurements:
     """Measure a matrix kernel on the PEs of this machine at once, so that they share caches, memory and clock.
 
-    Parameters
-    ----------
-    kernel, orders
-        One of `KERNELS` (`dgemm`, `matmul`), and the orders n of the square matrices.
-    budget_s
-        Soft limit in seconds.
-    cpus
-        Logical processors, one per PE; all physical cores by default.
-    seed
-        Of the order of visits.
-    on_progress
-        See `measure_speeds`.
+    `kernel` is one of `KERNELS` (`dgemm`, `matmul`), `orders` are those of the square matrices; `budget_s` is a soft
+    limit; `cpus` are one per PE, by default all physical cores.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such kernel, or this is no Linux.
-    CalibrationError
-        If a process that measures ends early.
+    Raises `ScenarioError` if there is no such kernel, or this is no Linux; `CalibrationError` if a process that
+    measures ends early.
     """
     require_linux()
     here = [core.cpu for core in this_machine().cores]
@@ -169,12 +155,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         Standard deviation of what the machine changes by until the model is used (`learnt_drift`); factor on all doubt
         (`widening`).
 
-    Raises
-    ------
-    ScenarioError
-        If an option is out of bounds, or there is no such kernel or table.
-    CalibrationError
-        If a real run fails, or the budget does not hold two points.
+    Raises `ScenarioError` if an option is out of bounds, or there is no such kernel or table; `CalibrationError` if a
+    real run fails, or the budget does not hold two points.
     """
     if isinstance(source, Measurements):
         return apart(_joined(source, pe), drift=drift, learnt=learnt)

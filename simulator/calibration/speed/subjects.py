@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,37 +20,6 @@ from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKern
 from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
-
-
-class Subject(Protocol):
-    """What is measured, at a parameter n."""
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-
-    @property
-    def stored_bytes(self) -> bool:
-        """Whether its memory grows with n at all."""
-
-    @property
-    def least_n(self) -> int:
-        """The smallest n that is looked at."""
-
-    def size(self, n: int) -> float:
-        """Problem size in elements."""
-
-    def volume(self, n: int) -> float:
-        """Volume of computation of one run."""
-
-    def bytes_of(self, n: int) -> int:
-        """Memory of the operands."""
-
-    def n_of(self, size: float) -> int:
-        """The n whose size is nearest."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """What makes two subjects the same, as plain data."""
 
 
 @dataclass(frozen=True)
@@ -139,16 +108,16 @@ class CommandSubject:
         return {"command": list(self.words), "size": self.size_formula.text, "volume": self.volume_formula.text}
 
 
+Subject = KernelSubject | CommandSubject
+"""What is measured, at a parameter n."""
+
+
 def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
     """Check a command line and its formulas; it is split into words here and never sees a shell.
 
-    Raises
-    ------
-    ScenarioError
-        If the command is empty, badly quoted, without `{n}`, with another place or not found, or if the size falls or
-        does not grow with n, or size or volume is not above 0.
-    FormulaError
-        If a formula is outside the language.
+    Raises `ScenarioError` if the command is empty, badly quoted, without `{n}`, with another place or not found, or if
+    the size falls or does not grow with n, or size or volume is not above 0; `FormulaError` if a formula is outside the
+    language.
     """
     try:
         words = tuple(shlex.split(command))
@@ -220,22 +189,6 @@ _START_S = 60.0
 """How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
 
 
-class Runner(Protocol):
-    """Runs one subject on one PE."""
-
-    def can_allocate(self, count_bytes: int) -> bool:
-        """Whether so much memory is granted; none is touched."""
-
-    def prepare(self, n: int) -> None:
-        """Make ready for runs at n."""
-
-    def sample(self, inner: int) -> Usage:
-        """What `inner` runs in a row cost in all."""
-
-    def close(self) -> None:
-        """End every process."""
-
-
 class _Child:
     """A child of ours and the memory it may take; and others that do the same at the same time."""
 
@@ -267,10 +220,7 @@ class _Child:
     def ask(self, command: dict[str, Any], *, limit_s: float) -> dict[str, Any]:
         """The child's answer.
 
-        Raises
-        ------
-        CalibrationError
-            If it ends or does not answer, with the n that it was at.
+        Raises `CalibrationError` if it ends or does not answer, with the n that it was at.
         """
         try:
             return self._group.ask_all(command, limit_s=limit_s)[0]
@@ -333,24 +283,19 @@ class CommandRunner(_Child):
         return Usage(**answer["usage"])
 
 
+Runner = KernelRunner | CommandRunner
+"""Runs one subject on one PE."""
+
+
 def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float, others: Sequence[int] = ()) -> Runner:
     """Start the child that runs a subject.
 
-    Parameters
-    ----------
-    cpu
-        The logical processor it is pinned to.
-    memory_bytes
-        What it may take.
-    limit_s
-        A single run that lasts longer is stopped.
-    others
-        Further processors on which a kernel runs at the same time, as in a parallel run.
+    A single run that lasts longer than `limit_s` is stopped; on `others` a kernel runs at the same time, as in a
+    parallel run.
     """
     if isinstance(subject, KernelSubject):
         return KernelRunner(subject, cpus=(cpu, *others), memory_bytes=memory_bytes, limit_s=limit_s)
-    kinds: dict[type, Callable[..., Runner]] = {CommandSubject: CommandRunner}
-    return kinds[type(subject)](subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+    return CommandRunner(subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
 
 
 class LateRunner:

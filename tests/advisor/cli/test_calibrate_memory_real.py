@@ -6,13 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 import pytest
 
-from simulator import this_machine
 from tests.support.processes import without_progress
 
 ROOT = Path(__file__).parents[3]
@@ -86,39 +84,6 @@ def test_options_of_real_runs_are_refused_beside_a_table(tmp_path):
 @pytest.mark.real
 def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
     refused(run("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms is too short; ")
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        (("--max-memory", "900TiB"), "--max-memory is 900 TiB; give "),
-        (("--alpha", "0.5,2"), "--alpha is 0.5, 2; give numbers"),
-        (("--length", "0"), "--length"),
-        (("--processes", "9999"), "--processes is 9999; give 1 to "),
-        (("--budget", "soon"), "--budget: 'soon' is no duration"),
-        (("--over", "wire"), "--over is 'wire'; name shared or mpi"),
-    ],
-)
-def test_every_bad_option_is_refused_in_one_line(tmp_path, arguments, found):
-    refused(run("calibrate", "memory", *arguments, cwd=tmp_path), found)
-
-
-@pytest.mark.real
-def test_without_mpi_a_line_says_which_extra_to_install(tmp_path):
-    if find_spec("mpi4py"):
-        done = run("calibrate", "memory", *SMALL, "--over", "mpi", "--budget", "30s", "--json", cwd=tmp_path)
-        assert (done[0], json.loads(done[1])["sweep"]["over"]) == (0, "mpi")
-    else:
-        refused(run("calibrate", "memory", "--over", "mpi", cwd=tmp_path), "pip install 'apportion[mpi]'")
-
-
-@pytest.mark.real
-@pytest.mark.skipif(this_machine().pe_count < 2, reason="one PE")
-def test_two_processes_make_a_model_too(tmp_path):
-    code, out, _ = run("calibrate", "memory", *SMALL, "--processes", 2, "--budget", "30s", "--json", cwd=tmp_path)
-    assert code == 0
-    assert len(json.loads(out)["sweep"]["cpus"]) == 2
 
 
 @pytest.mark.real

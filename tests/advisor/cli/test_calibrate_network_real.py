@@ -3,26 +3,19 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 
 from advisor.cli import _run
 from simulator import this_machine
-from simulator.calibration import Address
 from simulator.calibration.bench import group
 from simulator.calibration.pingpong import campaign
-from simulator.calibration.pingpong.hosts import connected_pairs
 from tests.support.stored_points import stored
 
 ROOT = Path(__file__).parents[3]
@@ -101,138 +94,16 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
             ),
         ),
         (["--between", "pigeons"], "--between is 'pigeons'; name one of processes, tcp, mpi"),
-        (["--between", "processes", "--medium", "tcp"], "--medium is 'tcp'; name unix or pipe"),
-        (["--between", "processes", "--max-bytes", "0B"], "--max-bytes is 0 B; give 64 B to 1 GiB"),
         (
             ["--between", "processes", "--max-bytes", "12"],
             "--max-bytes: '12' is no size; write one such as 64KiB, 4MiB or 1GB",
         ),
         (["--between", "processes", "--budget", "0s"], "--budget: '0s' is not above zero; write a duration that is"),
-        (
-            ["--between", "processes", "--hosts", "a,b"],
-            "--hosts has no effect with --between processes: leave it out, or use it with --between tcp",
-        ),
-        (["--between", "processes", "--listen", "a:1"], "Invalid value: --listen goes with --between tcp only"),
-        (
-            ["--between", "tcp", "--hosts", "a"],
-            "Invalid value: --hosts is 'a'; give two names such as node1,node2, the first of this host",
-        ),
-        (
-            ["--between", "tcp", "--hosts", "192.0.2.1,b"],
-            "Invalid value: --hosts: the first is '192.0.2.1'; give a name of this host first, then the other",
-        ),
-        (["--between", "tcp", "--connect", "a:1"], "--connect: no token; put what the listening host printed in"),
-        (["--between", "tcp", "--listen", "192.0.2.1:0"], "--listen: 192.0.2.1:0: cannot assign requested address"),
     ],
 )
 @pytest.mark.usefixtures("quick")
 def test_what_cannot_be_measured_is_told_in_one_line(capsys, arguments, found):
     refused(capsys, arguments, found)
-
-
-@pytest.mark.usefixtures("quick")
-def test_hosts_that_cannot_be_reached(capsys, monkeypatch):
-    monkeypatch.setenv("APPORTION_TOKEN", "x")
-    refused(
-        capsys,
-        ["--between", "tcp", "--connect", "a"],
-        "--connect is 'a'; give HOST:PORT, such as node2:4711 or [::1]:4711",
-    )
-    refused(capsys, ["--between", "tcp", "--connect", "127.0.0.1:1"], "127.0.0.1:1 does not answer")
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_token_on_the_command_line_is_warned_of(capsys, monkeypatch):
-    arguments = [*NETWORK, "--between", "tcp", "--connect", "127.0.0.1:1"]
-    monkeypatch.setenv("APPORTION_TOKEN", "y")
-    assert _run([*arguments, "--token", "x"]) == 2
-    warning, error = capsys.readouterr().err.splitlines()
-    assert warning.startswith("warning: --token: others on this machine can see the token")
-    assert "does not answer" in error
-
-
-@pytest.mark.usefixtures("quick")
-def test_at_a_terminal_the_token_is_asked_for_unseen(tmp_path):
-    """A real terminal: the prompt is shown, what is typed is not."""
-    driver, terminal = os.openpty()
-    call = [*CALL, "--between", "tcp", "--connect", "127.0.0.1:1"]
-    with subprocess.Popen(
-        call,
-        cwd=tmp_path,
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        start_new_session=True,
-    ) as child:
-        os.close(terminal)
-        said = b""
-        while b"printed: " not in said:
-            said += os.read(driver, 1000)
-        os.write(driver, b"secret\n")
-        with suppress(OSError):  # the terminal of a process that has ended
-            while part := os.read(driver, 1000):
-                said += part
-    os.close(driver)
-    assert child.returncode == 2
-    assert b"does not answer" in said
-    assert b"secret" not in said
-
-
-def noise(address, ended):
-    """What strangers do, again and again until it is over: silence, half lines, garbage, and 150 who leave at once."""
-    silent, count = [], 0
-    while not ended.is_set():
-        with suppress(OSError):
-            connection = socket.create_connection(address, timeout=5)
-            count += 1
-            silent.append(connection)
-            kind = count % 5
-            if kind == 1:
-                connection.sendall(b'{"apportion":1,')
-            elif kind == 2:
-                connection.sendall(b'{"apportion":1,"challenge":"\\ud800"}\n')
-            elif kind == 3:
-                connection.sendall(np.random.default_rng(count).bytes(5000))
-            elif kind == 4:
-                connection.sendall(
-                    b'{"apportion":1,"challenge":"' + b"0" * 32 + b'"}\n{"proof":"' + b"0" * 64 + b'"}\n'
-                )
-        if count % 50 == 1:
-            for _ in range(150):
-                with suppress(OSError):
-                    socket.create_connection(address, timeout=5).close()
-        ended.wait(0.02)
-        while len(silent) > 60:
-            silent.pop(0).close()
-    for connection in silent:
-        connection.close()
-
-
-@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.real)])
-def test_a_listener_among_strangers_serves_ours_within_5_s_and_ends_well(seconds):
-    call = [*CALL, "--between", "tcp", "--listen", "0", "--json"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    ended = threading.Event()
-    with subprocess.Popen(call, env=environment, **pipes) as listener, ThreadPoolExecutor() as pool:
-        try:
-            told = json.loads(listener.stdout.readline())
-            address = Address("127.0.0.1", told["port"])
-            (bound,) = psutil.Process(listener.pid).net_connections()
-            assert bound.laddr == (address.host, address.port)  # this machine alone, where no address is given
-            strangers = pool.submit(noise, (address.host, address.port), ended)
-            time.sleep(seconds)
-            begun = time.monotonic()
-            with connected_pairs(address, told["token"], cpus=sorted(os.sched_getaffinity(0))[:1]) as pairs:
-                assert time.monotonic() - begun < 5
-                assert pairs.sample_s("one_way", 1024, rounds=2, batches=2) > 0
-            assert not strangers.done()
-            assert listener.wait(30) == 0
-        finally:
-            ended.set()
-            listener.kill()
-        strangers.result()
-        assert listener.stderr.read() == b""
 
 
 @TWO

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.support.stored_points import counted, disturbed, kept, leads
@@ -102,41 +101,6 @@ def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
     assert again["points"][0]["cpu_s"] != done["points"][0]["cpu_s"]
 
 
-def jagged(path, rows=200):
-    """A table on which GBBP bisects everywhere."""
-    sizes = np.linspace(1e3, 1e6, rows)
-    speeds = np.where(np.arange(rows) % 2, 1e6, 5e5)
-    lines = [f"{size:.6f},{size:.6f},{size / speed:.9f}\n" for size, speed in zip(sizes, speeds, strict=True)]
-    path.write_text("size_elements,volume,cpu_s\n" + "".join(lines))
-
-
-def alike(document):
-    return {name: value for name, value in document.items() if name != "provenance"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "ending"),
-    [("gbbp", b""), ("adaptive", b'{"key": 3'), ("gbbp", b"\0" * 300), ("adaptive", b"\xff garbage\n{\n")],
-)
-def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_path, method, ending):
-    jagged(tmp_path / "sizes.csv")
-    arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))
-    whole = end(start(*arguments, "--json", "-o", "whole.json", "--store", "points.json", cwd=tmp_path))
-    lines = (tmp_path / "points.json").read_bytes().splitlines(keepends=True)
-    (tmp_path / "m.json.partial").write_bytes(b"".join(lines[:6]) + ending)
-    done = json.loads(end(start(*arguments, "--json", "-o", "m.json", cwd=tmp_path)))
-    assert done["provenance"]["points_reused"] == 5 < len(done["points"])
-    said = [line for line in done["warnings"] if line.startswith("m.json.partial: ")]
-    assert len(said) == bool(ending)
-    assert all("going on from the 5 that are whole" in line for line in said)
-    files = [json.loads((tmp_path / name).read_text()) for name in ("m.json", "whole.json")]
-    for one, other in ((done, json.loads(whole)), files):
-        one["warnings"] = [line for line in one["warnings"] if line not in said]
-        assert alike(one) == alike(other)
-    assert not (tmp_path / "m.json.partial").exists()
-
-
 @pytest.mark.real
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
@@ -149,7 +113,6 @@ def test_ctrl_c_says_where_the_points_are(tmp_path):
 
 @pytest.mark.real
 def test_points_of_other_work_are_not_taken(tmp_path):
-    jagged(tmp_path / "sizes.csv")
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 1)
     other = start("--kernel", "triad", "--max-size", 10_000, "-o", "m.json", cwd=tmp_path)

@@ -11,8 +11,7 @@ from simulator.base import machine
 from simulator.base.randomness import stream
 from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
 from simulator.calibration.apex.plan import Cell
-from simulator.calibration.apex.reader import block_of, room_for
-from simulator.calibration.apex.sweep import Readers, Visit, Visits
+from simulator.calibration.apex.sweep import Visit, Visits
 from simulator.calibration.kernels import apexmap as access
 from simulator.models.memory.file import read_memory_times
 
@@ -64,44 +63,19 @@ def test_the_compiled_loop_adds_what_is_read():
     assert access.reader()(words, at, 21) > access.expected_sum(at, 21)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_blocks_of_all_sizes_cover_every_word_once_and_never_overlap(ranks):
-    for rank in range(ranks):
-        taken = []
-        for m_words in (2**k for k in range(12)):
-            first, count, place = block_of(m_words, rank, ranks)
-            taken += range(place, place + count)
-            before = sum(block_of(m_words, other, ranks)[1] for other in range(rank))
-            assert first == before
-        assert len(set(taken)) == len(taken)
-        assert max(taken) < room_for(2**11, ranks)
-
-
 def test_a_visit_reads_enough_and_draws_little():
     for m_words in (2**10, 2**20, 2**30):
         for length in (1, 16, 4096):
             cell = Cell(m_words, 0.5, length)
-            assert cell.stretches("shared") * 8 <= 64 * 1024
-            assert cell.stretches("shared") * length >= 2**13
-            assert cell.repeats("shared") == 1 or cell.stretches("shared") * length >= m_words
-
-
-@pytest.mark.skipif(HERE.pe_count < 2, reason="one PE")
-@pytest.mark.real
-def test_two_processes_read_what_the_other_owns():
-    plan = sweep(processes=2)
-    with Readers(plan, warm_bytes=2**16) as readers:
-        for number, cell in enumerate(plan.cells):
-            word_s, switches = readers.visit(cell, 0, number)  # a wrong sum would end the process
-            assert len(word_s) == 2
-            assert all(0 < seconds < 1e-3 for seconds in word_s)
-            assert switches >= 0
+            assert cell.stretches * 8 <= 64 * 1024
+            assert cell.stretches * length >= 2**13
+            assert cell.repeats == 1 or cell.stretches * length >= m_words
 
 
 @pytest.mark.real
 def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
-    earlier = [Visit(number, cell, (1.0,), 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
+    earlier = [Visit(number, cell, 1.0, 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
     visits = Visits(store, subject=plan.to_dict(), machine=HERE)
     with visits.journal:
         for visit in earlier:
@@ -138,14 +112,14 @@ def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
     path, subject = tmp_path / "visits", sweep().to_dict()
     visits = Visits(path, subject=subject, machine=HERE)
     with visits.journal:
-        visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
-        visits.keep(Visit(0, 4, (2e-9,), 1, 0.2))
+        visits.keep(Visit(0, 3, 1e-9, 0, 0.1))
+        visits.keep(Visit(0, 4, 2e-9, 1, 0.2))
     whole = path.read_text()
     path.write_text(whole[:-9])
     visits = Visits(path, subject=subject, machine=HERE)
     with visits.journal:
         assert [visit.cell for visit in visits.made] == [3]
-        visits.keep(Visit(0, 4, (2e-9,), 1, 0.2))
+        visits.keep(Visit(0, 4, 2e-9, 1, 0.2))
     assert path.read_text() == whole
     with pytest.raises(ScenarioError, match="name a file of seed 9, or a new one"):
         Visits(path, subject=sweep(seed=9).to_dict(), machine=HERE)
@@ -171,8 +145,6 @@ def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
         ({"alphas": (0.0,)}, r"--alpha is 0; give numbers above 0 and up to 1"),
         ({"lengths": (0.5,)}, r"--length is 0\.5; give whole numbers of 1 or more"),
         ({"lengths": (2**20,)}, r"--length is 1048576; give at most 8192, the words of the largest M"),
-        ({"processes": 10_000}, r"--processes is 10000; give 1 to \d+, the PEs here"),
-        ({"over": "wire"}, r"--over is 'wire'; name shared or mpi"),
         ({"cpu": 9999}, "--cpu is 9999; name one of "),
     ],
 )

@@ -15,7 +15,7 @@ from simulator.calibration import LinkPlan, measure_chain, measure_link_times
 from simulator.calibration.pingpong import campaign, measured
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, message_sizes, open_store
 from simulator.calibration.pingpong.ends import Buffers, StreamChannel, run_sample
-from simulator.calibration.pingpong.pairs import Pairs, local_pairs
+from simulator.calibration.pingpong.pairs import Pairs, local_pairs, tcp_ends
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite
 
@@ -130,6 +130,24 @@ def test_a_chain_passes_messages_on():
     assert relatives() == []
 
 
+def test_a_stranger_on_loopback_is_not_taken_for_ours(monkeypatch):
+    strangers, connect = [], socket.create_connection
+
+    def after_a_stranger(address):
+        strangers.append(connect(address))
+        return connect(address)
+
+    monkeypatch.setattr(socket, "create_connection", after_a_stranger)
+    (out, _), (_, into) = tcp_ends()
+    os.write(out, b"ours")
+    assert os.read(into, 10) == b"ours"
+    (stranger,) = strangers
+    assert stranger.recv(10) == b""
+    stranger.close()
+    os.close(out)
+    os.close(into)
+
+
 # The campaign
 
 
@@ -227,9 +245,7 @@ def test_one_pe_is_too_few(monkeypatch):
 
     one = dataclasses.replace(this_machine(), quota_cores=1.0)
     monkeypatch.setattr(measured, "this_machine", lambda: one)
-    with pytest.raises(
-        ScenarioError, match=r"this machine has 1 PE, and messages between PEs need 2; --hosts measures between hosts"
-    ):
+    with pytest.raises(ScenarioError, match="1 PE, and messages between PEs need 2; `apportion cluster --hosts`"):
         measure_link_times(LinkPlan(), store=None)
 
 

@@ -139,5 +139,3 @@ def test_vector_loops_really_run_on_this_machine():
     assert found.m_words.tolist() == [1024, 1536, 2048, 3072, 4096, 6144, 8192]
     assert found.read_s.min() > 0
     assert found.read_s.max() < cpu_s(plain_loop) / 500_000  # vector loops beside multiplications of the interpreter
-    if machine.pe_count > 1:
-        assert measure_vectors(make_sweep(machine, max_memory="64KiB", processes=2), machine, budget_s=5.0) is None

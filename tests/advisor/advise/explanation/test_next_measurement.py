@@ -139,7 +139,7 @@ def test_a_doubtful_link_is_a_source():
     found = next_measurement(one, asked(one))
     by_name = {candidate.source: candidate for candidate in found.ranked}
     assert by_name["link.json"].what == "link"
-    assert by_name["link.json"].command.endswith("-o link-2.json")
+    assert by_name["link.json"].command == "apportion cluster --hosts THIS,OTHER -o link-2"
     assert not {"link latency", "link bandwidth"} & set(found.unstated)
 
 

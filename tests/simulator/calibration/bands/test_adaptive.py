@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import CutRule, PointMeasured, build
+from simulator.calibration.bands import CutRule, Measurement, build
 from simulator.calibration.bands.adaptive import Curve
 
 spec = importlib.util.spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
@@ -169,7 +169,7 @@ def test_a_trend_that_is_level_but_for_rounding_is_level(speeds):
     def curve(seed):
         noise = 1 + 1e-15 * np.random.default_rng(seed).standard_normal(8)
         points = [
-            PointMeasured(size, size, (size / speed,), (size / speed,), 1.0)
+            Measurement.of_times(size, size, (size / speed,), (size / speed,), 1.0)
             for size, speed in zip(1e3 * 2.0 ** np.arange(8), np.array(speeds) * noise, strict=True)
         ]
         return Curve.through(points, lambda sizes: sizes)

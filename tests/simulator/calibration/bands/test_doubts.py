@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import BuiltBand, PointMeasured, apart, build
+from simulator.calibration.bands import BuiltBand, Measurement, apart, build
 from simulator.calibration.bands.doubts import scatter_of
 from simulator.models.doubt import DRIFT, Doubt, Noise
 from simulator.models.speed import Cut, SpeedBand
@@ -38,7 +38,7 @@ class MadeUp:
     def measure(self, size):
         time_s = size / self.truth(size) * np.exp(self.visits * self.rng.standard_normal())
         times_s = tuple((time_s * np.exp(self.noise * self.rng.standard_normal(self.repetitions))).tolist())
-        return PointMeasured(float(size), float(size), times_s, times_s, sum(times_s))
+        return Measurement.of_times(float(size), float(size), times_s, times_s, sum(times_s))
 
     def cost_s(self, times_s):
         return self.repetitions * times_s
@@ -56,7 +56,8 @@ def joined(points):
 def points_of(rows):
     """Points of 1, 2, 4 ... elements with these times each."""
     return [
-        PointMeasured(2.0**k, 1.0, tuple(row), tuple(row), sum(row)) for k, row in enumerate(np.asarray(rows).tolist())
+        Measurement.of_times(2.0**k, 1.0, tuple(row), tuple(row), sum(row))
+        for k, row in enumerate(np.asarray(rows).tolist())
     ]
 
 
@@ -136,7 +137,7 @@ def test_what_differs_from_visit_to_visit_is_noise_of_runs_and_error_of_points()
 def test_doubt_grows_beyond_the_sizes_measured_and_between_them():
     times_s = [[size**1.1] * 3 for size in 2.0 ** np.arange(10)]
     doubt = apart(
-        joined([PointMeasured(2.0**k, 2.0**k, *[tuple(row)] * 2, 1.0) for k, row in enumerate(times_s)])
+        joined([Measurement.of_times(2.0**k, 2.0**k, *[tuple(row)] * 2, 1.0) for k, row in enumerate(times_s)])
     ).band.doubt
     at = doubt.at([2.0**5, 2.0**5.5, 2.0**10, 2.0**11, 2.0**-2])
     assert at[0] == pytest.approx(DRIFT)

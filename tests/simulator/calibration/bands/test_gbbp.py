@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build
+from simulator.calibration.bands import CutRule, Measurement, ReplaySource, build
 from simulator.calibration.bands.gbbp import EACH_MULTIPLE, build_gbbp
 from simulator.calibration.bands.session import Session
 from simulator.models.speed import Cut
@@ -25,7 +25,7 @@ class Formula:
         return times_s
 
     def measure(self, size):
-        return PointMeasured(size, self.speed(size), (1.0,), (1.0,), 1.0)
+        return Measurement.of_times(size, self.speed(size), (1.0,), (1.0,), 1.0)
 
 
 def sizes_of(source):
@@ -116,7 +116,7 @@ class RealLike(Formula):
         return times_s + 0.14
 
     def measure(self, size):
-        return PointMeasured(size, size, (size * 1e-9,), (size * 1e-9,), 0.14)
+        return Measurement.of_times(size, size, (size * 1e-9,), (size * 1e-9,), 0.14)
 
 
 def test_a_point_is_predicted_by_its_time_not_by_the_fixed_cost_of_a_small_one():
@@ -129,7 +129,7 @@ def test_a_point_is_predicted_by_its_time_not_by_the_fixed_cost_of_a_small_one()
 def test_a_point_between_two_is_predicted_by_both():
     """Seen with sort: two noisy small points predicted more for a middle size than the largest had taken."""
     session = Session(RealLike(None), CutRule(band=0.05), 20.0)
-    session.points += [PointMeasured(x, x, (t,), (t,), t + 0.14) for x, t in ((1, 1e-6), (2, 8e-6), (1e6, 1.0))]
+    session.points += [Measurement.of_times(x, x, (t,), (t,), t + 0.14) for x, t in ((1, 1e-6), (2, 8e-6), (1e6, 1.0))]
     assert 0.14 < session.predict_s(5e5) < 1.14
 
 
@@ -141,7 +141,7 @@ class Capped(RealLike):
 def test_no_run_is_predicted_to_take_longer_than_what_b_was_chosen_by():
     """Seen with a command: its start, times the size, predicted more than the budget for b."""
     session = Session(Capped(None), CutRule(band=0.05), 20.0)
-    session.points.append(PointMeasured(1, 1, (0.02,), (0.02,), 0.16))
+    session.points.append(Measurement.of_times(1, 1, (0.02,), (0.02,), 0.16))
     assert session.predict_s(1e6) == pytest.approx(2.14)
 
 

@@ -5,15 +5,14 @@ import time
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import CutRule, KeptReplay, ReplaySource, build
+from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.calibration.bands.adaptive import MOST_POINTS
 from simulator.calibration.bands.gbbp import EACH_MULTIPLE
-from simulator.calibration.bench.journal import points_kept
 from tests.support.yardstick import cpu_s, plain_loop
 
 TABLES = 60
 MOST_LOOPS = 50
-"""Plain loops for one table, points kept on disk; about a tenth of it on a quiet machine."""
+"""Plain loops for one table; about a tenth of it on a quiet machine."""
 
 
 def drawn(seed):
@@ -36,15 +35,15 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize("method", ["gbbp", "grid", pytest.param("adaptive", marks=pytest.mark.slow)])
-def test_each_ends_soon_with_few_points_and_says_how_near_it_came(tmp_path, method):
+def test_each_ends_soon_with_few_points_and_says_how_near_it_came(method):
     most = {"gbbp": EACH_MULTIPLE + 30 + 2 * 1024, "grid": 20, "adaptive": 4 * MOST_POINTS}[method]
     told, spent_s = [], []
     for seed in range(TABLES if method == "gbbp" else TABLES // 4):
         table, shape, band = drawn(seed)
-        store, begin = tmp_path / f"{seed}.partial", time.process_time()
-        built = build(KeptReplay(table, store=store), method=method, rule=CutRule(band=band))
+        begin = time.process_time()
+        built = build(table, method=method, rule=CutRule(band=band))
         spent_s.append(time.process_time() - begin)
-        assert points_kept(store) == len(built.points) <= most
+        assert len(built.points) <= most
         truth = table.volumes / table.cpu_s
         error = np.abs(np.interp(table.sizes, built.band.sizes, built.band.mid) / truth - 1)
         assert built.table_error.mean == pytest.approx(error.mean())

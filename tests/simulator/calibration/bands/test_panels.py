@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from simulator.calibration.bands import CutRule, PointMeasured, build
+from simulator.calibration.bands import CutRule, Measurement, build
 
 COLUMNS = 2048
 
@@ -28,7 +28,7 @@ class Panels:
     def measure(self, size):
         rows = (size - COLUMNS**2) / 2 / COLUMNS
         time_s = rows * 1e-3 + 0.02
-        return PointMeasured(size, rows, (time_s,), (time_s,), time_s)
+        return Measurement.of_times(size, rows, (time_s,), (time_s,), time_s)
 
 
 def test_each_halving_of_the_rows_is_measured():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
-from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
+from simulator.calibration.bands import CutRule, Measurement, ReplaySource, build, read_recorded_sizes
 from simulator.models import LoadFunctions
 from simulator.models.load import LoadTrace
 
@@ -92,14 +92,14 @@ def test_options_out_of_bounds_are_refused(options):
 
 
 def test_cuts_without_load_are_a_share_or_the_spread():
-    point = PointMeasured(1, 100, (1.0,), (1.0,), 1)
+    point = Measurement.of_times(1, 100, (1.0,), (1.0,), 1)
     assert CutRule(band=0.05).cut(point).low == pytest.approx(95)
     assert CutRule().cut(point).high == pytest.approx(102.5)
 
 
 def test_cuts_under_load_follow_the_load_functions():
     load = LoadFunctions(np.array([1.0, 100.0]), np.array([0.2, 0.2]), np.array([0.5, 0.5]))
-    point = PointMeasured(1, 100, (1.0,), (1.0,), 1)
+    point = Measurement.of_times(1, 100, (1.0,), (1.0,), 1)
     idle = CutRule(load=load).cut(point)
     assert (idle.low, idle.high) == pytest.approx((50, 80))
 
@@ -107,7 +107,7 @@ def test_cuts_under_load_follow_the_load_functions():
 def under(values, availability, seconds):
     trace = LoadTrace(np.arange(len(values)), np.array(values, float), len(values))
     rule = CutRule.under_load(trace, window=20, history=None, availability=availability)
-    return rule.cut(PointMeasured(1, 100 * seconds, (seconds,), (seconds,), seconds))
+    return rule.cut(Measurement.of_times(1, 100 * seconds, (seconds,), (seconds,), seconds))
 
 
 def test_a_fair_share_is_that_of_each_moment_not_of_the_mean_load():
@@ -125,10 +125,10 @@ def test_a_fair_share_is_that_of_each_moment_not_of_the_mean_load():
 
 def test_a_load_that_leaves_nothing_gives_a_lower_speed_of_zero_and_no_load_the_least_width():
     full = LoadFunctions(np.array([1.0, 2.0]), np.array([0.0, 0.0]), np.array([1.0, 1.0]))
-    cut = CutRule(load=full).cut(PointMeasured(1, 100, (1.0,), (1.0,), 1))
+    cut = CutRule(load=full).cut(Measurement.of_times(1, 100, (1.0,), (1.0,), 1))
     assert (cut.low, cut.mid, cut.high) == pytest.approx((0, 50, 100))
     none = LoadFunctions(np.array([1.0, 2.0]), np.array([0.0, 0.0]), np.array([0.0, 0.0]))
-    cut = CutRule(load=none).cut(PointMeasured(1, 100, (1.0,), (1.0,), 1))
+    cut = CutRule(load=none).cut(Measurement.of_times(1, 100, (1.0,), (1.0,), 1))
     assert (cut.low, cut.high) == pytest.approx((97.5, 102.5))
 
 
@@ -145,7 +145,7 @@ def test_shape_faults_are_told():
 def test_the_ideal_speeds_own_spread_widens_both_ends_if_asked():
     trace = LoadTrace(np.arange(4.0), np.array([0.0, 0.5, 0.0, 0.5]), 4.0)
     lengths = {"window": 1, "history": None, "availability": "idle"}
-    point = PointMeasured(1, 100, (0.9, 1.0, 1.1), (1.0,) * 3, 3)
+    point = Measurement.of_times(1, 100, (0.9, 1.0, 1.1), (1.0,) * 3, 3)
     by_the_paper = CutRule.under_load(trace, **lengths).cut(point)
     assert (by_the_paper.low, by_the_paper.high) == pytest.approx((50, 100))
     rule = CutRule.under_load(trace, **lengths, outer_spread=True)

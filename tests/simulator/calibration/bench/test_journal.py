@@ -4,7 +4,6 @@ import json
 import os
 import random
 
-import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
@@ -12,17 +11,18 @@ from simulator.base.machine import this_machine
 from simulator.calibration.allocation.campaign import MadeRun, RunTable
 from simulator.calibration.allocation.program import MeasuredTimes
 from simulator.calibration.apex.sweep import Visit, Visits
-from simulator.calibration.bands import KeptReplay, Measurement
-from simulator.calibration.bands.source import ReplaySource
 from simulator.calibration.bench.journal import Journal, PointStore, points_kept, read_entries
+from simulator.calibration.bench.measurement import Measurement
+from simulator.calibration.bench.usage import Usage
 from simulator.characterisation.costs.timing import RunStore
 from tests.support.stored_points import rewrite, stored
 
 SUBJECT = {"what": "a test"}
 
 
-def point(n):
-    return Measurement.of_times(float(n), 2.0 * n, (0.1 * n,), (0.1 * n,), 0.1 * n)
+def point(n, seconds=0.1):
+    usage = Usage(seconds * n, seconds * n)
+    return Measurement(float(n), 2.0 * n, (usage,), seconds * n, (1,), n=n, ended_by="time cap")
 
 
 def points_at(path, subject=SUBJECT):
@@ -174,23 +174,10 @@ def test_a_head_has_the_keys_that_it_needs(tmp_path):
 def test_points_measured_anew_replace_those_before(tmp_path):
     store = keep_points(tmp_path / "p.json", 3)
     store.forget(2)
-    longer = Measurement.of_times(2.0, 4.0, (9.0,), (9.0,), 9.0)
+    longer = point(2, seconds=4.5)
     store.keep(longer)
     assert points_at(tmp_path / "p.json").points[2] == longer
     assert store.before == set()
-
-
-def test_a_replay_says_that_its_store_was_cut(tmp_path):
-    table = ReplaySource(*(2.0**k * np.arange(1.0, 6.0) for k in range(4)))
-    path = tmp_path / "p.json"
-    first = KeptReplay(table, store=path)
-    for size in (1.0, 2.0, 3.0):
-        first.measure(size)
-    path.write_bytes(path.read_bytes()[:-5])
-    again = KeptReplay(table, store=path)
-    assert [again.measure(size) for size in (1.0, 2.0, 3.0)] == [first.measure(size) for size in (1.0, 2.0, 3.0)]
-    assert again.reused == 2
-    assert again.warnings[0].endswith("1 line is cut off or damaged and left out; going on from the 2 that are whole")
 
 
 def test_visits_go_on_after_garbage(tmp_path):
@@ -198,14 +185,14 @@ def test_visits_go_on_after_garbage(tmp_path):
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
         for cell in range(3):
-            visits.keep(Visit(0, cell, (1e-9,), 0, 0.1))
+            visits.keep(Visit(0, cell, 1e-9, 0, 0.1))
     with path.open("ab") as stream:
-        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": NaN, "word_s": [1], "switches": 0, "cost_s": 1}\n{"numb')
+        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": NaN, "word_s": 1, "switches": 0, "cost_s": 1}\n{"numb')
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
         assert [visit.cell for visit in visits.made] == [0, 1, 2]
         assert "3 lines are cut off or damaged" in visits.journal.warnings[0]
-        visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
+        visits.keep(Visit(0, 3, 1e-9, 0, 0.1))
     assert points_kept(path) == 4
     visits = Visits(path, subject=SUBJECT, machine=here)
     with visits.journal:
