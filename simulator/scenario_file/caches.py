@@ -1,16 +1,13 @@
-"""The YAML block of a node from what is known of a machine: fields where a scenario has them, the rest as comments."""
+"""Caches that PEs of a node share: their domains as a file writes them, and the fitted levels that they are."""
 
-import json
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simulator.base import units
-from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, Core, SharedCache, Topology
-from simulator.base.names import compact, expanded
-from simulator.base.units import write_duration, write_size
+from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, SharedCache
+from simulator.base.names import compact
+from simulator.base.units import write_size
 from simulator.models.memory import MemoryLevel
 
 Groups = tuple[tuple[int, ...], ...]
@@ -84,159 +81,6 @@ def counted_groups(caches: Iterable[SharedCache], pe_count: int) -> tuple[CacheG
     return tuple(found)
 
 
-def to_measure(topology: Topology, labels: Sequence[str]) -> list[str]:
-    """Domains of which the system does not say what they deliver, as lines to be filled in: memory, siblings, clock."""
-    places = {core.cpu: place for place, core in enumerate(topology.pes)}
-    groups = tuple(
-        members
-        for unit in topology.numa
-        if (members := tuple(sorted(places[cpu] for cpu in unit.cpus if cpu in places)))
-    )
-    lines = [
-        f"- {{kind: memory, {_flow(who)}capacity: 20GB/s}}  # of the NUMA node; the figure is made up"
-        for who in whose(groups or (tuple(range(len(labels))),), labels)
-    ]
-    if any(core.siblings for core in topology.pes):
-        threads = 1 + max(len(core.siblings) for core in topology.pes)
-        shares = ", ".join(["1", *["0.6"] * (threads - 1)])
-        lines.append(f"- {{kind: core, each: {threads}, shares: [{shares}]}}  # if SMT siblings become PEs; made up")
-    return [*lines, f"- {{kind: clock, shares: [1{', 1' * (len(labels) - 1)}]}}  # by how many compute; made up"]
-
-
-def flow(entry: Data) -> str:
-    """An entry on one line."""
-    return f"{{{_flow(entry).removesuffix(', ')}}}"
-
-
-def _flow(entry: Data) -> str:
-    def shown(value: Any) -> str:
-        return f"[{', '.join(shown(one) for one in value)}]" if isinstance(value, list) else _text(value)
-
-    return "".join(f"{key}: {shown(value)}, " for key, value in entry.items())
-
-
-def _text(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) and ("{" in value or "[" in value) else str(value)
-
-
-WIDTH = 116
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def node_name(topology: Topology) -> str:
-    """A node's name from the host's: letters, digits, dots, dashes; `node` where no host is named."""
-    return safe_name(topology.host)
-
-
-def safe_name(host: str | None) -> str:
-    """A host's name as a node's."""
-    return _PLAIN.sub("-", host or "").strip("-.") or "node"
-
-
-def node_block(
-    topology: Topology,
-    *,
-    name: str,
-    speeds: Mapping[str, str] | None = None,
-    levels: Sequence[MemoryLevel] = (),
-    notes: Sequence[str] = (),
-    neighbours: str | None = None,
-) -> str:
-    """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
-
-    Parameters
-    ----------
-    name
-        Of the node, or a pattern such as `fast[01-08]`.
-    speeds
-        Speed model file of each kernel, named as the scenario shall name it.
-    levels
-        Memory levels with fitted latencies and gaps, the nearest first; none: caches are listed in comments.
-    notes
-        Further lines of comment.
-    neighbours
-        File of the measured domains; without it they are proposed.
-
-    Raises
-    ------
-    ScenarioError
-        If the name has a range that cannot be read.
-    """
-    expanded(name)
-    lines = [*_comments([*described(topology), *notes]), f"- name: {_quoted(name)}"]
-    if topology.memory_bytes is not None:
-        lines.append(f"  memory: {write_size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
-        if topology.swap_bytes is not None:
-            lines.append(f"  swap: {write_size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
-    lines += _levels(topology, levels)
-    measured = neighbours is not None
-    lines += [f"  domains: {{model: {_quoted(str(neighbours))}}}"] if measured else _domains(topology, levels)
-    if not speeds:
-        lines += _comments(
-            ["no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then"], "  "
-        )
-        lines += ["  # write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it"]
-    lines.append("  pes:")
-    inside = ", ".join(f"{_quoted(kernel)}: {{model: {_quoted(file)}}}" for kernel, file in (speeds or {}).items())
-    for core, label in zip(topology.pes, pe_labels(topology), strict=True):
-        entry = f'    - {{name: "{{node}}-{label}", cpu: {core.cpu}, speeds: {{{inside}}}}}'
-        lines.append(f"{entry}{_core_comment(core)}")
-    return "\n".join(lines) + "\n"
-
-
-def pe_labels(topology: Topology) -> list[str]:
-    """What each PE is called within its node: `core00`, or by its kind `P00`."""
-    width = len(str(topology.pe_count - 1))
-    return [f"{core.kind or 'core'}{number:0{width}d}" for number, core in enumerate(topology.pes)]
-
-
-def described(topology: Topology) -> list[str]:
-    """What is known of a machine, line by line."""
-    cores, pes = len(topology.cores), topology.pe_count
-    threads = sum(1 + len(core.siblings) for core in topology.cores)
-    smt = f" with {threads} hardware threads (SMT)" if threads > cores else ""
-    quota = "no CPU quota" if topology.quota_cores is None else f"CPU quota of {topology.quota_cores:g} cores"
-    lines = [
-        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not known'}; from {topology.source}",
-        f"{pes} PEs: {cores} physical cores{smt} that may be used, {quota}",
-    ]
-    kinds = [core.kind for core in topology.pes]
-    if any(kinds):
-        lines.append("kinds: " + ", ".join(f"{kinds.count(kind)} of {kind}" for kind in dict.fromkeys(kinds)))
-    if topology.packages:
-        lines.append("packages: " + "; ".join(f"processors {ranges(cpus)}" for cpus in topology.packages))
-    for unit in topology.numa:
-        held = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
-        where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
-        lines.append(f"NUMA node {unit.number}: {where}, {held}")
-    lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
-    memory = "not known" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
-    swap = "not known" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
-    return [*lines, f"memory {memory}, swap {swap}"]
-
-
-def cache_line(cache: SharedCache, pe_count: int) -> str:
-    """One level of caches in words."""
-    if cache.most_pes == 1:
-        shared = "one for each PE" if cache.instances == pe_count else f"one for each of {cache.instances} PEs"
-    elif cache.instances == 1:
-        shared = f"shared by {'all ' if cache.most_pes == pe_count else ''}{cache.most_pes} PEs"
-    else:
-        shared = f"{cache.instances} of them, each shared by {cache.most_pes} PEs"
-    return f"{cache.name} {cache.kind}: {units.show_size(cache.size_bytes)}, {shared}"
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """`0-3,8` as the system writes lists of processors."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
-
-
 def shared_levels(
     caches: Sequence[SharedCache], levels: Sequence[MemoryLevel]
 ) -> tuple[tuple[MemoryLevel, ...], tuple[str, ...]]:
@@ -270,69 +114,6 @@ def level_names(caches: Sequence[SharedCache], levels: Sequence[MemoryLevel]) ->
     return {(cache.name, cache.size_bytes): name for cache, name in reversed(matched) if cache is not None}
 
 
-def _domains(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
-    """What PEs share: caches as the system reports them, the rest as comments."""
-    if topology.pe_count == 1:
-        return ["  # one PE: nobody to share a cache, memory or a clock with, so no domains"]
-    labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
-    called = level_names(topology.shared_caches(), levels)
-    found = cache_groups([core.cpu for core in topology.pes], topology.caches)
-    entries = [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
-    head = ["  domains:", *(f"    - {flow(entry)}" for entry in entries)] if entries else []
-    intent = "    " if entries else "  "
-    said = [
-        *(["domains as the system reports them: virtual machines lie about what is shared"] if entries else []),
-        "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
-        "measures it, then write domains: {model: neighbours.json}; or fill in what you know:",
-        *([] if entries else ["domains:"]),
-        *(line if entries else f"  {line}" for line in to_measure(topology, labels)),
-    ]
-    return [*head, *(f"{intent}# {line}" for line in said)]
-
-
 def _rounded(level: MemoryLevel) -> MemoryLevel:
     """Times to six digits, far more than was measured."""
     return replace(level, latency_s=float(f"{level.latency_s:.6g}"), gap_s=float(f"{level.gap_s:.6g}"))
-
-
-def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
-    if not levels:
-        lines = [
-            "  # levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
-        ]
-        return lines + [
-            f"  #   - {{name: {cache.name}, capacity: {write_size(cache.size_bytes)}, "
-            f"shared: {'true' if cache.most_pes > 1 else 'false'}}}  # {cache_line(cache, topology.pe_count)}"
-            for cache in topology.shared_caches()
-        ]
-    return ["  levels:", *(f"    - {level_text(level)}" for level in levels)]
-
-
-def level_text(level: MemoryLevel) -> str:
-    """A memory level as a YAML flow mapping."""
-    capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {write_size(level.capacity_bytes)}, "
-    times = f"latency: {write_duration(level.latency_s)}, gap: {write_duration(level.gap_s)}"
-    return f"{{name: {_quoted(level.name)}, {capacity}{times}, shared: {'true' if level.shared else 'false'}}}"
-
-
-def _core_comment(core: Core) -> str:
-    said = [f"{core.kind} core"] if core.kind else []
-    if core.siblings:
-        many = "siblings" if len(core.siblings) > 1 else "sibling"
-        said.append(f"SMT {many}, no PE: {ranges(core.siblings)}")
-    return f"  # {'; '.join(said)}" if said else ""
-
-
-def _comments(lines: Iterable[str], indent: str = "") -> list[str]:
-    """Lines as comments; what a file or a host's name might smuggle in stays on its line."""
-    return [f"{indent}# {printable(line)}" for line in lines]
-
-
-def _quoted(text: str) -> str:
-    """A text in double quotes, as YAML reads it."""
-    return json.dumps(text, ensure_ascii=not text.isprintable())
-
-
-def printable(text: str) -> str:
-    """A text on one line, without characters that end a comment or cannot be shown."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
