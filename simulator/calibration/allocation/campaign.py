@@ -167,7 +167,7 @@ class RunTable:
         text = files.read_text(self._path)
         if not text.strip():
             return
-        head = [files.plain_cell(cell) for cell in next(csv.reader([text.splitlines()[0]]))]
+        head = next(csv.reader([text.splitlines()[0]]))
         if head != self._columns:
             raise ScenarioError(
                 f"{self._path} has columns {', '.join(head)}; name a file with {', '.join(self._columns)}, or a new one"
