@@ -286,8 +286,7 @@ def _document(
         "platform": {"nodes": nodes, "network": ways},
         "application": None,
         "configurations": {AS_NOW: {"partition": "equal", "allocation": placed}},
-        "replications": DRAWS if hours else 1,
-        "seed": 1,
+        **({"replications": DRAWS, "seed": 1} if hours else {"replications": 1}),
     }
     return document, notes
 
