@@ -8,7 +8,7 @@ import typer
 import simulator
 from advisor.cli.options import LEVEL, Json, Level, Seed, folder
 from advisor.cli.outputs import finish
-from advisor.cli.progress import host_table
+from advisor.cli.progress import host_lines
 from advisor.cli.scenarios import INPUT
 from simulator import Interrupted, ScenarioError, calibration, documents, files, units
 
@@ -80,7 +80,7 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     files.make_folder(output)
     try:
         with files.alone(output):
-            with host_table(budget_s) as note:
+            with host_lines() as note:
                 result = answer_cluster(asked, on_progress=note)
             files.write_text(output / "report.html", render_page(cluster_page(result)))
             finish(

@@ -29,9 +29,6 @@ STUCK_S = 2.0
 GRACE_S = 15.0
 """How long unwinding may take: a cluster or children are ended in a few seconds, on a busy machine in more."""
 _AGAIN_S = 0.02
-_SPARE_FILES = 2
-"""Left to imports where a process may have hardly any."""
-_FEW_THREADS = 128
 _STANDARD_ERROR = 2
 
 
@@ -67,11 +64,9 @@ def begin() -> None:
         if number != _HANG_UP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _heard)  # Ctrl-C also where a script started us in the background
     sys.unraisablehook = _unraisable
-    _open_closed()
     sys.stdout = _guarded(sys.stdout, 1, _Output, "replace")
     sys.stderr = _guarded(sys.stderr, _STANDARD_ERROR, _Messages, "backslashreplace")
     atexit.register(_last)
-    _spare_threads()
     _watch()
 
 
@@ -138,19 +133,14 @@ def _unraisable(lost: Any) -> None:
 
 def _watch() -> None:
     """Hear of signals also while the main thread is in machine code, where Python's own handlers wait."""
-    made: list[int] = []
     try:
-        made += os.pipe()
-        made += [os.dup(made[0]) for _ in range(_SPARE_FILES)]
-        while len(made) > 2:
-            os.close(made.pop())
-        os.set_blocking(made[1], False)
-        threading.Thread(target=_ended_in_time, args=made[:1], name="apportion ending", daemon=True).start()
-        signal.set_wakeup_fd(made[1], warn_on_full_buffer=False)
-        _state.reader = made[0]
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        threading.Thread(target=_ended_in_time, args=(reader,), name="apportion ending", daemon=True).start()
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        _state.reader = reader
     except (OSError, RuntimeError):  # too few files or threads: then the handlers alone
-        for number in made:
-            os.close(number)
+        return
 
 
 def _ended_in_time(reader: int) -> None:
@@ -198,35 +188,6 @@ def _end_descendants() -> None:
             psutil.wait_procs(found, timeout=0.1)
 
 
-def _open_closed() -> None:
-    """The null device in the place of standard streams that are closed, so that no other file gets their numbers.
-
-    That of standard output is open for reading only: a command that prints there learns that nobody reads it.
-    """
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            from simulator import files
-
-            files.null_device(number, readable=number != _STANDARD_ERROR)
-    if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
-
-
-def _spare_threads() -> None:
-    """Where hardly any threads are allowed, have one of them do linear algebra: OpenBLAS ends a process otherwise."""
-    try:
-        import resource
-
-        allowed = resource.getrlimit(resource.RLIMIT_NPROC)[0]
-    except ImportError:  # a system without such limits
-        return
-    if allowed != resource.RLIM_INFINITY and allowed < _FEW_THREADS:
-        for library in ("OMP", "OPENBLAS", "MKL"):
-            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-
-
 class _Output(io.FileIO):
     """Standard output: what cannot be written ends the command, in one line, or silently where the reader has left."""
 
@@ -256,12 +217,14 @@ class _Messages(io.FileIO):
 
 
 def _guarded(stream: TextIO | None, number: int, raw: Callable[..., io.FileIO], errors: str) -> TextIO:
-    """The same stream; characters that its encoding lacks are replaced."""
-    if stream is not None and stream not in {sys.__stdout__, sys.__stderr__}:
+    """The same stream; characters that its encoding lacks are replaced. What goes to a closed one is lost."""
+    if stream is None:
+        return io.StringIO()
+    if not any(stream is one for one in (sys.__stdout__, sys.__stderr__)):
         return stream  # somebody caught it
     return io.TextIOWrapper(
         io.BufferedWriter(raw(number, "w", closefd=False)),
-        encoding="utf-8" if stream is None else stream.encoding,
+        encoding=stream.encoding,
         errors=errors,
-        line_buffering=number == _STANDARD_ERROR or (stream is not None and stream.isatty()),
+        line_buffering=number == _STANDARD_ERROR or stream.isatty(),
     )

@@ -9,7 +9,7 @@ import typer
 import simulator
 from advisor.cli.options import Json, PrintedForm, Seed, file, folder, print_warnings
 from advisor.cli.outputs import check_room, finish
-from advisor.cli.progress import counting_bar
+from advisor.cli.progress import counting
 from advisor.cli.scenarios import INPUT, SCENARIO
 from advisor.cli.simulate import check_endings
 from simulator import ScenarioError, calibration, documents, files, provenance, units
@@ -233,7 +233,7 @@ def read_setting(
     scenario = None if file is None else simulator.load_scenario(file, changes=changes)
     count = None if scenario is None or draws is None else max(draws, scenario.replications)
     asked: Any = {"times": times, "replications": count, "label": change or ""}
-    with counting_bar("predicting applications") as said:
+    with counting("predicting applications") as said:
         return setting_of(stream, platform=scenario, pes=procs, progress=said, **asked)
 
 

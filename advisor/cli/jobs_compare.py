@@ -10,7 +10,7 @@ import simulator
 from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
 from advisor.cli.options import REPLICATIONS, Json, Level, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish
-from advisor.cli.progress import counting_bar
+from advisor.cli.progress import counting
 from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, blocks, documents, files, provenance, units
 
@@ -121,7 +121,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
         _policies(policies, named=platform is not None), plans, settings, sizes=size_words, stream=stream
     )
     check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(choices) * replications * 8)
-    with counting_bar("draws") as text:
+    with counting("draws") as text:
         found = compared(
             source,
             choices,
@@ -182,7 +182,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     base = with_sizes(base, _estimates(estimates), "fixed", stream)
     more, prices = _whole(add, "--add"), _prices(price)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
-    with counting_bar("draws") as text:
+    with counting("draws") as text:
         found = advised(
             source,
             base,

@@ -188,9 +188,7 @@ def _varied(given: Given) -> str:
 
 
 def _swept(given: Given) -> str:
-    if given["job-script"] and given["slurm"] is not None:
-        return "with --job-script"
-    return "without --only and --job-script" if given["only"] is None else "with --only"
+    return "without --only" if given["only"] is None else "with --only"
 
 
 def _banded(given: Given) -> str:
@@ -440,21 +438,15 @@ TABLE: Mapping[str, Rules] = {
     "whatif": Rules(
         "",
         (
-            _flag("slurm", "job-script"),
             Axis(
                 _swept,
                 {
-                    "with --job-script": "slurm job-script",
                     "with --only": "only vary zip scaling nodes replications seed advise output json",
-                    "without --only and --job-script": (
-                        "vary zip scaling nodes replications seed advise workers dask slurm output format resume "
-                        "level json"
+                    "without --only": (
+                        "vary zip scaling nodes replications seed advise workers dask output format resume level json"
                     ),
                 },
-                {
-                    "with --job-script": "which prints the script and no more",
-                    "with --only": "which runs one point, here",
-                },
+                {"with --only": "which runs one point, here"},
             ),
             _tables("format resume"),
             Axis(_varied, {"with several --vary": "zip", "with one --vary": ""}),

@@ -1,11 +1,10 @@
-"""How far a command is and the time left: a bar on a terminal; lines, ever more seldom, where it goes into a file."""
+"""How far a command is and the time left: in the line of `signs`, and as lines where it goes into a file."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import simulator
 from advisor.cli import signs
@@ -15,30 +14,23 @@ if TYPE_CHECKING:
     from advisor.advise.spending import Progress
 
 QUICK_S = 1.0
-"""Work that takes less needs no bar."""
+"""Work that takes less is not reported on."""
 
 
 @contextmanager
 def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
-    """A bar of the time expected on a terminal; a line at every tenth of the way where it goes into a file.
+    """The share of the time expected in the line on a terminal; a line at every tenth where it goes into a file."""
+    begun, shown, watched = time.monotonic(), 0, sys.stderr.isatty()
 
-    It is drawn when progress is reported, and once a second at most where none is: what is measured is not disturbed.
-    """
-    begun, shown, last = time.monotonic(), 0, ("start", 0.0)
-    with _bar(lambda: show(*last)) as drawn:
+    def show(stage: str, share: float) -> None:
+        nonlocal shown
+        spent_s = time.monotonic() - begun
+        signs.say(f"{stage}: {share:.0%} done, {_left(expected_s, spent_s)}")
+        if not watched and share * 10 >= shown + 1:
+            shown = int(share * 10)
+            print(f"{10 * shown} % after {spent_s:.0f} s, now {stage}", file=sys.stderr, flush=True)
 
-        def show(stage: str, share: float) -> None:
-            nonlocal shown, last
-            last, spent_s = (stage, share), time.monotonic() - begun
-            left = _left(expected_s, spent_s)
-            signs.say(f"{stage}: {share:.0%} done, {left}")
-            if drawn is not None:
-                drawn(stage, min(1.0, share), 1.0, left)
-            elif share * 10 >= shown + 1:
-                shown = int(share * 10)
-                print(f"{10 * shown} % after {spent_s:.0f} s, now {stage}", file=sys.stderr, flush=True)
-
-        yield show
+    yield show
 
 
 def _left(expected_s: float, spent_s: float) -> str:
@@ -55,63 +47,21 @@ def timed_work(expected_s: float, what: str) -> Iterator[Callable[[str, float], 
 
 
 @contextmanager
-def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many are done and the time left; no bar in the first second, and none where nobody watches."""
-    begun, last_s, last = time.monotonic(), 0.0, (0, 0)
-    with _bar(lambda: show(*last)) as drawn:
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Say in the line how many are done and the time left."""
+    begun = time.monotonic()
 
-        def show(done: int, total: int) -> None:
-            nonlocal last_s, last
-            last, now = (done, total), time.monotonic()
-            left = f", about {(now - begun) / done * (total - done):.0f} s left" if done else ""
-            signs.say(f"{what}: {done} of {total}{left}" if total else what)
-            if drawn is not None and now - begun >= QUICK_S and (now - last_s >= 0.1 or done >= total):
-                last_s = now
-                drawn(what, done, total, f"{done}/{total}{left}")
+    def show(done: int, total: int) -> None:
+        left = f", about {(time.monotonic() - begun) / done * (total - done):.0f} s left" if done else ""
+        signs.say(f"{what}: {done} of {total}{left}" if total else what)
 
-        signs.say(what)
-        yield show
-
-
-@contextmanager
-def _bar(again: Callable[[], None]) -> Iterator[Callable[[str, float, float, str], None] | None]:
-    """What draws a bar: its name, how much of what is done, and a remark; None where nobody watches.
-
-    Parameters
-    ----------
-    again
-        Draws what was drawn last, with the time that is left now.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns: Any = (TextColumn("{task.description:<18}"), BarColumn(), TextColumn("{task.fields[remark]}"))
-    how: Any = dict.fromkeys(("auto_refresh", "redirect_stdout", "redirect_stderr"), False)
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, **how)
-    task, over, lock = bar.add_task("start", total=1.0, remark=""), False, threading.RLock()
-
-    def draw(stage: str, done: float, total: float, remark: str) -> None:
-        with lock:
-            if not over:  # the thread that watches may come late
-                bar.start()
-                bar.update(task, description=stage, completed=done, total=total or None, remark=remark, refresh=True)
-                signs.drawn()
-
-    try:
-        with signs.drawn_by(again):
-            yield draw
-    finally:
-        with lock:
-            over = True
-            bar.stop()
+    signs.say(what)
+    yield show
 
 
 @contextmanager
 def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int], None]]:
-    """The counting bar on a terminal; a line with the time left at every tenth where it goes into a file.
+    """As `counting` on a terminal; a line with the time left at every tenth where it goes into a file.
 
     Called with -1, it says that there is no worker, at most every ten seconds, and every minute with the hint what to
     look at.
@@ -119,7 +69,7 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
     begun, shown, said, waits = time.monotonic(), 0, -10.0, 0
     watched = sys.stderr.isatty()
 
-    with counting_bar(what) as bar:
+    with counting(what) as bar:
 
         def tell(done: int, total: int) -> None:
             nonlocal shown, said, waits
@@ -156,38 +106,15 @@ def say_compiling(kernel: str) -> None:
 
 
 @contextmanager
-def host_table(expected_s: float) -> Iterator[Callable[[str, str, float], None]]:
-    """A table of what is done on each host, with the time left; a line for each new stage where it goes into a file."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.table import Table
-
+def host_lines() -> Iterator[Callable[[str, str, float], None]]:
+    """A line for each new stage of a host."""
     stages: dict[str, str] = {}
-    console, begun = Console(stderr=True), time.monotonic()
-
-    def shown() -> Table:
-        left = max(0.0, expected_s - (time.monotonic() - begun))
-        table = Table(title=f"{stages.get('', 'measuring')}, about {left:.0f} s left", box=None)
-        for name in ("host", "now"):
-            table.add_column(name, justify="left")
-        for host, stage in list(stages.items())[-MOST_HOSTS:]:
-            if host:
-                table.add_row(host, stage)
-        return table
 
     def note(host: str, stage: str, _share: float) -> None:
         if stages.get(host) != stage:
             stages[host] = stage
-            signs.say(f"{host + ': ' if host else ''}{stage}")
-            if not console.is_terminal:
-                print(f"{host + ': ' if host else ''}{stage}", file=sys.stderr, flush=True)
+            line = f"{host}: {stage}" if host else stage
+            signs.say(line)
+            print(line, file=sys.stderr, flush=True)
 
-    if not console.is_terminal:
-        yield note
-        return
-    with Live(get_renderable=shown, console=console, refresh_per_second=1, transient=True):
-        yield note
-
-
-MOST_HOSTS = 40
-"""Rows of the table of hosts."""
+    yield note

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 SWITCH = "APPORTION_SIGNS"
@@ -42,8 +42,6 @@ class _Signs:
         """Whether standard error is a terminal."""
         self.drawn = False
         """Whether the line stands there now."""
-        self.bar: Callable[[], None] | None = None
-        """What draws itself in place of the line."""
         self.asking = False
         self.over = True
         """Before the beginning, and after the end."""
@@ -94,11 +92,6 @@ def make_way() -> None:
             _write(_ERASE)
 
 
-def drawn() -> None:
-    """A bar was drawn: what is printed next takes it away, like the line."""
-    _state.drawn = _state.watched
-
-
 @contextmanager
 def silent() -> Iterator[None]:
     """No signs while somebody is asked: the line would stand in the answer."""
@@ -109,16 +102,6 @@ def silent() -> Iterator[None]:
     finally:
         _state.asking = before
         make_way()
-
-
-@contextmanager
-def drawn_by(bar: Callable[[], None]) -> Iterator[None]:
-    """A bar that draws itself stands in place of the line, and is drawn again where nothing is reported."""
-    before, _state.bar = _state.bar, bar
-    try:
-        yield
-    finally:
-        _state.bar = before
 
 
 def _watch() -> None:
@@ -132,13 +115,7 @@ def _watch() -> None:
 
 
 def _sign() -> None:
-    bar = _state.bar
-    if _state.over:
-        return
     if _state.asking:
-        _state.heard_s = time.monotonic()
-    elif _state.watched and bar is not None:
-        bar()
         _state.heard_s = time.monotonic()
     else:
         _draw()

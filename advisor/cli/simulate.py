@@ -19,7 +19,7 @@ from advisor.cli.options import (
     load_changed,
 )
 from advisor.cli.outputs import check_room, finish
-from advisor.cli.progress import counting_bar
+from advisor.cli.progress import counting
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import ScenarioError, files
 
@@ -68,7 +68,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
-    with counting_bar("simulating") as text:
+    with counting("simulating") as text:
         runs = simulator.run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=text
         )

@@ -31,7 +31,6 @@ PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
 """About what results write in all, for each point, and for each of its replications."""
 MOST_ERRORS = 20
 """Points that failed, named one by one."""
-SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
 
 
 def whatif(  # noqa: PLR0913, PLR0917 - one per option
@@ -47,8 +46,6 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     advise: Annotated[bool, typer.Option("--advise", help="Compare what is recommended at each point.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one per core.")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.")] = None,
-    slurm: Annotated[str | None, typer.Option(metavar="OPTIONS", help=SLURM_HELP)] = None,
-    job_script: Annotated[bool, typer.Option("--job-script", help="With --slurm: print the script; no more.")] = False,
     output: Annotated[Path | None, folder("points, their table, report.html, manifest.json")] = None,
     table_form: TableForm = "csv",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
@@ -64,11 +61,9 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     """
     from simulator.experiments.sweep import sweep
 
-    _check_clusters(workers, dask, slurm)
-    if job_script and slurm is not None:
-        _print_script(slurm)
-        return
-    here = dask is None and slurm is None
+    if workers is not None and dask is not None:
+        raise ScenarioError("--workers and --dask exclude each other; give one of them")
+    here = dask is None
     drawn: dict[str, Any] = {"replications": replications, "seed": seed, "advise": advise, "level": level}
     scaled = _scaling(scenario, scaling, nodes, vary, zipped=zipped, **drawn, here=here)
     plan = _plan(scenario, vary or [], **drawn, zipped=zipped, here=here) if scaled is None else scaled.plan
@@ -76,10 +71,10 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         _again(plan, only, output, as_json=as_json)
         return
     check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
-    with counting_lines("points", hint=_hint(dask, slurm)) as said:
+    with counting_lines("points", hint=_hint(dask)) as said:
         swept = sweep(
             plan,
-            _where(plan, workers, dask, slurm),
+            _where(plan, workers, dask),
             folder=output,
             resume=resume,
             form="parquet" if table_form == "parquet" else "csv",
@@ -111,13 +106,8 @@ def _needed_bytes(plan: "Plan") -> int:
     return PAGE_BYTES + len(plan.points) * (POINT_BYTES + RUN_BYTES * plan.replications)
 
 
-def _hint(dask: str | None, slurm: str | None) -> str:
-    """Where to look when no worker comes."""
-    if slurm is not None:
-        return (
-            "squeue shows jobs that wait; slurm-JOBID.out (or the folder of 'logs=') says why one ended; where jobs "
-            "cannot reach the address in the script above, name the network with 'interface=NAME'"
-        )
+def _hint(dask: str | None) -> str:
+    """What to do when no worker comes."""
     return f"start some with: dask worker {dask}" if dask is not None else "they start or start again"
 
 
@@ -152,11 +142,6 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
         raise typer.Exit(1)
 
 
-def _check_clusters(*clusters: int | str | None) -> None:
-    if sum(cluster is not None for cluster in clusters) > 1:
-        raise ScenarioError("--workers, --dask and --slurm exclude each other; give one of them")
-
-
 def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     from advisor.whatif import plan_whatif
 
@@ -166,22 +151,11 @@ def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     return plan_whatif(path, varied, **asked)
 
 
-def _where(
-    plan: "Plan", workers: int | None, dask: str | None, slurm: str | None
-) -> Callable[[], AbstractContextManager["Client"]]:
+def _where(plan: "Plan", workers: int | None, dask: str | None) -> Callable[[], AbstractContextManager["Client"]]:
     """The cluster that was asked for; never more workers here than points."""
     if dask is not None:
         return partial(simulator.sweep.existing, dask)
-    if slurm is not None:
-        return partial(simulator.sweep.slurm, slurm, tell=lambda script: print(script, file=sys.stderr))
     return partial(simulator.sweep.local, min(len(plan.points), workers or simulator.sweep.cores_here()))
-
-
-def _print_script(options: str) -> None:
-    from simulator.experiments.sweep import slurm
-
-    with slurm(options, tell=print, submit=False):
-        pass
 
 
 def _again(plan: "Plan", prefix: str, output: Path | None, *, as_json: bool) -> None:

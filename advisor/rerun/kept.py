@@ -48,7 +48,7 @@ CODE, HOSTS_FILE = "own", "hosts_file"
 """The option that names FILE.py or FILE.py:FUNCTION; and the one of which the hosts in the file are kept."""
 COMMANDS: Mapping[str, Command] = {
     "simulate": Command("changes resource_model", left_out="replication configuration"),
-    "whatif": Command("vary scaling nodes", left_out="workers dask slurm job_script resume only"),
+    "whatif": Command("vary scaling nodes", left_out="workers dask resume only"),
     "advise": Command("vary objective budget resource_model"),
     "verify": Command("budget", asks="command", measured=True),
     "quickstart": Command("budget", measured=True),

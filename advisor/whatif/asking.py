@@ -130,7 +130,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     workers
         Processes of this machine that answer; 0 for this one, which needs no start.
     where
-        A cluster in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")` or `sweep.slurm`.
+        A cluster in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
     folder, resume
         Where results are kept as they are found, and whether to go on with those there.
     progress

@@ -89,10 +89,7 @@ class Record:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote, also without fields that have defaults.
 
-        Raises
-        ------
-        ScenarioError
-            For anything else; see `read`.
+        Raises ScenarioError for anything else; see `read`.
         """
         return read(cls, data)
 
@@ -133,10 +130,7 @@ def from_dict(kind: type[T], document: object) -> T:
     Files of older versions lack fields, which are read as nothing: None where a field allows it, else 0, an empty text
     and the like; so is what is no number where one is wanted. Fields that are not known are left out.
 
-    Raises
-    ------
-    TypeError
-        If something else stands where a list or an object is to be.
+    Raises TypeError if something else stands where a list or an object is to be.
     """
     known = _held(document, Mapping, {})
     hints = _hints(cast("Any", kind))
@@ -153,18 +147,11 @@ def from_dict(kind: type[T], document: object) -> T:
 def read(kind: type[T], data: object, **known: Any) -> T:
     """A dataclass from plain data by the annotations of its fields, strictly.
 
-    Parameters
-    ----------
-    known
-        Fields that the data do not say.
+    Raises ScenarioError with a line for each key that is unknown, missing or of another type, and for what the class
+    refuses. Each begins with the keys down to the fault, such as `fit.terms.2.degree`; TypeError if the class has an
+    annotation that is not understood, whatever the data.
 
-    Raises
-    ------
-    ScenarioError
-        With a line for each key that is unknown, missing or of another type, and for what the class refuses. Each
-        begins with the keys down to the fault, such as `fit.terms.2.degree`.
-    TypeError
-        If the class has an annotation that is not understood, whatever the data.
+    `known`: fields that the data do not say.
     """
     said = data if isinstance(data, Mapping) else {}
     others = frozenset(name for one in fields(cast("Any", kind)) for name in _names(one)[1:] if name in said)
@@ -209,10 +196,7 @@ def read_format(kind: type[T], document: object, place: object, *, newest: int, 
 
     Keys `format` and `kind` need not be fields of the class.
 
-    Raises
-    ------
-    ScenarioError
-        With the file, a line for each fault.
+    Raises ScenarioError with the file, a line for each fault.
     """
     from simulator.base.files import check_format  # only here: workers that measure load no more than they need
 

@@ -1,6 +1,5 @@
 """Every error a user can cause, each as lines that say where, what is wrong and what to do."""
 
-import errno
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -59,57 +58,27 @@ def some_names(names: Sequence[str]) -> str:
     return listed if len(names) <= SHOWN else f"{listed}, ... ({len(names)} in all)"
 
 
-_LIMITS = {
-    errno.EMFILE: ("RLIMIT_NOFILE", "-n", "too many open files", 1),
-    errno.EAGAIN: ("RLIMIT_NPROC", "-u", "too many processes and threads", 1),
-    errno.ENOMEM: ("RLIMIT_AS", "-v", "not enough memory", 1024),
-    errno.EFBIG: ("RLIMIT_FSIZE", "-f", "file too large", 1024),
-}
-"""What a process may have too little of: the limit's name, the option of `ulimit`, what is said, bytes of its unit."""
-
-
 def reason(error: OSError | ValueError) -> str:
-    """Why the system refused something, in words; where it is a limit of the shell, which one and how to raise it."""
-    number = getattr(error, "errno", None)
-    if number in _LIMITS:
-        return _limited(number)
+    """Why the system refused something, in words."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def shortage(error: BaseException) -> str | None:
     """What this process has too little of, as a line; None if an error says nothing of the kind."""
-    if isinstance(error, MemoryError):
-        return _limited(errno.ENOMEM)
     if isinstance(error, OSError):
-        where = "" if error.filename is None or error.errno in _LIMITS else f"{error.filename}: "
+        where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{reason(error)}"
     text = str(error).lower()
-    if "cannot allocate memory" in text or "failed to map segment" in text:  # of the loader, in an ImportError
-        return _limited(errno.ENOMEM)
-    return _limited(errno.EAGAIN) if "can't start new thread" in text else None
-
-
-def _limited(number: int) -> str:
-    name, option, what, unit = _LIMITS[number]
-    try:
-        import resource
-
-        limit = resource.getrlimit(getattr(resource, name))[0]
-    except ImportError:  # a system without such limits
-        return what
-    if limit == resource.RLIM_INFINITY:
-        return f"{what}: neither this shell (ulimit {option}) nor this machine may be used up"
-    allowed = f"{limit // unit}{' kB' if unit > 1 else ''}"
-    return f"{what}: this shell allows {allowed} (ulimit {option}), raise that and start the command again"
+    short = ("cannot allocate memory", "failed to map segment")  # of the loader, in an ImportError
+    if isinstance(error, MemoryError) or any(said in text for said in short):
+        return "not enough memory here; give it more, or ask for less"
+    return "no more threads can be started here (ulimit -u)" if "can't start new thread" in text else None
 
 
 class ApportionError(Exception):
     """Something the user can mend; the command line prints one `error:` line per entry and exits with `exit_code`.
 
-    Parameters
-    ----------
-    lines
-        One text, or one per fault, in the form `FILE: FIELD: what is wrong; what to do`.
+    `lines`: one text, or one per fault, in the form `FILE: FIELD: what is wrong; what to do`.
     """
 
     exit_code = 2

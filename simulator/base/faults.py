@@ -29,10 +29,7 @@ class Faults:
     def at(self, *where: str | int, once: bool = False) -> Iterator[None]:
         """What is raised inside is noted; see `Document.at`.
 
-        Parameters
-        ----------
-        once
-            Leave out what has been noted already of another place: it has one cause.
+        `once`: leave out what has been noted already of another place: it has one cause.
         """
         try:
             with self.document.at(*where):
@@ -48,10 +45,7 @@ class Faults:
     def tell(self) -> None:
         """Raise what was noted, each line once.
 
-        Raises
-        ------
-        ScenarioError
-            If anything was.
+        Raises ScenarioError if anything was.
         """
         if self.lines:
             raise PlacedError(_first(list(dict.fromkeys(self.lines)), self.document))
@@ -67,10 +61,7 @@ def _first(lines: list[str], document: Document) -> list[str]:
 def validated(kind: type[F], document: Document) -> F:
     """What a document says, in its form.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, each naming file, line, column and field.
+    Raises ScenarioError with one line per fault, each naming file, line, column and field.
     """
     try:
         return kind.model_validate(document.data)

@@ -13,13 +13,12 @@ import shutil
 import stat
 import sys
 import tempfile
-import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reason
 
@@ -48,20 +47,15 @@ __all__ = [
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
-SPOOL_BYTES = 16 * 2**20
-"""Bytes of a `Spool` up to which it stays in memory."""
 LEAST_FREE_BYTES = 2**20
 """Room that a file or folder must have before anything is computed for it."""
 LONGEST_NAME_BYTES = 240
 """Of a file: systems allow 255, and a file has a longer name while it is written."""
-T = TypeVar("T")
 MAX_LEVELS = 100
 """Lists and objects of JSON that lie in each other, so that no reader of what was parsed runs out of stack."""
 _HOLD = (dict, list)
 _MOST_DIGITS = 308
 """Digits of a whole number in JSON, sign included; any of so many is also a float."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STANDARD_ERROR = 2
 _GZIP = b"\x1f\x8b"
@@ -71,10 +65,7 @@ _GZIP = b"\x1f\x8b"
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
     """Read a whole file of at most `limit_bytes` bytes.
 
-    Raises
-    ------
-    ScenarioError
-        If it is missing, a folder, a device, a pipe, unreadable or larger than the limit.
+    Raises ScenarioError if it is missing, a folder, a device, a pipe, unreadable or larger than the limit.
     """
     with _opened(path) as stream:
         found = os.fstat(stream.fileno()).st_size
@@ -119,16 +110,10 @@ def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
 def parse_json(text: str, place: str) -> Any:
     """The document of a JSON text, read strictly.
 
-    Parameters
-    ----------
-    place
-        Where the text stands, for messages.
+    Raises ScenarioError if it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one
+    object, half of a surrogate pair, which no text file can hold, and more levels than `MAX_LEVELS`.
 
-    Raises
-    ------
-    ScenarioError
-        If it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one object, half of
-        a surrogate pair, which no text file can hold, and more levels than `MAX_LEVELS`.
+    `place`: where the text stands, for messages.
     """
     try:
         found = json.loads(
@@ -187,15 +172,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def check_format(document: Mapping[str, Any], newest: int, path: Path | str, writer: str) -> None:
     """Refuse what another version wrote: one format is read.
 
-    Parameters
-    ----------
-    writer
-        The command that writes such files, for messages.
+    Raises ScenarioError if the format is another one, or none.
 
-    Raises
-    ------
-    ScenarioError
-        If the format is another one, or none.
+    `writer`: the command that writes such files, for messages.
     """
     found = document.get("format")
     if isinstance(found, int) and not isinstance(found, bool) and found == newest:
@@ -210,10 +189,7 @@ def check_format(document: Mapping[str, Any], newest: int, path: Path | str, wri
 def understood(place: object, writer: str) -> Iterator[None]:
     """Work on what was read from a file that only its form says how to read; one of another form is refused.
 
-    Raises
-    ------
-    ScenarioError
-        With the file and the command that writes such ones.
+    Raises ScenarioError with the file and the command that writes such ones.
     """
     try:
         yield
@@ -238,10 +214,7 @@ def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 def check_regular(path: Path) -> None:
     """Refuse what is no file to read from, for those that open it themselves, such as SQLite.
 
-    Raises
-    ------
-    ScenarioError
-        If it is missing, a folder, a device, a pipe or unreadable.
+    Raises ScenarioError if it is missing, a folder, a device, a pipe or unreadable.
     """
     with _opened(path):
         pass
@@ -264,10 +237,7 @@ def confined(*folders: Path) -> Iterator[None]:
 def _check_within(path: Path) -> None:
     """Refuse what lies outside the folders that reading is confined to.
 
-    Raises
-    ------
-    ScenarioError
-        If it does.
+    Raises ScenarioError if it does.
     """
     if not _within:
         return
@@ -309,15 +279,10 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Write bytes atomically, making the folder if need be: what took long to compute is not lost to a missing one.
 
-    Parameters
-    ----------
-    synced
-        Wait until the disk has them. Without, a crash of the machine may lose or tear the file; `kill -9` does not.
+    Raises ApportionError if the folder cannot be written or the disk is full; the old file, if any, is untouched.
 
-    Raises
-    ------
-    ApportionError
-        If the folder cannot be written or the disk is full; the old file, if any, is untouched.
+    `synced`: wait until the disk has them. Without, a crash of the machine may lose or tear the file; `kill -9` does
+    not.
     """
     with open_whole(path, synced=synced) as stream:
         stream.write(data)
@@ -359,35 +324,6 @@ def noted() -> Iterator[set[Path]]:
         yield written
     finally:
         _noted.pop()
-
-
-class Spool:
-    """Texts kept outside of memory for as long as this process lives: in a file without a name, once they are many."""
-
-    def __init__(self) -> None:
-        self._stream = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - closed with this object
-        weakref.finalize(self, self._stream.close)
-
-    def put(self, data: bytes) -> tuple[int, int]:
-        """Keep bytes; where they are, for `get`.
-
-        Raises
-        ------
-        ApportionError
-            If the folder for temporary files is full.
-        """
-        try:
-            start = self._stream.seek(0, os.SEEK_END)
-            self._stream.write(data)
-            self._stream.flush()
-        except OSError as error:
-            raise ApportionError(f"{tempfile.gettempdir()}: {reason(error)}") from error
-        return start, len(data)
-
-    def get(self, place: tuple[int, int]) -> bytes:
-        """What was put there."""
-        self._stream.seek(place[0])
-        return self._stream.read(place[1])
 
 
 @contextlib.contextmanager
@@ -440,10 +376,7 @@ _alone_at: ContextVar[frozenset[str]] = ContextVar("_alone_at", default=frozense
 def alone(path: Path) -> Iterator[None]:
     """Write to a file or a folder while no other process of ours does; see `locked`.
 
-    Raises
-    ------
-    ScenarioError
-        If another one does.
+    Raises ScenarioError if another one does.
     """
     place = os.path.realpath(path)
     if place in _alone_at.get():
@@ -462,17 +395,14 @@ def alone(path: Path) -> Iterator[None]:
 def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES) -> None:
     """Refuse what could not be written, before it is computed; nothing is made, the file that tries it has no name.
 
+    Raises ScenarioError if something else stands there, nothing can be written there, or the disk has less room.
+
     Parameters
     ----------
     path
         A file, or a folder of files; folders above it need not be there.
     needed_bytes
         What is to be written, at most or about.
-
-    Raises
-    ------
-    ScenarioError
-        If something else stands there, nothing can be written there, or the disk has less room.
     """
     try:
         if path.exists() and path.is_dir() != folder:
@@ -497,13 +427,11 @@ def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES
         raise ScenarioError(f"{path}: about {needed} are to be written there and {left} are free; make room first")
 
 
-def null_device(number: int, *, readable: bool = False) -> None:
-    """Put the null device in the place of a standard stream, open or closed, for this process and those it starts."""
-    handle = os.open(os.devnull, os.O_RDONLY if readable else os.O_WRONLY)
+def null_device(number: int) -> None:
+    """Put the null device in the place of a standard stream, for this process and those it starts."""
+    handle = os.open(os.devnull, os.O_WRONLY)
     os.dup2(handle, number)
-    os.set_inheritable(number, True)  # noqa: FBT003 - takes no keywords
-    if handle != number:
-        os.close(handle)
+    os.close(handle)
 
 
 @contextlib.contextmanager
@@ -534,39 +462,21 @@ def write_json(path: Path, document: object) -> None:
 
 
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as lines of CSV in which no text is a formula to a spreadsheet; `plain_cell` gives back what was written.
-
-    A text that begins with =, +, -, @, a tab or a carriage return and is no number gets an apostrophe before it, and
-    so does one that begins so after apostrophes of its own.
-    """
+    """Rows as lines of CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # so that both are quoted within a cell
     ends = []
     for row in rows:
-        writer.writerow([harmless_cell(cell) for cell in row])
+        writer.writerow(row)
         ends.append(text.tell())
     whole, starts = text.getvalue(), [0, *ends]
     return "".join(f"{whole[start : end - 2]}\n" for start, end in zip(starts, ends, strict=False))
 
 
-def harmless_cell(cell: T) -> T | str:
-    """A cell that a spreadsheet does not take for a formula; see `csv_lines`."""
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
-
-
-def plain_cell(cell: str) -> str:
-    """A cell as it was before `harmless_cell`."""
-    bare = cell[1:]
-    return bare if cell.startswith("'") and _FORMULA.match(cell) and not _NUMBER.fullmatch(bare) else cell
-
-
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
     """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`.
 
-    Raises
-    ------
-    ApportionError
-        As `write_bytes`.
+    Raises ApportionError as `write_bytes`.
     """
     with open_whole(path) as stream:
         if path.suffix != ".gz":
@@ -580,10 +490,8 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 def open_append(path: Path) -> Iterator[IO[str]]:
     """Append lines to a text file; each line is handed to the system as it is written.
 
-    Raises
-    ------
-    ApportionError
-        If it cannot be written, or is a link, which in a folder from anybody may lead to a file that is not a result.
+    Raises ApportionError if it cannot be written, or is a link, which in a folder from anybody may lead to a file that
+    is not a result.
     """
     _check_no_link(path)
     try:
@@ -605,10 +513,7 @@ def _check_no_link(path: Path) -> None:
 def end_with_line(path: Path) -> None:
     """Cut a torn last line off a text file, so that whole lines can be appended.
 
-    Raises
-    ------
-    ApportionError
-        If the file cannot be read or written, or is a link.
+    Raises ApportionError if the file cannot be read or written, or is a link.
     """
     _check_no_link(path)
     try:
@@ -629,10 +534,7 @@ def end_with_line(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """Make a folder, parents included, and make sure that files can be written in it.
 
-    Raises
-    ------
-    ApportionError
-        If a file stands there, or nothing can be written there.
+    Raises ApportionError if a file stands there, or nothing can be written there.
     """
     if path.exists() and not path.is_dir():
         raise ApportionError(f"{path}: this is a file; name a folder")
@@ -647,10 +549,7 @@ def make_folder(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file if it is there.
 
-    Raises
-    ------
-    ApportionError
-        If the folder cannot be written.
+    Raises ApportionError if the folder cannot be written.
     """
     try:
         path.unlink(missing_ok=True)
@@ -693,10 +592,7 @@ def digest(data: bytes) -> str:
 def digest_of(path: Path) -> str:
     """The same of a file of any size.
 
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read.
+    Raises ScenarioError if it cannot be read.
     """
     with _opened(path) as stream:
         return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
@@ -748,68 +644,18 @@ def user_state() -> Path | None:
 
 
 def private_folder(path: Path) -> Path | None:
-    """A folder in which nobody else can put, change or replace anything, without links on the way to it.
+    """A folder that is this user's and that nobody else may write; it is made if it is not there.
 
-    It is made, for its owner alone, if it is not there. On systems whose users have no numbers it is trusted as it is.
-
-    Returns
-    -------
-    Path or None
-        None if it cannot be made or written, belongs to somebody else, or others can write in it or in a folder above
-        it; in those above only if their sticky bit does not keep others from renaming what is in them.
+    None if it cannot be made or written, or is somebody else's. Where users have no numbers it is trusted as it is.
     """
     with contextlib.suppress(OSError, ValueError):
-        if not hasattr(os, "geteuid"):
-            path.mkdir(parents=True, exist_ok=True)
-            return path if os.access(path, os.W_OK) else None
-        if all(_kept_safe(part) for part in _way_to(path)):
-            _make_private(path)
-            real = Path(os.path.realpath(path, strict=True))
-            found = real.lstat()
-            mine = found.st_uid == os.geteuid() and not _others_write(found)
-            if mine and os.access(real, os.W_OK | os.X_OK) and all(_kept_safe(part) for part in real.parents):
-                return real
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        real = path.resolve(strict=True)
+        found = real.stat()
+        others = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+        mine = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not others)
+        return real if mine and os.access(real, os.W_OK | os.X_OK) else None
     return None
-
-
-def _way_to(path: Path) -> list[Path]:
-    """What is there of a path, links in it included and where they lead: all that decides which folder it names."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links are looked at themselves
-    parts = [part for part in (absolute, *absolute.parents) if os.path.lexists(part)]
-    real = Path(os.path.realpath(path))
-    return [*parts, *(part for part in real.parents if part.exists())]
-
-
-def _kept_safe(path: Path) -> bool:
-    """Whether only its owner, who is this user or root, can replace what it holds."""
-    found = path.lstat()
-    owned = found.st_uid in {0, os.geteuid()}
-    return owned and (stat.S_ISLNK(found.st_mode) or bool(found.st_mode & stat.S_ISVTX) or not _others_write(found))
-
-
-def _others_write(found: os.stat_result) -> bool:
-    """Whether others than the owner may write; a group that has the user's name and nobody else in it is no other."""
-    if found.st_mode & stat.S_IWOTH:
-        return True
-    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
-
-
-def _own_group(number: int) -> bool:
-    import grp
-    import pwd
-
-    with contextlib.suppress(KeyError):  # in neither list
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
-        alone = set(group.gr_mem) <= {user.pw_name}
-        return user.pw_gid == number and group.gr_name == user.pw_name and alone
-    return False
-
-
-def _make_private(path: Path) -> None:
-    """Make a folder and those above it that are missing, each for its owner alone."""
-    for folder in (*reversed(path.parents), path):
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
 
 
 def _umask() -> int:

@@ -127,10 +127,7 @@ def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = Fal
 def number_or_text(value: Any) -> float | str:
     """A parameter of an application: an integer stays one, and a boolean is neither.
 
-    Raises
-    ------
-    ValueError
-        For anything else, and for numbers that no float can hold.
+    Raises ValueError for anything else, and for numbers that no float can hold.
     """
     if isinstance(value, str):
         return value

@@ -56,15 +56,12 @@ class Term:
     def evaluate(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of the summand for each row.
 
+        Raises FormulaError if a value is missing, or the summand is infinite or undefined in some row (which is named).
+
         Parameters
         ----------
         values
             Name -> array of shape (n,) or one number.
-
-        Raises
-        ------
-        FormulaError
-            If a value is missing, or the summand is infinite or undefined in some row (which is named).
         """
         return self._evaluate(_floats(values, self.names))
 
@@ -118,6 +115,8 @@ def parse(
     one term as written: products are not multiplied out and a sum in parentheses is one term. Summands that differ only
     in the order of factors or addends are identical (EQUATIONS.md section 2).
 
+    Raises FormulaError if the text is outside the grammar, too long or too deep, or uses a name that is not allowed.
+
     Parameters
     ----------
     names
@@ -126,11 +125,6 @@ def parse(
         Where the formula stands, for messages: `FILE: FIELD`.
     constant
         Whether it may name no parameter.
-
-    Raises
-    ------
-    FormulaError
-        If the text is outside the grammar, too long or too deep, or uses a name that is not allowed.
     """
     if len(text) > MAX_CHARACTERS:
         raise FormulaError(f"{place}: the formula has {len(text)} characters; write at most {MAX_CHARACTERS}")

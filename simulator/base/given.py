@@ -32,15 +32,9 @@ def shown(value: object) -> str:
 def check_is(value: object, wanted: type[Any] | tuple[type[Any], ...], *, where: str, give: str) -> None:
     """Refuse what is of another class.
 
-    Parameters
-    ----------
-    where, give
-        Where it stands, and what to give in its place.
+    Raises ScenarioError with what it is.
 
-    Raises
-    ------
-    ScenarioError
-        With what it is.
+    `where`, `give`: where it stands, and what to give in its place.
     """
     if not isinstance(value, wanted):
         raise ScenarioError(f"{where}: it is {shown(value)}; give {give}")
@@ -68,6 +62,8 @@ def check_once(name: str, taken: Iterable[str], *, where: str) -> None:
 def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: str, zero: bool = False) -> float:
     """The number that a quantity is, in SI units.
 
+    Raises ScenarioError if it is neither, has a unit of another kind, or is not above 0.
+
     Parameters
     ----------
     value
@@ -78,11 +74,6 @@ def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: st
         Where it stands; what to give in the place of something else, such as `'3 Gflop/s' or a number of units/s`.
     zero
         Whether it may be 0.
-
-    Raises
-    ------
-    ScenarioError
-        If it is neither, has a unit of another kind, or is not above 0.
     """
     if isinstance(value, str):
         try:
@@ -102,10 +93,7 @@ def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: st
 def whole(value: object, *, where: str, least: int | None = None) -> int:
     """The integer that a value is; NumPy's are integers too.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none, or less than the least.
+    Raises ScenarioError if it is none, or less than the least.
     """
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
     if number is not None and (least is None or number >= least):
@@ -117,10 +105,7 @@ def whole(value: object, *, where: str, least: int | None = None) -> int:
 def several(value: object, *, where: str, give: str) -> tuple[Any, ...]:
     """The entries of a list, a tuple or an array.
 
-    Raises
-    ------
-    ScenarioError
-        For a text, a mapping, a table, or what has no entries.
+    Raises ScenarioError for a text, a mapping, a table, or what has no entries.
     """
     if isinstance(value, tuple):
         return value

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from simulator.base import units
 from simulator.base.errors import CalibrationError, ScenarioError
@@ -19,6 +19,7 @@ SMALL_BYTES = 2**28
 _CPU = _DEVICES / "system/cpu"
 
 INSTRUCTION, MEMORY_SIDE = "instruction", "memory-side"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class Topology:
         shared = [asdict(cache) for cache in self.shared_caches(instructions=True)]
         return asdict(self) | {"pe_count": self.pe_count, "shared_caches": shared}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Topology":
+        """What `to_dict` wrote; see `documents.read` for what is refused."""
+        return _read(cls, data, {"pe_count", "shared_caches"})
+
 
 def _counted(caches: Sequence[CacheUnit], pes: Sequence[Core], *, instructions: bool) -> list[SharedCache]:
     wanted = {core.cpu for core in pes}
@@ -124,6 +130,12 @@ def _counted(caches: Sequence[CacheUnit], pes: Sequence[Core], *, instructions: 
         if users and cache.kind != MEMORY_SIDE and (instructions or cache.kind != INSTRUCTION):
             alike.setdefault((cache.level, cache.kind, cache.size_bytes), []).append(users)
     return [SharedCache(*key, instances=len(users), most_pes=max(users)) for key, users in sorted(alike.items())]
+
+
+def _read(kind: type[T], data: Mapping[str, Any], derived: set[str]) -> T:
+    from simulator.base.documents import read  # only here: workers that measure load no more than they need
+
+    return read(kind, {key: value for key, value in data.items() if key not in derived})
 
 
 @dataclass(frozen=True)
@@ -176,9 +188,7 @@ class Machine:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Machine":
         """What `to_dict` wrote; see `documents.read` for what is refused."""
-        from simulator.base.documents import read  # only here: workers that measure load no more than they need
-
-        return read(cls, {key: value for key, value in data.items() if key != "pe_count"})
+        return _read(cls, data, {"pe_count"})
 
     def summary(self) -> str:
         """One line for people."""
@@ -260,10 +270,7 @@ def affinity() -> tuple[int, ...]:
 def require_linux() -> None:
     """Refuse to measure where pinning and exact CPU seconds are not to be had.
 
-    Raises
-    ------
-    CalibrationError
-        On any system but Linux.
+    Raises CalibrationError on any system but Linux.
     """
     if _ELSEWHERE.get() is None and platform.system() != "Linux":
         raise CalibrationError(
@@ -330,17 +337,14 @@ def clock_hz() -> float | None:
 def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
     """Refuse work that is about to start and would need more memory than there is.
 
+    Raises ScenarioError with what it needs and what there is.
+
     Parameters
     ----------
     what
         The work, as the beginning of a sentence.
     instead
         What would need less.
-
-    Raises
-    ------
-    ScenarioError
-        With what it needs and what there is.
     """
     if needed_bytes <= SMALL_BYTES:
         return

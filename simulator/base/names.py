@@ -17,10 +17,7 @@ _RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 def expanded(pattern: str) -> list[str]:
     """The names of a pattern with at most one range in square brackets; as wide as its first number is written.
 
-    Raises
-    ------
-    ScenarioError
-        If the range runs backwards, there are several, or it has too many names.
+    Raises ScenarioError if the range runs backwards, there are several, or it has too many names.
     """
     if not how_many(pattern) or not (match := _RANGE.search(pattern)):
         return [pattern]
@@ -32,10 +29,7 @@ def expanded(pattern: str) -> list[str]:
 def how_many(pattern: str, count: int | None = None) -> int:
     """The number of names that `expanded`, or with a count `counted`, makes of a pattern, before any is made.
 
-    Raises
-    ------
-    ScenarioError
-        As `expanded`.
+    Raises ScenarioError as `expanded`.
     """
     found = _RANGE.findall(pattern)
     if len(found) > 1:
@@ -53,10 +47,7 @@ def how_many(pattern: str, count: int | None = None) -> int:
 def all_names(names: str | Sequence[str]) -> list[str]:
     """The names of one pattern or several.
 
-    Raises
-    ------
-    ScenarioError
-        As `expanded`, and for more than `MAX_NAMES` in all.
+    Raises ScenarioError as `expanded`, and for more than `MAX_NAMES` in all.
     """
     patterns = [names] if isinstance(names, str) else names
     number = sum(map(how_many, patterns))
@@ -68,10 +59,7 @@ def all_names(names: str | Sequence[str]) -> list[str]:
 def check_known(name: str, names: Collection[str], *, what: str) -> None:
     """Refuse a name that is not among others.
 
-    Raises
-    ------
-    ScenarioError
-        With some that are.
+    Raises ScenarioError with some that are.
     """
     if name not in names:
         some = ", ".join(list(names)[:12])
@@ -82,10 +70,7 @@ def check_known(name: str, names: Collection[str], *, what: str) -> None:
 def counted(name: str, count: int | None) -> list[str]:
     """The names of a pattern, or `count` names that end in numbers from 1 on, as wide as the last.
 
-    Raises
-    ------
-    ScenarioError
-        If pattern and count do not agree; see `expanded`.
+    Raises ScenarioError if pattern and count do not agree; see `expanded`.
     """
     names = expanded(name)
     if count is None or (_RANGE.search(name) and len(names) == count):

@@ -49,10 +49,7 @@ def facts(named: Mapping[str, object]) -> str:
 def table(rows: Sequence[Mapping[str, object]], *, count: int | None = None) -> str:
     """Rows of the same columns, in the order of the first one.
 
-    Parameters
-    ----------
-    count
-        How many rows there are in all, where not all of them are handed over.
+    `count`: how many rows there are in all, where not all of them are handed over.
     """
     if not rows:
         return "<p>nothing</p>"

@@ -42,10 +42,8 @@ class Table:
     def numbers(self, name: str) -> NDArray[np.float64]:
         """One column as numbers, shape (rows,).
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such column, or a cell is empty or holds no finite number; one line per cell.
+        Raises ScenarioError if there is no such column, or a cell is empty or holds no finite number; one line per
+        cell.
         """
         if name not in self.names:
             raise ScenarioError(f"{self.place}: there is no column {name!r}; add it to {', '.join(self.names)}")
@@ -71,10 +69,7 @@ class Table:
 def read_table(path: str | Path) -> Table:
     """Read a CSV file with a header line; commas, semicolons or tabs; lines that start with `#` are comments.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read, has no header or no row, a name twice, or a row of another length.
+    Raises ScenarioError if the file cannot be read, has no header or no row, a name twice, or a row of another length.
     """
     path = Path(path)
     text = files.read_text(path, limit_bytes=MAX_BYTES)
@@ -89,10 +84,7 @@ def as_table(at: "Table | str | Path") -> Table:
 def parse_points(texts: Sequence[str], *, place: str) -> Table:
     """A row for each text `NAME=VALUE,NAME=VALUE`; commas or semicolons between, the same names in each.
 
-    Raises
-    ------
-    ScenarioError
-        If a part is no NAME=VALUE, or rows name other columns; one line per part.
+    Raises ScenarioError if a part is no NAME=VALUE, or rows name other columns; one line per part.
     """
     rows, faults = [], []
     for text in texts:
@@ -133,10 +125,7 @@ def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table
         raise ScenarioError(f"{place}: there is no header line; begin with the names of the columns")
     mark = delimiter or next((m for m in ",;\t" if m in lines[0][1]), ",")
     try:
-        cells = [
-            tuple(files.plain_cell(c.strip()) for c in row)
-            for row in csv.reader((line for _, line in lines), delimiter=mark)
-        ]
+        cells = [tuple(cell.strip() for cell in row) for row in csv.reader((line for _, line in lines), delimiter=mark)]
     except csv.Error as error:
         raise ScenarioError(f"{place}: this is no CSV table: {error}") from error
     names, rows, numbers = cells[0], cells[1:], [number for number, _ in lines[1:]]

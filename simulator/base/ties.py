@@ -18,10 +18,7 @@ SAME = 1e-9
 def is_less(one: float, other: float, *, floor: float = 0.0) -> bool:
     """Whether one number is less than the other by more than rounding, and by more than a floor.
 
-    Parameters
-    ----------
-    floor
-        Numbers that differ by no more than this are equal too.
+    `floor`: numbers that differ by no more than this are equal too.
     """
     if one == other or not (np.isfinite(one) and np.isfinite(other)):
         return bool(one < other)

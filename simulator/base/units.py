@@ -135,6 +135,10 @@ def to_whole(text: str) -> int | None:
 def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> float:
     """Read a quantity with a unit of the given kind.
 
+    Raises ScenarioError if it is no number, has no unit or one of another kind, is longer than `MOST_LETTERS`, or
+    larger than a double or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter
+    away from eight times as much, and nobody means it.
+
     Parameters
     ----------
     text
@@ -148,13 +152,6 @@ def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> floa
     -------
     float
         The value in SI: seconds, bytes, bytes per second, units per second, watts.
-
-    Raises
-    ------
-    ScenarioError
-        If it is no number, has no unit or one of another kind, is longer than `MOST_LETTERS`, or larger than a double
-        or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter away from eight
-        times as much, and nobody means it.
     """
     written, where = str(text), "" if field is None else f"{field}: {_shown(text)} "
     match = _NUMBER.fullmatch(written[: MOST_LETTERS + 1])
@@ -186,15 +183,12 @@ def parse_duration(text: object, *, field: str, positive: bool = True) -> float:
 def parse_instant(text: str, *, field: str) -> datetime.datetime:
     """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time.
 
+    Raises ScenarioError if it is none.
+
     Returns
     -------
     datetime
         With its zone: `isoformat()` means the same on any machine.
-
-    Raises
-    ------
-    ScenarioError
-        If it is none.
     """
     try:
         found = datetime.datetime.fromisoformat(text.strip())
@@ -207,10 +201,7 @@ def parse_instant(text: str, *, field: str) -> datetime.datetime:
 def parse_zoned(text: object, *, field: str) -> datetime.datetime:
     """Read a date and time with its zone as ISO 8601 writes them.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none, or says no zone.
+    Raises ScenarioError if it is none, or says no zone.
     """
     try:
         found = datetime.datetime.fromisoformat(text.strip()) if isinstance(text, str) else None

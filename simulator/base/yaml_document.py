@@ -77,6 +77,16 @@ class Document:
         for given, text in self.fields_set.items():
             if tuple(field[: len(given)]) == given:
                 return ".".join([f"--set {text}", *_names(field[len(given) :])])
+        mark = self._mark(field)
+        place = str(self.path) if mark is None else _shown(mark)
+        return f"{place}: {'.'.join(_names(field)) or 'top level'}"
+
+    def line(self, field: Field) -> int:
+        """The line of a field, as far down as it is there, counted from 0."""
+        mark = self._mark(field)
+        return 0 if mark is None else int(mark.line)
+
+    def _mark(self, field: Field) -> yaml.Mark | None:
         node = self.root
         mark = None if node is None else node.start_mark
         for part in field:
@@ -84,8 +94,7 @@ class Document:
             if child is None:
                 break
             mark, node = child
-        place = str(self.path) if mark is None else _shown(mark)
-        return f"{place}: {'.'.join(_names(field)) or 'top level'}"
+        return mark
 
     def value(self, field: Field) -> Any:
         """What stands in a field; None if nothing does."""
@@ -127,10 +136,7 @@ class Document:
 def read_document(path: Path) -> Document:
     """Read a file as its ending says: TOML, or else YAML, of which JSON is a part.
 
-    Raises
-    ------
-    ScenarioError
-        With file, line and column, if it cannot be read or is too large once its aliases are expanded.
+    Raises ScenarioError with file, line and column, if it cannot be read or is too large once its aliases are expanded.
     """
     return document_of(files.read_text(path, limit_bytes=MAX_BYTES), path)
 
@@ -170,10 +176,7 @@ def document_of(text: str, path: Path) -> Document:
 def read_value(text: str) -> Any:
     """One value written in YAML on a line of its own, such as `8GiB`, `4`, `[a, b]` or `{latency: 1us}`.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none.
+    Raises ScenarioError if it is none.
     """
     try:
         data, node = _read(text, _VALUE)
@@ -425,9 +428,9 @@ def _fault(said: str, text: str) -> str:
 # Writing
 
 
-def yaml_text(document: Mapping[str, Any]) -> str:
+def yaml_text(document: Mapping[str, Any] | list[Any]) -> str:
     """Plain data as YAML, in the order given, short lists on one line."""
-    return str(yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -435,3 +438,7 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's own protocol
         return True
+
+
+for _tag, (_pattern, _first) in _SCALARS.items():  # texts that these rules would read as something else are quoted
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), [*_first, ""])

@@ -44,10 +44,7 @@ class Drawn:
 def draw_of(kind: str, stream: Stream, seed: int, draw: int) -> Drawn:
     """A draw of one of the kinds in `DRAWS`.
 
-    Raises
-    ------
-    ScenarioError
-        For another kind, or a stream that cannot be drawn so.
+    Raises ScenarioError for another kind, or a stream that cannot be drawn so.
     """
     known: dict[str, Callable[[Stream, int, int], Drawn]] = {"shaken": shaken, "weeks": weeks, "users": users}
     if kind not in known:
@@ -89,10 +86,7 @@ def weeks(stream: Stream, seed: int, draw: int) -> Drawn:
     part of any week, so that the draw lasts as long as the stream. Nothing of the queue is carried along: it grows at
     the seams as the policy lets it. Jobs get new numbers.
 
-    Raises
-    ------
-    ScenarioError
-        For a stream of less than two whole weeks.
+    Raises ScenarioError for a stream of less than two whole weeks.
     """
     cut = _weeks_of(stream)
     if cut.whole < 2:
@@ -116,10 +110,7 @@ def users(stream: Stream, seed: int, draw: int) -> Drawn:
     hangs on who is drawn, far more than from week to week where a few users have most of the work: a draw may be
     overloaded. Jobs of which nobody knows the user count as one user's. Jobs get new numbers.
 
-    Raises
-    ------
-    ScenarioError
-        For a stream with fewer than two users.
+    Raises ScenarioError for a stream with fewer than two users.
     """
     user = _users_of(stream)
     count = int(user.max(initial=-1)) + 1

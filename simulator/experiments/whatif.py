@@ -39,10 +39,7 @@ def read_varied(text: str) -> Varied:
 
     Commas within brackets or quotes part no values.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no path or no value, a value is empty, or a range does not ascend.
+    Raises ScenarioError if there is no path or no value, a value is empty, or a range does not ascend.
     """
     path, equals, listed = text.partition("=")
     path = path.strip()
@@ -59,10 +56,7 @@ def read_varied(text: str) -> Varied:
 def points(varied: Sequence[Varied], *, zipped: bool = False) -> tuple[tuple[str, ...], ...]:
     """The changes of each point: all combinations, the last field's values fastest; or the values side by side.
 
-    Raises
-    ------
-    ScenarioError
-        If a path or a value is given twice, or, side by side, fields have different numbers of values.
+    Raises ScenarioError if a path or a value is given twice, or, side by side, fields have different numbers of values.
     """
     paths = [one.path for one in varied]
     for path in paths:
@@ -89,10 +83,7 @@ def points(varied: Sequence[Varied], *, zipped: bool = False) -> tuple[tuple[str
 def check_paths(template: Template, asked: Sequence[Sequence[str]], *, oversized: bool = False) -> None:
     """Refuse paths that lead nowhere, with the nearest one that does; values are the points' own affair.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per path.
+    Raises ScenarioError with one line per path.
     """
     lines = []
     for change in {

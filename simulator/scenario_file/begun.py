@@ -1,17 +1,19 @@
 """A scenario to begin with, from a few words: kinds of nodes, a network, an application, busy hours; commented YAML."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import compact, expanded
+from simulator.base.yaml_document import read_value
 from simulator.programs.applications import PARAMETERS
+from simulator.programs.configuration import AS_NOW
 from simulator.scenario_file.load import scenario_of_text
+from simulator.scenario_file.written import written
 
 __all__ = ["EXAMPLES", "NETWORKS", "BegunScenario", "begin_scenario"]
 
@@ -50,13 +52,11 @@ _CORES = re.compile(r"([0-9]+)\s*(?:x|cores?)\b\s*", re.IGNORECASE)
 _BUSY = re.compile(
     r"\s*(\S+)\s+([0-9]{1,2}:[0-9]{2})\s*(?:-|to)\s*([0-9]{1,2}:[0-9]{2})(?:\s+(?:load\s+)?([0-9.]+))?\s*"
 )
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-_NO_TEXTS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
-"""Words that are no texts to YAML."""
 _PARTS = re.compile(r",(?![^\[]*\])")
 LOOPBACK = {"latency": "1us", "bandwidth": "5GB/s"}
 
 
+Place = tuple[str | int, ...]
 Text = TypeVar("Text")
 Found = TypeVar("Found")
 
@@ -99,6 +99,8 @@ def begin_scenario(
 ) -> BegunScenario:
     """Write a scenario from a few words; it loads, and its comments say how to go on.
 
+    Raises ScenarioError with one line for each word that cannot be understood.
+
     Parameters
     ----------
     nodes
@@ -112,11 +114,6 @@ def begin_scenario(
         Whose speeds these are; by default the application's usual one.
     busy
         Such as `slow1 13:00-18:00`: when others use a node, each day; with a number behind it, so many competitors.
-
-    Raises
-    ------
-    ScenarioError
-        With one line for each word that cannot be understood.
     """
     faults: list[str] = []
     kinds = _gathered(faults, _kind, [part for text in nodes for part in _PARTS.split(text)])
@@ -127,15 +124,10 @@ def begin_scenario(
     if faults:
         raise ScenarioError(faults)
     (name, own_kernel, values), ends = settings[0], link[0]
-    document = [
-        *_head(name),
-        *_platform(kinds, hours, own_kernel, network, ends),
-        *_program(name, own_kernel, values),
-        *_configurations(kinds),
-        *_draws(hours),
-    ]
+    document, notes = _document(kinds, hours, own_kernel, network, ends)
+    document["application"] = {"name": name, "kernel": own_kernel, "parameters": values}
+    text = written(document, head=[_TITLE.format(name), *_HEAD], notes=notes)
     cores = sum(len(kind.names) * kind.cores for kind in kinds)
-    text = "\n".join(document) + "\n"
     _check(text)
     return BegunScenario(text, sum(len(kind.names) for kind in kinds), cores, name)
 
@@ -227,8 +219,14 @@ def _application(asked: tuple[str, dict[str, str], str | None]) -> tuple[str, st
     ]
     if faults:
         raise ScenarioError(faults)
-    whole = {own: number if (number := units.to_whole(text)) is not None else text for own, text in given.items()}
-    return name, kernel or usual, {**values, **whole}
+    return name, kernel or usual, {**values, **{own: _value(own, text) for own, text in given.items()}}
+
+
+def _value(name: str, text: str) -> object:
+    try:
+        return read_value(text)
+    except ScenarioError as error:
+        raise ScenarioError([f"--parameter {name}: {line}" for line in error.lines]) from None
 
 
 def _faults_together(kinds: Sequence[_Kind], hours: Sequence[_Busy]) -> list[str]:
@@ -250,55 +248,66 @@ def _faults_together(kinds: Sequence[_Kind], hours: Sequence[_Busy]) -> list[str
     return faults
 
 
-# The text
+_TITLE = "A scenario of {}, begun by `apportion new`: what stands here is stated, nothing was measured."
+_HEAD = (
+    "",
+    "  apportion check FILE: whether it is sound, and what it is ready for",
+    "  apportion advise FILE: who should get how much, and what that gains over `as-now`",
+    "  apportion simulate FILE: how long each of the configurations below takes",
+    "  apportion whatif FILE --vary platform.network.link.bandwidth=x1,x2,x10: what a faster network gains",
+    "",
+    "Measured numbers in place of stated ones: `apportion cluster --hosts A,B,C` measures all hosts at once;",
+    "`calibrate speed` and `calibrate network` make a model each, which can stand here as {model: FILE.json}.",
+)
+_NOTES: dict[Place, str] = {
+    ("platform", "network", "topology"): "Every node on one switch; tree, torus and mesh: see scenarios/README.md.",
+    ("platform", "network", "contention"): "Messages that meet share a link; fifo: one by one; none: as if alone.",
+    ("platform", "network", "loopback"): "Between processes of one node.",
+    ("application",): "What runs; `kernel` names the speeds above that its computations have.",
+    ("configurations", AS_NOW): "What you run now: a process on each core, equal parts. `advise` finds others and "
+    "compares them with it.",
+}
 
 
-def _head(application: str) -> list[str]:
-    return [
-        f"# A scenario of {application}, begun by `apportion new`: what stands here is stated, nothing was measured.",
-        "#",
-        "#   apportion check FILE        whether it is sound, and what it is ready for",
-        "#   apportion advise FILE       who should get how much, and what that gains over `as-now`",
-        "#   apportion simulate FILE     how long each of the configurations below takes",
-        "#   apportion whatif FILE --vary platform.network.link.bandwidth=x1,x2,x10     what a faster network gains",
-        "#",
-        "# Measured numbers in place of stated ones: `apportion cluster --hosts A,B,C` measures all hosts at once;",
-        "# `calibrate speed` and `calibrate network` make a model each, which can stand here as {model: FILE.json}.",
-        "format: 1",
-        "",
-    ]
-
-
-def _platform(
+def _document(
     kinds: Sequence[_Kind], hours: Sequence[_Busy], kernel: str, network: str, ends: tuple[str, str]
-) -> list[str]:
-    lines = ["platform:", "  nodes:"]
+) -> tuple[dict[str, Any], dict[Place, str]]:
+    """The scenario, its application left open; and what is said of its fields."""
+    nodes, notes = _nodes(kinds, hours, kernel)
+    named = network.strip().lower() in {name.lower() for name in NETWORKS}
+    said = f"Of a node to the switch, each way; {f'usual for {network}' if named else 'as stated'}."
+    notes |= _NOTES | {("platform", "network", "link"): said}
+    notes["replications",] = "Draws of when a run starts." if hours else "Nothing is drawn, so one says it all."
+    placed = {names: kind.cores for kind in kinds for names in _patterns(kind.names)}
+    link = {"latency": ends[0], "bandwidth": ends[1]}
+    ways = {"topology": "star", "link": link, "contention": "fair", "loopback": LOOPBACK}
+    document: dict[str, Any] = {
+        "format": 1,
+        "platform": {"nodes": nodes, "network": ways},
+        "application": None,
+        "configurations": {AS_NOW: {"partition": "equal", "allocation": placed}},
+        **({"replications": DRAWS, "seed": 1} if hours else {"replications": 1}),
+    }
+    return document, notes
+
+
+def _nodes(kinds: Sequence[_Kind], hours: Sequence[_Busy], kernel: str) -> tuple[list[Any], dict[Place, str]]:
+    """The entries of nodes, those of a kind with the same busy hours together; and what is said of their fields."""
+    entries: list[Any] = []
+    notes: dict[Place, str] = {}
     for kind in kinds:
         for names, own in _alike(kind, hours):
-            lines += [
-                f"    - name: {_quoted(names)}",
-                *([] if kind.memory is None else [f"      memory: {kind.memory}"]),
-                "      pes:",
-                f"        - cores: {kind.cores}",
-                f"          speeds: {{{_quoted(kernel)}: {kind.speed}}}  # of one core",
-                *_load(kind, own),
-            ]
-    latency, bandwidth = ends
-    said = f"usual for {network}" if network.strip().lower() in {name.lower() for name in NETWORKS} else "as stated"
-    inside = ", ".join(f"{name}: {value}" for name, value in LOOPBACK.items())
-    return [
-        *lines,
-        "  network:",
-        "    # Every node on one switch; tree, torus and mesh are other topologies, see scenarios/README.md.",
-        "    topology: star",
-        f"    # Of a node to the switch, each way; {said}.",
-        f"    link: {{latency: {latency}, bandwidth: {bandwidth}}}",
-        "    # Messages that meet share a link; fifo: one after the other; none: each as if it were alone.",
-        "    contention: fair",
-        "    # Between processes of one node.",
-        f"    loopback: {{{inside}}}",
-        "",
-    ]
+            pe: dict[str, Any] = {"cores": kind.cores, "speeds": {kernel: kind.speed}}
+            place = ("platform", "nodes", len(entries), "pes", 0)
+            notes[*place, "speeds"] = "Of one core."
+            if own:
+                pe["load"], shown = _load(kind, own)
+                notes[*place, "load"] = f"Others use it from {shown}: so many competitors on its cores, day by day."
+                notes[*place, "load", "rule"] = "All who want to run get equal shares; idle: we take what is left."
+                notes[*place, "load", "start"] = 'A run starts at any time of day; or at one, such as "14:00".'
+            memory = {} if kind.memory is None else {"memory": kind.memory}
+            entries.append({"name": names, **memory, "pes": [pe]})
+    return entries, notes
 
 
 def _alike(kind: _Kind, hours: Sequence[_Busy]) -> list[tuple[str, tuple[_Busy, ...]]]:
@@ -313,61 +322,26 @@ def _alike(kind: _Kind, hours: Sequence[_Busy]) -> list[tuple[str, tuple[_Busy, 
     return found
 
 
-def _load(kind: _Kind, own: Sequence[_Busy]) -> list[str]:
-    """Of a node that others use: a day of its load, which comes again."""
-    if not own:
-        return []
+def _load(kind: _Kind, own: Sequence[_Busy]) -> tuple[dict[str, Any], str]:
+    """The load of a node that others use, a day which comes again; and its hours in words."""
     steps = {0: 0.0}
     for one in sorted(own, key=lambda busy: busy.begin_s):
         steps |= {one.begin_s: float(kind.cores) if one.load is None else one.load, one.end_s: 0.0}
-    known = [(when, level) for when, level in sorted(steps.items()) if when < DAY_S]
-    when, levels = (", ".join(f"{value:g}" for value in column) for column in zip(*known, strict=True))
+    times_s = [when for when in sorted(steps) if when < DAY_S]
+    trace = {
+        "start": "2026-01-05T00:00+00:00",
+        "times_s": times_s,
+        "values": [steps[when] for when in times_s],
+        "end_s": DAY_S,
+    }
     shown = " and ".join(f"{_clock(one.begin_s)} to {_clock(one.end_s)}" for one in own)
-    trace = f'{{start: "2026-01-05T00:00+00:00", times_s: [{when}], values: [{levels}], end_s: {DAY_S}}}'
-    return [
-        f"          # Others use it from {shown}: so many competitors on its cores, a day that comes again.",
-        "          load:",
-        f"            trace: {trace}",
-        "            rule: fair  # all who want to run get equal shares; idle: we take what is left",
-        '            start: drawn  # a run starts at any time of day; or at one, such as "14:00"',
-    ]
+    return {"trace": trace, "rule": "fair", "start": "drawn"}, shown
 
 
 def _clock(seconds: int) -> str:
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
 
 
-def _program(name: str, kernel: str, values: Mapping[str, object]) -> list[str]:
-    kernel, inner = _quoted(kernel), ", ".join(f"{own}: {value}" for own, value in values.items())
-    return [
-        "# What runs; `kernel` names the speeds above that its computations have.",
-        f"application: {{name: {name}, kernel: {kernel}, parameters: {{{inner}}}}}",
-        "",
-    ]
-
-
-def _configurations(kinds: Sequence[_Kind]) -> list[str]:
-    placed = ", ".join(f"{_quoted(pattern)}: {kind.cores}" for kind in kinds for pattern in _patterns(kind.names))
-    return [
-        "configurations:",
-        "  # What you run now: a process on each core, equal parts. `advise` finds others and compares them with it.",
-        f"  as-now: {{partition: equal, allocation: {{{placed}}}}}",
-        "",
-    ]
-
-
 def _patterns(names: Sequence[str]) -> list[str]:
     pattern = compact(list(names))
     return list(names) if pattern is None else [pattern]
-
-
-def _draws(hours: Sequence[_Busy]) -> list[str]:
-    if not hours:
-        return ["# Nothing is drawn here: constant speeds, no load. So one replication says it all.", "replications: 1"]
-    return [f"replications: {DRAWS}  # draws of when a run starts", "seed: 1"]
-
-
-def _quoted(name: str) -> str:
-    """A name as YAML takes it for a text."""
-    plain = _PLAIN.fullmatch(name) and name.lower() not in _NO_TEXTS
-    return name if plain else json.dumps(name, ensure_ascii=False)

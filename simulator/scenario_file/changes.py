@@ -42,17 +42,11 @@ _MOST_POWER = 308
 def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) -> tuple[Document, tuple[Change, ...]]:
     """What a file holds with some values set, and what these were.
 
-    Parameters
-    ----------
-    texts
-        `PATH=VALUE`: keys from the top down, parted by dots; an entry of a list by its place from 0 or its `name`. The
-        value in YAML, or `x2`, `/2`: the file's numbers or quantities times or over so much. Measured speeds, and
-        latency and bandwidth of measured message times, have factors too; `platform.network.bandwidth=x2`: all links.
+    Raises ScenarioError naming the path and what is there.
 
-    Raises
-    ------
-    ScenarioError
-        Naming the path and what is there.
+    `texts`: `PATH=VALUE`: keys from the top down, parted by dots; an entry of a list by its place from 0 or its `name`.
+    The value in YAML, or `x2`, `/2`: the file's numbers or quantities times or over so much. Measured speeds, and
+    latency and bandwidth of measured message times, have factors too; `platform.network.bandwidth=x2`: all links.
     """
     data, changes, fields = deepcopy(document.data), [], dict[tuple[str | int, ...], str]()
     for text in texts:
@@ -189,15 +183,9 @@ def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], 
 def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tuple[str | int, int]:
     """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots.
 
-    Parameters
-    ----------
-    field
-        The way so far, to what stands `here`.
+    Raises ScenarioError if it leads nowhere; the last key of a mapping may be new.
 
-    Raises
-    ------
-    ScenarioError
-        If it leads nowhere; the last key of a mapping may be new.
+    `field`: the way so far, to what stands `here`.
     """
     where = ".".join(map(str, field)) or "the top level"
     for count in range(len(parts), 0, -1):

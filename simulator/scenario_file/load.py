@@ -96,18 +96,15 @@ def dump_scenario(
 
     Units that a rule divides (`partitions.RULES`) are written as the rule, so that the problem may change.
 
+    Raises ScenarioError if the application has a model and no file is named, or the other way round; or if its program
+    was written by hand, or a name or a network is of a kind that a file cannot hold.
+
     Parameters
     ----------
     traces
         The trace file of PEs that have a load; the loads of others are written out.
     model
         The file of the application's run-time model, if it has one.
-
-    Raises
-    ------
-    ScenarioError
-        If the application has a model and no file is named, or the other way round; or if its program was written by
-        hand, or a name or a network is of a kind that a file cannot hold.
     """
     if (model is None) != (scenario.application.model is None):
         has = "no model" if scenario.application.model is None else "a model"
@@ -244,10 +241,7 @@ def seg_application(
 ) -> Application:
     """The application that a form means, on a platform whose PEs have resource models.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, at its place.
+    Raises ScenarioError with one line per fault, at its place.
     """
     seg = _graph(form, document, named)
     with document.at("application"):
@@ -307,6 +301,8 @@ def resolve(
 ) -> Scenario:
     """The scenario that a file means.
 
+    Raises ScenarioError with file, line, column and field.
+
     Parameters
     ----------
     measured
@@ -315,11 +311,6 @@ def resolve(
         Take configurations that memory and swap do not hold.
     listed_for
         The units that lists of the file divide; where a change makes them others, lists are scaled, and a note says so.
-
-    Raises
-    ------
-    ScenarioError
-        With file, line, column and field.
     """
     made, application, about_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform
@@ -482,10 +473,7 @@ _STANDING_IN: Data = {
 def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:
     """The form of a scenario.
 
-    Raises
-    ------
-    ScenarioError
-        With every fault of the form, and those of the sections whose form is sound.
+    Raises ScenarioError with every fault of the form, and those of the sections whose form is sound.
     """
     try:
         return validated(ScenarioForm, document)
@@ -705,6 +693,8 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
     >>> load_scenario("two-cores").application.name
     'matmul'
 
+    Raises ScenarioError with one line per fault, each naming file, line, column and field.
+
     Parameters
     ----------
     path
@@ -714,11 +704,6 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
         set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
     oversized
         Take configurations that memory and swap do not hold, where these are not what is asked about.
-
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, each naming file, line, column and field.
     """
     return _scenario(read_extended(locate(path)), changes, oversized=oversized)[0]
 
@@ -732,10 +717,7 @@ def scenario_of_text(text: str, path: Path) -> Scenario:
 def load_platform(path: str | Path) -> Platform:
     """Read the platform of a scenario file, or of a file that holds nothing but `format` and `platform`.
 
-    Raises
-    ------
-    ScenarioError
-        As `load_scenario`.
+    Raises ScenarioError as `load_scenario`.
     """
     document = read_extended(locate(path))
     if isinstance(document.data, dict) and "application" in document.data:
@@ -746,10 +728,7 @@ def load_platform(path: str | Path) -> Platform:
 def load_either(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario | Platform:
     """Read a scenario file, or one that holds nothing but `format` and `platform`.
 
-    Raises
-    ------
-    ScenarioError
-        As `load_scenario`.
+    Raises ScenarioError as `load_scenario`.
     """
     document = read_extended(locate(path))
     return _platform(document) if _is_platform(document) and not changes else _scenario(document, changes)[0]
@@ -772,10 +751,7 @@ def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
 
     Load traces and run-time models stay files, by their whole paths: the text means the same in any folder.
 
-    Raises
-    ------
-    ScenarioError
-        As `load_scenario`.
+    Raises ScenarioError as `load_scenario`.
     """
     document = read_extended(locate(path))
     scenario, form = _scenario(document, changes)
@@ -792,15 +768,9 @@ def _whole(folder: Path, name: str) -> str:
 def scenario_schema(kind: str = "scenario") -> str:
     """The JSON Schema of scenario files, for editors; or of other kinds of files.
 
-    Parameters
-    ----------
-    kind
-        `scenario`, `platform` (a platform alone) or `seg` (software execution graphs).
+    Raises ScenarioError for any other.
 
-    Raises
-    ------
-    ScenarioError
-        For any other.
+    `kind`: `scenario`, `platform` (a platform alone) or `seg` (software execution graphs).
     """
     if kind not in KINDS:
         raise ScenarioError(f"--schema: there is no schema of {kind!r}; take {', '.join(KINDS)}{meant(kind, KINDS)}")
@@ -815,10 +785,7 @@ def read_template(path: str | Path) -> Template:
 def template_of(scenario: Scenario) -> Template:
     """A scenario as what `dump_scenario` would write of it, for many scenarios that differ by changes.
 
-    Raises
-    ------
-    ScenarioError
-        As `dump_scenario`.
+    Raises ScenarioError as `dump_scenario`.
     """
     return Template.of_data(read_value(dump_scenario(scenario)), Path("<scenario>"), {})
 

@@ -1,6 +1,6 @@
 """A node from this machine or an hwloc export: its YAML block, and the file that `apportion platform` joins."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,13 +8,18 @@ from typing import Any
 
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
-from simulator.base.machine import affinity, this_machine, this_topology
+from simulator.base.machine import Core, SharedCache, Topology, affinity, this_machine, this_topology
+from simulator.base.names import expanded
 from simulator.base.provenance import provenance
+from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import check_same_machine, read_hwloc
+from simulator.scenario_file.caches import cache_groups, level_names
 from simulator.scenario_file.joined import MOST_DAYS
 from simulator.scenario_file.joined.inputs import kind_of, make_node_document, node_of, read_document
 from simulator.scenario_file.joined.kinds import doubts
-from simulator.scenario_file.node_block import node_block, node_name, ranges
+from simulator.scenario_file.written import node_entry, safe_name, written
+
+Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,17 +43,14 @@ def describe_node(
 ) -> NodeDescription:
     """Describe this machine as a node, or the one of an hwloc export.
 
+    Raises ScenarioError if a file cannot be used.
+
     Parameters
     ----------
     name
         Of the node, or a pattern; by default the host's.
     speeds, memory, neighbours
         Models that were measured there.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be used.
     """
     hwloc = None if hwloc is None else Path(hwloc)
     memory = None if memory is None else Path(memory)
@@ -65,21 +67,15 @@ def describe_node(
     ]
     inputs = {} if hwloc is None else {str(hwloc): files.digest(files.read_bytes(hwloc))}
     models = [_model(path, kind, inputs) for path, kind in wanted]
-    node_called = name or node_name(topology)
+    node_called = name or safe_name(topology.host)
     machine = this_machine().to_dict() if is_here else None
     document = make_node_document(name=node_called, topology=topology.to_dict(), machine=machine, models=models)
     node = node_of(document, str(hwloc or "this machine"), places=[str(path) for path, _ in wanted])
     made = provenance(inputs=inputs)
     said += doubts([node], [], now=datetime.fromisoformat(made["made"]), most_days=MOST_DAYS)
     files_of = dict(zip(node.speeds, map(str, speeds), strict=True))
-    text = node_block(
-        topology,
-        name=node_called,
-        speeds=files_of,
-        levels=node.levels,
-        notes=notes,
-        neighbours=None if neighbours is None else str(neighbours),
-    )
+    measured = None if neighbours is None else str(neighbours)
+    text = node_block(topology, name=node_called, speeds=files_of, levels=node.levels, notes=notes, neighbours=measured)
     warnings = tuple(dict.fromkeys(said))
     return NodeDescription(text, document | {"warnings": list(warnings), "provenance": made, "yaml": text}, warnings)
 
@@ -102,3 +98,134 @@ def _notes() -> list[str]:
         f"affinity: processors {ranges(affinity())}; {granted}; {free} available",
         f"{machine.system}; governor {machine.governor or 'not known'}; load {load} over 1, 5 and 15 minutes",
     ]
+
+
+_NO_SPEED = (
+    "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
+    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it",
+)
+_NO_LEVELS = "levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
+_ALONE = "one PE: nobody to share a cache, memory or a clock with, so no domains"
+_NO_COSTS = (
+    "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
+    "measures it, then write domains: {model: neighbours.json}",
+)
+_REPORTED = "As the system reports them: virtual machines lie about what is shared."
+
+
+def node_block(
+    topology: Topology,
+    *,
+    name: str,
+    speeds: Mapping[str, str] | None = None,
+    levels: Sequence[MemoryLevel] = (),
+    notes: Sequence[str] = (),
+    neighbours: str | None = None,
+) -> str:
+    """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
+
+    Parameters
+    ----------
+    name
+        Of the node, or a pattern such as `fast[01-08]`.
+    speeds, neighbours
+        Files of speed models by kernel, and of measured domains, named as the scenario shall name them.
+    levels
+        Memory levels with fitted latencies and gaps, the nearest first.
+    notes
+        Further lines of comment.
+    """
+    expanded(name)
+    labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
+    domains: Data | list[Data] = (
+        _cache_domains(topology, levels, labels) if neighbours is None else {"model": neighbours}
+    )
+    known = {kernel: {"model": file} for kernel, file in (speeds or {}).items()}
+    pes = [
+        {"name": label, "cpu": core.cpu, "speeds": dict(known)}
+        for core, label in zip(topology.pes, labels, strict=True)
+    ]
+    of_pes = {("pes", place): said for place, core in enumerate(topology.pes) if (said := _about_core(core))}
+    entry = node_entry(
+        name,
+        memory_bytes=topology.memory_bytes,
+        swap_bytes=topology.swap_bytes,
+        levels=levels,
+        domains=domains,
+        uses={},
+        pes=pes,
+    )
+    reported = {(0, "domains"): _REPORTED} if domains and neighbours is None else {}
+    head = [*described(topology), *notes, *(() if levels else (_NO_LEVELS,))]
+    if neighbours is None:
+        head += [_ALONE] if topology.pe_count == 1 else _NO_COSTS
+    head += () if known else _NO_SPEED
+    return written([entry], head=head, notes=reported | {(0, *place): said for place, said in of_pes.items()})
+
+
+def _cache_domains(topology: Topology, levels: Sequence[MemoryLevel], labels: Sequence[str]) -> list[Data]:
+    """Caches that several PEs share, as the system reports them."""
+    called = level_names(topology.shared_caches(), levels)
+    found = cache_groups([core.cpu for core in topology.pes], topology.caches)
+    return [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
+
+
+def _about_core(core: Core) -> str:
+    said = [f"{core.kind} core"] if core.kind else []
+    if core.siblings:
+        many = "siblings" if len(core.siblings) > 1 else "sibling"
+        said.append(f"SMT {many}, no PE: {ranges(core.siblings)}")
+    return "; ".join(said)
+
+
+def pe_labels(topology: Topology) -> list[str]:
+    """What each PE is called within its node: `core00`, or by its kind `P00`."""
+    width = len(str(topology.pe_count - 1))
+    return [f"{core.kind or 'core'}{number:0{width}d}" for number, core in enumerate(topology.pes)]
+
+
+def described(topology: Topology) -> list[str]:
+    """What is known of a machine, line by line."""
+    cores, pes = len(topology.cores), topology.pe_count
+    threads = sum(1 + len(core.siblings) for core in topology.cores)
+    smt = f" with {threads} hardware threads (SMT)" if threads > cores else ""
+    quota = "no CPU quota" if topology.quota_cores is None else f"CPU quota of {topology.quota_cores:g} cores"
+    lines = [
+        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not known'}; from {topology.source}",
+        f"{pes} PEs: {cores} physical cores{smt} that may be used, {quota}",
+    ]
+    kinds = [core.kind for core in topology.pes]
+    if any(kinds):
+        lines.append("kinds: " + ", ".join(f"{kinds.count(kind)} of {kind}" for kind in dict.fromkeys(kinds)))
+    if topology.packages:
+        lines.append("packages: " + "; ".join(f"processors {ranges(cpus)}" for cpus in topology.packages))
+    for unit in topology.numa:
+        held = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
+        where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
+        lines.append(f"NUMA node {unit.number}: {where}, {held}")
+    lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
+    memory = "not known" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
+    swap = "not known" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
+    return [*lines, f"memory {memory}, swap {swap}"]
+
+
+def cache_line(cache: SharedCache, pe_count: int) -> str:
+    """One level of caches in words."""
+    if cache.most_pes == 1:
+        shared = "one for each PE" if cache.instances == pe_count else f"one for each of {cache.instances} PEs"
+    elif cache.instances == 1:
+        shared = f"shared by {'all ' if cache.most_pes == pe_count else ''}{cache.most_pes} PEs"
+    else:
+        shared = f"{cache.instances} of them, each shared by {cache.most_pes} PEs"
+    return f"{cache.name} {cache.kind}: {units.show_size(cache.size_bytes)}, {shared}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`0-3,8` as the system writes lists of processors."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)

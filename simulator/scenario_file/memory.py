@@ -146,15 +146,9 @@ class PredictionForm(Form):
     def speed(self, known: KnownMemory, *, kernel: str, pes: str) -> tuple[SpeedBand, str]:
         """A band that nobody measured, and the line that says so.
 
-        Parameters
-        ----------
-        known
-            Where other levels are set than those of its model, the band goes from these to them.
+        Raises ScenarioError if there are no levels, or nothing is known of the kernel's accesses.
 
-        Raises
-        ------
-        ScenarioError
-            If there are no levels, or nothing is known of the kernel's accesses.
+        `known`: where other levels are set than those of its model, the band goes from these to them.
         """
         use = KERNEL_USES.get(kernel) if self.memory is None else self.memory.use()
         if use is None:

@@ -72,10 +72,7 @@ def on_other_levels(
 ) -> Extrapolation | None:
     """A measured band, taken to other levels by the memory model; None where they are the same.
 
-    Raises
-    ------
-    ScenarioError
-        If levels or the kernel's accesses are not known.
+    Raises ScenarioError if levels or the kernel's accesses are not known.
     """
     before, after = resident_levels(measured.levels), resident_levels(changed)
     differences = tuple(level_differences(before, after))
@@ -154,11 +151,8 @@ class MadePlatform:
 def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, measured: Measured) -> MadePlatform:
     """The platform of a scenario file.
 
-    Parameters
-    ----------
-    measured
-        The application, whose kernel's speeds those of a platform file of SimGrid are; and levels that speeds were
-        measured on where others are set.
+    `measured`: the application, whose kernel's speeds those of a platform file of SimGrid are; and levels that speeds
+    were measured on where others are set.
     """
     kernel = measured.application.kernel
     if isinstance(form, SimgridForm):
@@ -201,10 +195,7 @@ def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
 def check_number(form: NodesForm, document: Document) -> None:
     """Refuse more PEs than a platform may have before any of them is made.
 
-    Raises
-    ------
-    ScenarioError
-        At the first node that is too many.
+    Raises ScenarioError at the first node that is too many.
     """
     pes = 0
     for place, node in enumerate(form.nodes):

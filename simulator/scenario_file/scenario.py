@@ -112,6 +112,8 @@ class Application:
         >>> Application.of_costs(lambda units: 0.1 * units + 1e-4 * units**2, units=1000).name
         'own costs'
 
+        Raises ScenarioError if a cost is no finite number of at least 0, or it is not known how many units there are.
+
         Parameters
         ----------
         costs
@@ -120,11 +122,6 @@ class Application:
             How many there are; an array says it itself.
         unit_bytes, result_bytes
             Data that process 0 sends with each unit, and that comes back for each; `"8 KiB"`, or a number of bytes.
-
-        Raises
-        ------
-        ScenarioError
-            If a cost is no finite number of at least 0, or it is not known how many units there are.
         """
         return cls("own costs", kernel, own=OwnCosts.of(costs, units, unit_bytes, result_bytes))
 
@@ -151,10 +148,7 @@ class Application:
     def work(self) -> Work:
         """What is computed, unit by unit.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such application, or its parameters or the model do not fit it.
+        Raises ScenarioError if there is no such application, or its parameters or the model do not fit it.
         """
         found = self.prepared or self.own or make_work(self.name, self.parameters, self.model)
         return found if self.deviate is None or not isinstance(found, Modelled) else found.truth(self.deviate)
@@ -399,15 +393,9 @@ class Scenario:
         What is drawn and kept of each run is counted, and the programs of the configurations, which are assembled
         before the first run; how long it takes is not a reason.
 
-        Parameters
-        ----------
-        candidates
-            Configurations to count in place of the scenario's own, of a process on each PE.
+        Raises ScenarioError with what it needs and what there is.
 
-        Raises
-        ------
-        ScenarioError
-            With what it needs and what there is.
+        `candidates`: configurations to count in place of the scenario's own, of a process on each PE.
         """
         runs, pes = self.replications, len(self.platform.pes)
         count = candidates or len(self.configurations)
@@ -426,10 +414,7 @@ class Scenario:
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration.
 
-        Raises
-        ------
-        ScenarioError
-            If the application cannot do it, or what all processes do is more than memory holds.
+        Raises ScenarioError if the application cannot do it, or what all processes do is more than memory holds.
         """
         if self.application.written is not None:
             return self.application.written
@@ -540,20 +525,14 @@ class Scenario:
     def check_routes(self, configuration: Configuration) -> None:
         """Refuse a configuration whose messages no route takes.
 
-        Raises
-        ------
-        ScenarioError
-            With what is missing.
+        Raises ScenarioError with what is missing.
         """
         check_routes(self.platform, configuration, self.program(configuration))
 
     def check_memory(self, configuration: Configuration) -> None:
         """Refuse a configuration whose processes need more than memory and swap of a node, where these are said.
 
-        Raises
-        ------
-        ScenarioError
-            With the first such node, what is needed there and how much that is too much.
+        Raises ScenarioError with the first such node, what is needed there and how much that is too much.
         """
         footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
         check_memory(self.platform, configuration, footprints)
@@ -561,10 +540,7 @@ class Scenario:
     def movable(self, configuration: Configuration) -> Movable:
         """How units of a configuration change their process between iterations.
 
-        Raises
-        ------
-        ScenarioError
-            If they cannot, or a process has none to begin with.
+        Raises ScenarioError if they cannot, or a process has none to begin with.
         """
         where = f"configuration {configuration.name}: repartition"
         known = self.application.written is None
@@ -600,10 +576,7 @@ class Scenario:
     def with_parameters(self, parameters: Parameters) -> "Scenario":
         """The same with other parameters of the application; speeds that follow from a graph are derived again.
 
-        Raises
-        ------
-        ScenarioError
-            If a graph or its template cannot do with them.
+        Raises ScenarioError if a graph or its template cannot do with them.
         """
         application = replace(self.application, parameters=parameters)
         if application.prepared is None:
@@ -649,10 +622,7 @@ def _steps_of(scenario: Scenario, configuration: Configuration) -> float:
 def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
     """The same PEs, with the speeds that follow from a graph and their resource models.
 
-    Raises
-    ------
-    ScenarioError
-        If a resource model makes no speeds.
+    Raises ScenarioError if a resource model makes no speeds.
     """
     derived: dict[tuple[int, int], Mapping[str, SpeedBand]] = {}
     pes = []
@@ -692,10 +662,7 @@ def held_bytes(
 def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:
     """Refuse footprints above memory and swap of a node that says how much swap it has; (process,).
 
-    Raises
-    ------
-    ScenarioError
-        With the first such node.
+    Raises ScenarioError with the first such node.
     """
     if all(node.memory_bytes is None or node.swap_bytes is None for node in platform.nodes):
         return
@@ -713,10 +680,7 @@ def check_memory(platform: Platform, configuration: Configuration, footprints_by
 def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:
     """Refuse messages between nodes that no route joins.
 
-    Raises
-    ------
-    ScenarioError
-        With the first such pair of nodes.
+    Raises ScenarioError with the first such pair of nodes.
     """
     network = platform.network
     if not isinstance(network.topology, Listed):

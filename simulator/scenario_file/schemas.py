@@ -24,10 +24,7 @@ _HEAD = "https://json-schema.org/draft/2020-12/schema"
 def file_schema(kind: str = "scenario") -> str:
     """The JSON Schema of a kind of file, `scenario`, `platform` or `seg`, as text.
 
-    Raises
-    ------
-    KeyError
-        For any other.
+    Raises KeyError for any other.
     """
     form, title = KINDS[kind]
     schema = _everywhere(form.model_json_schema(), _untitled)

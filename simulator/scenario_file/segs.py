@@ -194,10 +194,7 @@ ELSE = "else"
 def load_seg(path: str | Path) -> Seg:
     """Read a software execution graph; scenarios/README.md says what a file may say.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, each naming file, line, column and field.
+    Raises ScenarioError with one line per fault, each naming file, line, column and field.
     """
     document = read_document(locate(path))
     return seg_of(validated(SegForm, document), document)
@@ -206,10 +203,7 @@ def load_seg(path: str | Path) -> Seg:
 def describe_seg(path: str | Path) -> dict[str, Any]:
     """What is in the file of a graph: graphs, parameters, timing formulas, methods and the operations of each.
 
-    Raises
-    ------
-    ScenarioError
-        As `load_seg`.
+    Raises ScenarioError as `load_seg`.
     """
     seg = load_seg(path)
     formulas = timing_formulas(seg)
@@ -227,15 +221,9 @@ def describe_seg(path: str | Path) -> dict[str, Any]:
 def seg_of(form: SegForm, document: Document, *, at: Place = ()) -> Seg:
     """The graph that a form means.
 
-    Parameters
-    ----------
-    at
-        Where in the document it stands.
+    Raises ScenarioError with one line per fault, at its place.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, at its place.
+    `at`: where in the document it stands.
     """
     maker = _Maker(document)
     seg = Seg(tuple(maker.graph(name, graph, (*at, "graphs", name)) for name, graph in form.graphs.items()))

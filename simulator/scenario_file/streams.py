@@ -84,10 +84,7 @@ class JobListForm(Form):
 def parse_job_list(text: str, path: Path) -> Stream:
     """The stream of a list of jobs in YAML, or TOML if the file's name says so.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, each naming file, line, column and field.
+    Raises ScenarioError with one line per fault, each naming file, line, column and field.
     """
     document = document_of(text, path)
     form, jobs = validated(JobListForm, document), _Jobs()
@@ -105,10 +102,7 @@ def parse_job_list(text: str, path: Path) -> Stream:
 def parse_job_table(text: str, path: Path) -> Stream:
     """The stream of a table of jobs in CSV: the `COLUMNS` that are needed, and one for each parameter.
 
-    Raises
-    ------
-    ScenarioError
-        For a table without applications or processes, and for cells that do not fit: one line each.
+    Raises ScenarioError for a table without applications or processes, and for cells that do not fit: one line each.
     """
     table, jobs, faults = parse_table(text, place=str(path)), _Jobs(), list[str]()
     if "application" not in table.names or not (
@@ -142,10 +136,7 @@ class _Jobs:
     def application(self, name: str, parameters: Mapping[str, Any]) -> int:
         """The number of an application with its parameters, which are looked at once.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such application, or the parameters do not fit it.
+        Raises ScenarioError if there is no such application, or the parameters do not fit it.
         """
         key = (name, *sorted((given, type(value).__name__, value) for given, value in parameters.items()))
         if name not in PARAMETERS:
@@ -165,10 +156,7 @@ class _Jobs:
     ) -> None:
         """Take in one job for each of some times of submission.
 
-        Raises
-        ------
-        ScenarioError
-            If there are too many, or too late.
+        Raises ScenarioError if there are too many, or too late.
         """
         if len(self.rows) + times_s.size > MOST_JOBS:
             raise ScenarioError(f"count: these are more than {MOST_JOBS} jobs in all; write fewer")
@@ -243,6 +231,8 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
 
     What the file is follows from what stands in it; it may be packed with gzip.
 
+    Raises ScenarioError for a file of no such kind, and for faults in it: one line each, with their places.
+
     Parameters
     ----------
     path
@@ -251,11 +241,6 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
         How logs are cleaned: `strong`, `pyss` or `none`, see `clean`. Workloads and lists are taken as they are.
     machine_processors
         Size of the machine, in place of what the file says.
-
-    Raises
-    ------
-    ScenarioError
-        For a file of no such kind, and for faults in it: one line each, with their places.
     """
     path = Path(path)
     with files.open_lines(path) as stream:

@@ -222,10 +222,7 @@ _structured_again = lru_cache(maxsize=KEPT)(_structured)
 def of_replication(scenario: Scenario, replication: int) -> Scenario:
     """The scenario with the links, sharing domains and loads that a replication has, by its number as given to `run`.
 
-    Parameters
-    ----------
-    scenario
-        With the seed and the number of truths of the run.
+    `scenario`: with the seed and the number of truths of the run.
     """
     series, number = divmod(replication, SERIES)
     return structure_of(scenario, number % truth_count(scenario), series=series)
@@ -371,10 +368,7 @@ class Draws:
     def unit_factors(self, seed: int, table: FarmTable) -> Floats | None:
         """What the volumes of a farm's units are multiplied with, (replication, unit); None: nothing.
 
-        Raises
-        ------
-        ScenarioError
-            If these draws do not say which replications they are for.
+        Raises ScenarioError if these draws do not say which replications they are for.
         """
         if table.spread is None:
             return None
@@ -412,10 +406,7 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     are; only PEs of a node that have the same recording share a draw (`Platform.load_clocks`). Replication r of a
     series has truth `r % truth_count(scenario)`, and its loads start in one of `stratum_count(scenario)` equal parts.
 
-    Parameters
-    ----------
-    placed_only
-        Leave out PEs without a process in any configuration: on a large platform most of them may be such.
+    `placed_only`: leave out PEs without a process in any configuration: on a large platform most of them may be such.
     """
     pes, kernel = scenario.platform.pes, scenario.application.kernel
     asked = _placed(scenario) if placed_only else range(len(pes))

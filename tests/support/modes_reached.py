@@ -137,11 +137,8 @@ REACH = {
         "without --measure-next": "{w}/small.yaml",
     },
     "whatif": {
-        "with --job-script": "{w}/small.yaml --slurm jobs=1 --job-script",
         "with --only": "{w}/small.yaml --vary platform.link.latency=x1,x2 --only {hash}",
-        "without --only and --job-script": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
-        "with --slurm": "{w}/small.yaml --vary platform.link.latency=x1,x2 --slurm jobs=1",
-        "without --slurm": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
+        "without --only": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
         "with --output": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1 -o x",
         "without --output": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
         "with several --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --vary seed=1,2 --workers 1",

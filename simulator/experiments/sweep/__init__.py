@@ -17,13 +17,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from distributed import Worker, WorkerPlugin, get_worker
 
 from simulator.base.errors import Interrupted, SweepError
-from simulator.experiments.sweep.clusters import SLURM_HELP, cores_here, existing, local, slurm, slurm_options
+from simulator.experiments.sweep.clusters import cores_here, existing, local
 from simulator.experiments.sweep.folder import Keep, keeping, more_truths, run_or_recall
 from simulator.experiments.sweep.plan import Ask, Plan, Point, make_plan, version_of
 from simulator.experiments.sweep.work import Ready, answer_batch, answer_here, simulated
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 __all__ = [
-    "SLURM_HELP",
     "Ask",
     "Plan",
     "Point",
@@ -50,8 +48,6 @@ __all__ = [
     "more_truths",
     "run_or_recall",
     "simulated",
-    "slurm",
-    "slurm_options",
     "sweep",
     "version_of",
 ]
@@ -83,12 +79,12 @@ BATCH_S = 0.5
 """Cheap points are handed out together as far as they take so long: what is not handed in yet is lost with a worker."""
 GATHER_S = 20.0
 """How long a finished batch may take to come from its worker."""
-LOOK_S = 1.0
-"""How often to look who is there, in addition to the scheduler's news."""
+LOOK_S = 0.5
+"""How often to look which workers are there."""
 
 Tell = Callable[[dict[str, Any]], None]
-"""Given each answer: `place`, `text` or `errors`, `asked_s`, `spent_s`; and `way_s`, its share of the time that the
-worker was free for it and not at it: handing out and in."""
+"""Given each answer: `place`, `text` or `errors`, and `spent_s`."""
+KILLED = "its worker was killed, and once more when it was tried alone"
 
 
 @dataclass
@@ -98,13 +94,11 @@ class _Flight:
     worker: str
     places: list[int]
     future: "Future[str]"
-    free_s: float
-    """Since when the worker had nothing to do."""
 
 
 @dataclass
 class Dispatcher:
-    """Points of one plan, handed to the workers of one Dask cluster."""
+    """Points of one plan, handed to the workers of one Dask cluster, to each one batch at a time."""
 
     client: "Client"
     plan: Plan
@@ -112,10 +106,10 @@ class Dispatcher:
     waiting: Callable[[], None] = lambda: None
     """Called each time that there is work and no worker."""
     _workers: dict[str, int] = field(default_factory=dict)
-    _events: SimpleQueue[tuple[str, Any]] = field(default_factory=SimpleQueue)
+    """Threads of each."""
+    _landed: SimpleQueue[str] = field(default_factory=SimpleQueue)
     _flying: dict[str, _Flight] = field(default_factory=dict)
     _numbers: "count[int]" = field(default_factory=count)
-    _free_s: dict[str, float] = field(default_factory=dict)
     _batch: int = 1
 
     def work_off(self, places: Sequence[int]) -> dict[int, str]:
@@ -123,121 +117,87 @@ class Dispatcher:
 
         What a worker died of, or failed at, is tried once more alone, when nothing else is being worked at.
 
-        Raises
-        ------
-        SweepError
-            If the cluster is lost.
+        Raises SweepError if the cluster is lost.
         """
         plan = self.plan
         stock = Stock(plan.name, plan.payload(), ours=self.client.cluster is not None)
         self.client.register_plugin(stock, name=plan.name)
-        self.client.subscribe_topic("all", self._heard)
         try:
             suspects = self._round(places, alone=False)
             return self._round(sorted(suspects), alone=True)
         finally:
             with suppress(OSError, TimeoutError, ValueError):
-                self.client.unsubscribe_topic("all")
                 self.client.unregister_worker_plugin(plan.name)
 
     def _round(self, places: Sequence[int], *, alone: bool) -> dict[int, str]:
         """Each point once; what became of those without an answer."""
-        todo, failed = deque(places), dict[int, str]()
-        self._look()
+        todo, failed, looked_s = deque(places), dict[int, str](), -LOOK_S
         while todo or self._flying:
-            self._hand_out(todo, alone=alone)
-            try:
-                kind, what = self._events.get(timeout=LOOK_S)
-            except Empty:
-                self._look()
+            if now_s() - looked_s >= LOOK_S:
+                self._look(failed)
+                looked_s = now_s()
                 if todo and not self._workers:
                     self.waiting()
-                gone = {key for key, flight in self._flying.items() if flight.worker not in self._workers}
-                kind, what = "gone", gone
-            if kind == "come":
-                self._look()
-            elif kind == "gone":
-                for key in what & self._flying.keys():
-                    self._lost(key, failed)
-                self._look()
-            elif what in self._flying:
-                answers = self._landed(what, todo, failed)
-                self._hand_out(todo, alone=alone)  # the worker does not wait until its answers are kept
-                for answer in answers:
-                    self.tell(answer)
+            self._hand_out(todo, alone=alone)
+            with suppress(Empty):
+                key = self._landed.get(timeout=LOOK_S)
+                if key in self._flying:
+                    answers = self._answers(self._flying.pop(key), todo, failed)
+                    self._hand_out(todo, alone=alone)  # the worker does not wait until its answers are kept
+                    for answer in answers:
+                        self.tell(answer)
         return failed
 
     def _hand_out(self, todo: deque[int], *, alone: bool) -> None:
-
         busy = {flight.worker for flight in self._flying.values()}
-        for worker, threads in self._workers.items():
+        for worker in self._workers.keys() - busy:
             if not todo or (alone and self._flying):
                 return
-            if worker in busy:
-                continue
             size = 1 if alone else max(1, min(self._batch, len(todo) // (2 * len(self._workers))))
             places = [todo.popleft() for _ in range(size)]
             key = f"apportion-{self.plan.name}-{id(self):x}-{next(self._numbers)}"
             future = self.client.submit(
                 task,
-                *(self.plan.name, places, self.plan.ask, threads),
+                *(self.plan.name, places, self.plan.ask, self._workers[worker]),
                 key=key,
                 workers=[worker],
                 allow_other_workers=False,
                 pure=False,
             )
-            self._flying[key] = _Flight(worker, places, future, self._free_s.pop(worker, now_s()))
-            future.add_done_callback(lambda done: self._events.put(("done", done.key)))
+            self._flying[key] = _Flight(worker, places, future)
+            future.add_done_callback(lambda done: self._landed.put(done.key))
 
-    def _landed(self, key: str, todo: deque[int], failed: dict[int, str]) -> list[dict[str, Any]]:
+    def _answers(self, flight: _Flight, todo: deque[int], failed: dict[int, str]) -> list[dict[str, Any]]:
         """The answers of a batch that came to an end; none if it did not come to a good one."""
-        flight = self._flying[key]
-        if flight.future.status == "error":
-            from distributed import KilledWorker
+        from distributed import KilledWorker
 
-            error = flight.future.exception()
-            if isinstance(error, KilledWorker):
-                self._lost(key, failed)
-                return []
+        if flight.future.status == "error" and not isinstance(error := flight.future.exception(), KilledWorker):
             if isinstance(error, SweepError):  # of the worker itself, not of a point
                 raise SweepError(error.lines)
-            del self._flying[key]
             said = str(error).splitlines()
             failed.update(dict.fromkeys(flight.places, f"{type(error).__name__}: {said[0] if said else 'no reason'}"))
             return []
         if flight.future.status != "finished":
-            self._look()  # raises if the cluster is lost
-            self._lost(key, failed)
+            self._look(failed)  # raises if the cluster is lost
+            self._lost(flight, failed)
             return []
-        del self._flying[key]
         try:
-            answers = json.loads(flight.future.result(timeout=GATHER_S))
+            answers: list[dict[str, Any]] = json.loads(flight.future.result(timeout=GATHER_S))
         except (TimeoutError, OSError, CancelledError):  # the worker died after its work, before it handed it in
             todo.extend(flight.places)
             return []
-        landed_s = self._free_s[flight.worker] = now_s()
         spent_s = sum(answer["spent_s"] for answer in answers)
-        way_s = max(0.0, landed_s - flight.free_s - spent_s) / len(answers)
         self._batch = max(1, min(2 * self._batch, int(BATCH_S * len(answers) / max(spent_s, 1e-6))))
-        return [{**answer, "way_s": way_s} for answer in answers]
+        return answers
 
-    def _lost(self, key: str, failed: dict[int, str]) -> None:
+    def _lost(self, flight: _Flight, failed: dict[int, str]) -> None:
         """A batch whose worker is gone: what comes in its place does not get it by itself."""
-        flight = self._flying.pop(key)
         flight.future.cancel()
         self._workers.pop(flight.worker, None)
-        failed.update(dict.fromkeys(flight.places, "its worker was killed, and once more when it was tried alone"))
+        failed.update(dict.fromkeys(flight.places, KILLED))
 
-    def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
-        """The scheduler's news, which comes in a thread of Dask's."""
-        news = event[1]
-        if news.get("action") == "add-worker":
-            self._events.put(("come", news["worker"]))
-        elif news.get("action") == "remove-worker":
-            self._events.put(("gone", {str(key) for key in news.get("processing-tasks", ())}))
-
-    def _look(self) -> None:
-        """See which workers there are, and how many threads each has."""
+    def _look(self, failed: dict[int, str]) -> None:
+        """See which workers there are, and whose batches are lost."""
         try:
             if self.client.status != "running":
                 raise SweepError("the scheduler is gone")
@@ -245,6 +205,8 @@ class Dispatcher:
         except (OSError, TimeoutError) as error:
             raise SweepError(f"the scheduler is gone: {error}") from None
         self._workers = {address: int(worker["nthreads"]) for address, worker in known.items()}
+        for key in [key for key, flight in self._flying.items() if flight.worker not in self._workers]:
+            self._lost(self._flying.pop(key), failed)
 
 
 def now_s() -> float:
@@ -267,7 +229,7 @@ class Swept:
     failed: dict[str, str]
     """Why points have no answer, by their hash."""
     spent: dict[str, Any]
-    """Points run now, seconds in all, and medians per point of asking, and of all else that keeps a worker from it."""
+    """Points run now, and seconds in all."""
 
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -291,10 +253,14 @@ def sweep(
 ) -> Swept:
     """Have all points of a plan answered.
 
+    Raises ScenarioError if the folder holds other results or another process is at it, or pyarrow is asked for and not
+    installed; SweepError, Interrupted if the cluster is lost, the disk is full, or the user stops it; what is finished
+    is kept.
+
     Parameters
     ----------
     where
-        The Dask cluster: `local`, `existing` or `slurm` with its arguments; None for this process, one by one.
+        The Dask cluster: `local` or `existing` with its argument; None for this process, one by one.
     folder
         Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
     resume
@@ -305,13 +271,6 @@ def sweep(
         Called with how many points are done, of how many.
     waiting
         Called now and then while no worker is there.
-
-    Raises
-    ------
-    ScenarioError
-        If the folder holds other results or another process is at it, or pyarrow is asked for and not installed.
-    SweepError, Interrupted
-        If the cluster is lost, the disk is full, or the user stops it; what is finished is kept.
     """
     keep = Keep(plan, folder, form)
     with keep.begun(resume=resume):
@@ -327,23 +286,26 @@ def _swept(
     plan = keep.plan
     todo = [place for place, point in enumerate(plan.points) if point.hash not in keep.documents]
     failed: dict[str, str] = {}
-    times: list[tuple[float, float]] = []
-    begun = now_s()
+    begun_s, answered = now_s(), 0
 
     def tell(answer: dict[str, Any]) -> None:
+        nonlocal answered
+        answered += 1
         point = plan.points[answer["place"]]
         if answer["text"] is None:
             failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
         else:
             keep.documents.put(point.hash, answer["text"])
-            times.append((answer["asked_s"], answer["spent_s"] - answer["asked_s"] + answer["way_s"]))
-        progress(len(plan.points) - len(todo) + len(times) + len(failed), len(plan.points))
+        progress(len(plan.points) - len(todo) + answered, len(plan.points))
 
     try:
-        if todo:
-            lost = _work_off(plan, where, todo, tell=tell, waiting=waiting)
+        if todo and where is None:
+            answer_here(plan, todo, tell)
+        elif todo and where is not None:
+            with where() as client:
+                lost = Dispatcher(client, plan, tell, waiting).work_off(todo)
             failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
-        spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
+        spent = {"run_now": len(todo), "seconds": round(now_s() - begun_s, 3)}
         frame = keep.close(failed, {"spent": spent})
     except KeyboardInterrupt:
         raise Interrupted(_kept(keep, "stopped")) from None
@@ -352,42 +314,12 @@ def _swept(
     return Swept(plan, frame, keep.documents, failed, spent)
 
 
-def _work_off(
-    plan: Plan,
-    where: Callable[[], AbstractContextManager["Client"]] | None,
-    todo: list[int],
-    *,
-    tell: Callable[[dict[str, Any]], None],
-    waiting: Callable[[], None],
-) -> dict[int, str]:
-    """Have points answered, here or there; why some have no answer, by their place."""
-    if where is None:
-        answer_here(plan, todo, tell)
-        return {}
-    with where() as client:
-        return Dispatcher(client, plan, tell, waiting).work_off(todo)
-
-
-def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
-    """Seconds of asking, and of all else, per point."""
-    if not times:
-        return {}
-    return {
-        "median_asked_s": median(asked for asked, _ in times),
-        "median_beside_s": median(rest for _, rest in times),
-    }
-
-
 def answer_alone(plan: Plan, point: Point) -> str:
     """The answer of one point, found in this process: the text that its file has, to the byte.
 
-    Raises
-    ------
-    ApportionError
-        If the point fails.
+    Raises ApportionError if the point fails.
     """
-    ready = Ready.of_plan(plan)
-    return ready.answer(plan.points.index(point), plan.ask, threads=cores_here())[0]
+    return Ready.of_plan(plan).answer(plan.points.index(point), plan.ask, threads=cores_here())
 
 
 def _kept(keep: Keep, why: str) -> str:

@@ -260,47 +260,39 @@ def _described(samples_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *,
     return made
 
 
-# Finished points by their hash, read where they lie each time: memory holds names, not makespans.
-
-
 class Shelf(Mapping[str, dict[str, Any]]):
-    """The documents of finished points, in the order of the plan.
+    """The documents of finished points, in the order of the plan; each is read when it is asked for.
 
     Parameters
     ----------
     names
         The hashes of all points.
     folder
-        Where each point is a file; None keeps them in a file without a name that ends with this process.
+        Where each point is a file; None keeps their packed texts in memory.
     """
 
     def __init__(self, names: Sequence[str], folder: Path | None) -> None:
         self._names = names
         self._folder = folder
-        self._spool = files.Spool() if folder is None else None
-        self._places: dict[str, tuple[int, int]] = {}
+        self._texts: dict[str, bytes] = {}
+        """Of each finished point; empty where that is a file."""
         self._last: tuple[str, dict[str, Any]] = ("", {})
 
     def put(self, name: str, text: str) -> None:
         """Keep a finished point: the file is whole or absent.
 
-        Raises
-        ------
-        SweepError
-            If it cannot be written, or the folder is gone.
+        Raises SweepError if it cannot be written, or the folder is gone.
         """
-        path, data = self._file(name), text.encode()
-        if self._spool is None and not path.parent.is_dir():
-            raise SweepError(f"{path.parent}: no folder found, where finished points were kept")
-        place = (0, 0)
+        if self._folder is None:
+            self._texts[name] = zlib.compress(text.encode(), 1)
+            return
+        if not self._folder.is_dir():
+            raise SweepError(f"{self._folder}: no folder found, where finished points were kept")
         try:
-            if self._spool is not None:
-                place = self._spool.put(data)
-            else:
-                files.write_bytes(path, data, synced=False)
+            files.write_bytes(self._file(name), text.encode(), synced=False)
         except ApportionError as error:
             raise SweepError(error.lines) from None
-        self._places[name] = place
+        self._texts[name] = b""
 
     def find(self) -> None:
         """Take what lies in the folder from before; what is damaged is not finished."""
@@ -309,26 +301,23 @@ class Shelf(Mapping[str, dict[str, Any]]):
                 read_point(self._file(name), name)
             except ScenarioError:
                 continue
-            self._places[name] = (0, 0)
+            self._texts[name] = b""
 
     def __getitem__(self, name: str) -> dict[str, Any]:
-        place = self._places[name]
+        packed = self._texts[name]
         if self._last[0] != name:
-            if self._spool is None:
-                document = read_point(self._file(name), name)
-            else:
-                document = unsealed(self._spool.get(place).decode(), name) or {}
-            self._last = name, document
+            kept = unsealed(zlib.decompress(packed).decode(), name) if packed else read_point(self._file(name), name)
+            self._last = name, kept or {}
         return self._last[1]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._texts
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._names if name in self._places)
+        return (name for name in self._names if name in self._texts)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._texts)
 
     def _file(self, name: str) -> Path:
         return (self._folder or Path()) / f"{name}.json"
@@ -344,10 +333,7 @@ _TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*"
 class Keep:
     """Finished points: in a folder, or, without one, only for as long as they are asked for.
 
-    Parameters
-    ----------
-    form
-        Of the table; Parquet is two tables, that of points and that of every run.
+    `form`: of the table; Parquet is two tables, that of points and that of every run.
     """
 
     def __init__(self, plan: Plan, folder: Path | None, form: Form = "csv") -> None:
@@ -362,10 +348,8 @@ class Keep:
     def begun(self, *, resume: bool) -> Iterator[None]:
         """Make the folder, or go on with what is in it; meanwhile no other process does.
 
-        Raises
-        ------
-        ScenarioError
-            If results are there and are not to be gone on with, or are of another sweep, or somebody is at them.
+        Raises ScenarioError if results are there and are not to be gone on with, or are of another sweep, or somebody
+        is at them.
         """
         if self.folder is None:
             yield
@@ -405,10 +389,7 @@ class Keep:
     def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> "pd.DataFrame":
         """Write the table and what came of it all; the table.
 
-        Raises
-        ------
-        SweepError
-            If they cannot be written, or a point that was kept is gone.
+        Raises SweepError if they cannot be written, or a point that was kept is gone.
         """
         try:
             frame = table(self.plan, self.documents, failed)

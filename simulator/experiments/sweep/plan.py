@@ -108,10 +108,7 @@ class Plan:
     def find(self, prefix: str) -> Point:
         """The point whose hash begins so.
 
-        Raises
-        ------
-        ScenarioError
-            If there is none, or several.
+        Raises ScenarioError if there is none, or several.
         """
         found = [point for point in self.points if prefix and point.hash.startswith(prefix)]
         if len(found) == 1:
@@ -135,6 +132,9 @@ def make_plan(  # noqa: PLR0913 - all by name
 ) -> Plan:
     """The plan of a scenario file and the changes of each point; the base, without any, is put before them.
 
+    Raises ScenarioError if the scenario itself is wrong, or a change has no meaning; a value that breaks it is its
+    point's affair.
+
     Parameters
     ----------
     level
@@ -143,11 +143,6 @@ def make_plan(  # noqa: PLR0913 - all by name
         The file as it was read already.
     here
         Whether the points are done on this machine, whose memory the base then has to fit.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario itself is wrong, or a change has no meaning; a value that breaks it is its point's affair.
     """
     template = template or read_template(path)
     base = template.scenario(oversized=oversized)

@@ -56,15 +56,12 @@ class Ready:
         template = Template.of_data(plan.data, plan.path, plan.paths)
         return cls(template, points, plan.replications, plan.truths, plan.strata, plan.seed, plan.oversized)
 
-    def answer(self, place: int, ask: Ask, *, threads: int) -> tuple[str, float]:
-        """The answer of a point as JSON text, the same bits wherever it is found; and seconds spent on asking."""
+    def answer(self, place: int, ask: Ask, *, threads: int) -> str:
+        """The answer of a point as JSON text, the same bits wherever it is found."""
         name, changes = self.points[place]
         scenario = self.template.scenario(changes, oversized=self.oversized)
         truths = scenario.truths if self.truths is None else self.truths
         scenario = replace(scenario, replications=self.replications, truths=truths, seed=self.seed, strata=self.strata)
-        begun = time.perf_counter()
-        found = ask(scenario, threads)
-        asked_s = time.perf_counter() - begun
         document = {
             "format": 1,
             "kind": "point",
@@ -74,9 +71,9 @@ class Ready:
             "replications": self.replications,
             "seed": self.seed,
             **_rates(scenario.platform),
-            **found,
+            **ask(scenario, threads),
         }
-        return sealed(document), asked_s
+        return sealed(document)
 
 
 def _rates(platform: Platform) -> dict[str, Any]:
@@ -149,16 +146,15 @@ def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[dict[str, Any
     """Answer some points in this process, one by one."""
     ready = Ready.of_plan(plan)
     for place in places:
-        tell(_answered(ready, place, plan.ask, cores_here()) | {"way_s": 0.0})
+        tell(_answered(ready, place, plan.ask, cores_here()))
 
 
 def _answered(ready: Ready, place: int, ask: Ask, threads: int) -> dict[str, Any]:
     """A point's document or its errors, and the seconds it took."""
     begun = time.perf_counter()
-    text, lines, asked_s = None, None, 0.0
+    text, lines = None, None
     try:
-        text, asked_s = ready.answer(place, ask, threads=threads)
+        text = ready.answer(place, ask, threads=threads)
     except ApportionError as error:
         lines = list(error.lines)
-    spent_s = time.perf_counter() - begun
-    return {"place": place, "text": text, "errors": lines, "asked_s": asked_s, "spent_s": spent_s}
+    return {"place": place, "text": text, "errors": lines, "spent_s": time.perf_counter() - begun}

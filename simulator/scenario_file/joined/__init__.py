@@ -18,8 +18,6 @@ from simulator.base import files, units
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact, counted, expanded
 from simulator.base.provenance import provenance
-from simulator.base.units import write_size
-from simulator.base.yaml_document import yaml_text
 from simulator.models.doubt import Noise
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
@@ -27,9 +25,8 @@ from simulator.platform.foreign.slurm import switched_nodes
 from simulator.platform.networks.link import Link, model_of
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.kinds import RULE, Likeness, common_band, doubts, kinds_of, likeness, shared_by
-from simulator.scenario_file.memory import level_data
-from simulator.scenario_file.node_block import printable, safe_name
 from simulator.scenario_file.nodes import speed_data
+from simulator.scenario_file.written import node_entry, safe_name, written
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
@@ -173,27 +170,22 @@ def scenario_text(
         "seed": 0,
     }
     unique = tuple(dict.fromkeys(said))
-    head = "\n".join(f"# {indent}{printable(line)}" for indent, line in _head(kinds, chosen, made, unique))
-    return Written(f"{head}\n{yaml_text(document)}", unique)
+    return Written(written(document, head=list(_head(kinds, chosen, made, unique))), unique)
 
 
-def _head(
-    kinds: Sequence[Kind], chosen: Example, made: dict[str, Any], warnings: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """Lines of the comment, each with its indent."""
-    yield "", f"Joined by `apportion platform`, apportion {made['versions']['apportion']}, on {made['made']}, from"
-    for name, digest in made["inputs"].items():
-        yield "  ", f"{name} {digest}"
-    yield "", "Kinds of nodes:"
+def _head(kinds: Sequence[Kind], chosen: Example, made: dict[str, Any], warnings: Sequence[str]) -> Iterator[str]:
+    """Lines of the comment."""
+    yield f"Joined by `apportion platform`, apportion {made['versions']['apportion']}, on {made['made']}, from"
+    yield from (f"  {name} {digest}" for name, digest in made["inputs"].items())
+    yield "Kinds of nodes:"
     for kind in kinds:
         like = ", ".join(node.source for node in kind.members[:8])
         more = f" and {len(kind.members) - 8} more" if len(kind.members) > 8 else ""
         memory = "memory not known" if kind.memory_bytes is None else units.show_size(kind.memory_bytes)
         pes = f"{kind.pe_count} PE{'s' if kind.pe_count > 1 else ''}"
-        yield "  ", f"{kind.names}: {kind.count} with {pes}, {memory}, as measured: {like}{more}"
-    for line in warnings:
-        yield "", f"warning: {line}"
-    yield "", f"The application ({chosen.name}) and the configurations are a beginning: edit them."
+        yield f"  {kind.names}: {kind.count} with {pes}, {memory}, as measured: {like}{more}"
+    yield from (f"warning: {line}" for line in warnings)
+    yield f"The application ({chosen.name}) and the configurations are a beginning: edit them."
 
 
 def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
@@ -208,21 +200,18 @@ def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
 
 
 def _node(kind: Kind) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": kind.names}
-    if kind.memory_bytes is not None:
-        entry["memory"] = write_size(kind.memory_bytes)
-        if kind.swap_bytes is not None:
-            entry["swap"] = write_size(kind.swap_bytes)
-    if kind.levels:
-        entry["levels"] = [level_data(level) for level in kind.levels]
-    if kind.domains:
-        entry["domains"] = list(kind.domains)
-    if kind.uses:
-        entry["uses"] = kind.uses
     counts = {} if kind.pe_count == 1 else {"count": kind.pe_count}
     # doubt of one model is doubt of all PEs of the kind
     speeds = {kernel: speed_data(replace(_rounded(band), source=kind.names)) for kernel, band in kind.speeds.items()}
-    return entry | {"pes": [{"name": kind.pe_pattern, **counts, "speeds": speeds}]}
+    return node_entry(
+        kind.names,
+        memory_bytes=kind.memory_bytes,
+        swap_bytes=kind.swap_bytes,
+        levels=kind.levels,
+        domains=kind.domains,
+        uses=kind.uses,
+        pes=[{"name": kind.pe_pattern, **counts, "speeds": speeds}],
+    )
 
 
 def _rounded(band: SpeedBand) -> SpeedBand:
@@ -345,6 +334,8 @@ def join_platform(
     Each speed or node file is one node; a memory model belongs to the node before it; network files are the link
     between nodes and, measured between processes, that within one.
 
+    Raises ScenarioError for files that cannot be joined, or names that do not match.
+
     Parameters
     ----------
     names
@@ -358,11 +349,6 @@ def join_platform(
         Slurm's topology.conf or topology.yaml: which node hangs on which switch.
     uplink
         Latency in seconds and bytes per second of a switch's link to the core; without, those of a node's link.
-
-    Raises
-    ------
-    ScenarioError
-        For files that cannot be joined, or names that do not match.
     """
     inputs = read_inputs(paths, kernel=kernel)
     if not inputs.nodes:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.machine import Machine
 from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile, MachineFacts, age_days
-from simulator.scenario_file.node_block import counted_groups, level_names
+from simulator.scenario_file.caches import counted_groups, level_names
+from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile, age_days
 
 Floats = NDArray[np.float64]
 
@@ -109,10 +110,7 @@ def _constant_range(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
 def kinds_of(count: int, alike: Callable[[int, int], bool]) -> list[list[int]]:
     """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike.
 
-    Parameters
-    ----------
-    alike
-        Called with an index and a later one.
+    `alike`: called with an index and a later one.
     """
     kinds: list[list[int]] = []
     for number in range(count):
@@ -271,7 +269,7 @@ def _machines(nodes: Sequence[CalibratedNode]) -> Iterator[str]:
             if machine is None:
                 continue
             if machine.host:
-                by_host.setdefault(machine.host, {}).setdefault(machine.identity, entry.source)
+                by_host.setdefault(machine.host, {}).setdefault(_identity(machine), entry.source)
             if (other := _other_machine(node, machine)) is not None:
                 yield f"{entry.source}: {entry.what} was measured on another machine than its node: {other}"
     for host, found in by_host.items():
@@ -282,7 +280,12 @@ def _machines(nodes: Sequence[CalibratedNode]) -> Iterator[str]:
             yield f"different machines under the name {host}: {said}"
 
 
-def _other_machine(node: CalibratedNode, machine: MachineFacts) -> str | None:
+def _identity(machine: Machine) -> tuple[object, ...]:
+    """What two descriptions of one machine agree on besides its name."""
+    return machine.cpu_model, machine.pe_count, machine.memory_bytes
+
+
+def _other_machine(node: CalibratedNode, machine: Machine) -> str | None:
     if node.host and machine.host and machine.host != node.host:
         return f"{machine.host}, not {node.host}"
     if node.cpu_model and machine.cpu_model and machine.cpu_model != node.cpu_model:
@@ -292,9 +295,9 @@ def _other_machine(node: CalibratedNode, machine: MachineFacts) -> str | None:
 
 def _loads(calibrations: Sequence[Calibration]) -> Iterator[str]:
     for entry in calibrations:
-        load = entry.made.machine.load_average[:1] if entry.made.machine is not None else []
-        if load and load[0] > LARGEST_LOAD:
-            yield f"{entry.source}: {entry.what} was measured under load: {load[0]:.2f} in the minute before"
+        load = 0.0 if entry.made.machine is None else entry.made.machine.load_average[0]
+        if load > LARGEST_LOAD:
+            yield f"{entry.source}: {entry.what} was measured under load: {load:.2f} in the minute before"
 
 
 def _levels(nodes: Sequence[CalibratedNode]) -> Iterator[str]:

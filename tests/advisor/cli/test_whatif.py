@@ -120,15 +120,7 @@ def test_advice_at_each_point(apportion):
         (["--vary", f"{LINK}=1Gbit/s", "--resume"], "--resume has no effect without --output"),
         (
             ["--vary", f"{LINK}=1Gbit/s", "--workers", "2", "--dask", "tcp://a:1"],
-            "--workers, --dask and --slurm exclude each other; give one of them",
-        ),
-        (["--vary", f"{LINK}=1Gbit/s", "--job-script"], "--job-script has no effect without --slurm"),
-        (
-            ["--vary", f"{LINK}=1Gbit/s", "--slurm", "job=2"],
-            (
-                "--slurm: 'job=2' is not KEY=VALUE with one of jobs, queue, account, cores, "
-                "processes, memory, walltime, interface, python, logs, directive; nearest: jobs"
-            ),
+            "--workers and --dask exclude each other; give one of them",
         ),
         (
             ["--vary", f"{LINK}=1Gbit/s", "--dask", "nowhere"],

@@ -36,7 +36,7 @@ READS = {
 }
 """Command -> the argument that it cannot do without, and the file for it."""
 RUNS = {
-    "whatif": ("dask", "slurm", "job_script"),
+    "whatif": ("dask",),
     "advise": ("measure_next", "command", "hostfile"),
     "verify": ("command",),
     "cluster": ("command", "hosts", "hosts_file", "slurm", "ssh", "python"),

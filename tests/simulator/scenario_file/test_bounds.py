@@ -8,8 +8,8 @@ import pytest
 
 from simulator import load_scenario, run
 from simulator.base.errors import ScenarioError
-from simulator.scenario_file.reference import with_tables
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
+from tests.support.reference import with_tables
 from tests.support.yardstick import at_most
 
 MOST_LOOPS, MOST_KB = 50, 150_000

@@ -8,14 +8,14 @@ import pytest
 from simulator import files, scenario_schema
 from simulator.base.errors import ScenarioError, meant
 from simulator.scenario_file.extending import Shape
-from simulator.scenario_file.reference import table_names, with_tables
+from tests.support.reference import table_names, with_tables
 
 FOLDER = files.shipped("scenarios", "README.md").parent
 KINDS = ("scenario", "platform", "seg")
 
 
 def test_the_readme_has_the_tables_of_the_forms():
-    """If not: python -m simulator.scenario_file.reference."""
+    """If not: python -m tests.support.reference."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert text == with_tables(text)
     assert sorted(re.findall(r"<!-- table: (\w+) -->", text)) == sorted(table_names())
@@ -33,7 +33,7 @@ def test_a_table_that_is_not_of_the_forms_is_written_anew():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_schema_is_that_of_the_forms(kind):
-    """If not: python -m simulator.scenario_file.reference."""
+    """If not: python -m tests.support.reference."""
     assert (FOLDER / f"{kind}.schema.json").read_text() == scenario_schema(kind)
 
 

@@ -1,15 +1,17 @@
-"""Sweeps by Slurm's jobs: dask-jobqueue for real; `sbatch` and `scancel` are scripts that start and end processes."""
+"""The page's program for Slurm: dask-jobqueue for real; `sbatch` and `scancel` are scripts that start processes."""
 
 import os
 import signal
 import subprocess
-import time
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.support import shown
 from tests.support.command_line import APPORTION, ROOT
+from tests.support.real_sweeps import finished, until
 from tests.support.sweep_points import write
 
 pytestmark = pytest.mark.slow
@@ -19,41 +21,21 @@ setsid sh "$JOBS.$$" >/dev/null 2>&1 &
 echo $! >> "$JOBS"
 echo "Submitted batch job $!"
 """
-NO_JOB = """#!/bin/sh
-echo 4711 >> "$JOBS"
-echo "Submitted batch job 4711"
-"""
-REFUSED = """#!/bin/sh
-echo "sbatch: error: invalid partition specified: short" >&2
-echo "sbatch: error: Batch job submission failed: Invalid partition name specified" >&2
-exit 1
-"""
 SCANCEL = """#!/bin/sh
 for job in "$@"; do kill -- "-$job" 2>/dev/null; done
 """
-OPTIONS = "jobs=2 cores=1 memory=1GB walltime=00:10:00 queue=short directive=--exclusive"
-VARY = ["--vary", "application.parameters.n=1600..1607"]
-
-
-def tool(folder, name, text):
-    (folder / name).write_text(text)
-    (folder / name).chmod(0o755)
 
 
 @pytest.fixture
 def environment(tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
-    tool(tools, "sbatch", SBATCH)
-    tool(tools, "scancel", SCANCEL)
+    for name, text in {"sbatch": SBATCH, "scancel": SCANCEL}.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     path = os.pathsep.join([str(tools), os.environ["PATH"]])
     return os.environ | {"PATH": path, "PYTHONPATH": paths, "JOBS": str(tmp_path / "jobs")}
-
-
-def whatif(environment, *arguments, **options):
-    command = [*APPORTION, "whatif", *map(str, arguments), "--slurm", OPTIONS]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=180, **options)
 
 
 def jobs(environment):
@@ -73,76 +55,28 @@ def _session(process):
         return 0
 
 
-def test_points_by_jobs(tmp_path, environment):
-    done = whatif(environment, write(tmp_path), *VARY, "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert len(list((tmp_path / "out" / "points").iterdir())) == 9
-    assert "#SBATCH -p short" in done.stderr
-    assert len(jobs(environment)) == 2
-    end = time.monotonic() + 30
-    while any(processes_of(job) for job in jobs(environment)):
-        assert time.monotonic() < end, "jobs left behind"
-        time.sleep(0.1)
-
-
-def test_the_script_is_printed_and_nothing_submitted(tmp_path, environment):
-    done = whatif(environment, write(tmp_path), "--job-script")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("#!")
-    for line in ("#SBATCH -p short", "#SBATCH --exclusive", "#SBATCH -t 00:10:00", "distributed.cli.dask_worker"):
-        assert line in done.stdout
-    assert jobs(environment) == []
-
-
-def test_no_slurm_is_one_line(tmp_path, environment):
-    done = whatif(environment | {"PATH": str(tmp_path)}, write(tmp_path), *VARY)
-    said = "error: --slurm: there is no command sbatch here; start this on a machine that submits jobs to Slurm\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
-
-
-def test_what_slurm_refuses_is_one_line(tmp_path, environment):
-    tool(tmp_path / "tools", "sbatch", REFUSED)
-    done = whatif(environment, write(tmp_path), *VARY, "-o", tmp_path / "out")
-    said = "invalid partition specified: short; Batch job submission failed: Invalid partition name specified"
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(f"error: --slurm: sbatch: {said}: 0 of 9 points kept in ")
-    assert "Traceback" not in done.stderr
-
-
-def test_a_worker_that_never_arrives_is_told_and_what_to_look_at(tmp_path, environment):
-    tool(tmp_path / "tools", "sbatch", NO_JOB)
-    command = [*APPORTION, "whatif", write(tmp_path), *VARY, "--slurm", OPTIONS]
+def test_the_program_of_the_page_starts_jobs_that_work_off_a_sweep_and_come_again(tmp_path, environment):
+    """The first jobs are killed in the middle, as at the end of their time; the sweep goes on with new ones."""
+    page = (ROOT / "scenarios" / "tutorial" / "whatif.md").read_text()
+    program = tmp_path / "slurm_workers.py"
+    program.write_text(shown.first(page, "python"))
+    command = [sys.executable, program]
     with subprocess.Popen(
-        [*map(str, command)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [*map(str, command)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as cluster:
         try:
-            said = next(line for line in process.stderr if "squeue" in line)
+            address = cluster.stdout.readline().strip()
+            asked = ["--vary", "application.parameters.n=1600..1631", "--replications", "400", "-o", tmp_path / "out"]
+            command = [*APPORTION, "whatif", write(tmp_path), *asked, "--dask", address]
+            with subprocess.Popen([*map(str, command)], env=environment, stderr=subprocess.PIPE, text=True) as sweep:
+                until(lambda: finished(tmp_path / "out") or sweep.poll() is not None, "no points")
+                first = jobs(environment)
+                for job in first:
+                    os.killpg(job, signal.SIGKILL)
+                errors = sweep.communicate(timeout=240)[1]
+            assert sweep.returncode == 0, errors
         finally:
-            process.send_signal(signal.SIGINT)
-            errors = process.communicate(timeout=60)[1]
-    assert said.startswith("waiting for a worker: squeue shows jobs that wait; slurm-JOBID.out")
-    last = errors.splitlines()[-1]  # a line that the signal cuts short is written once more
-    assert (process.returncode, last) == (130, "error: stopped: 0 of 9 points finished")
-
-
-def test_jobs_whose_time_is_up_are_asked_for_anew(tmp_path, environment):
-    """Each of the first two jobs ends as soon as it has worked a little; the sweep goes on with new ones."""
-    command = [*APPORTION, "whatif", write(tmp_path), "--vary", "application.parameters.n=1600..1631"]
-    command += ["--replications", "400", "-o", tmp_path / "out", "--slurm", OPTIONS]
-    points = tmp_path / "out" / "points"
-    with subprocess.Popen(
-        [*map(str, command)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            end = time.monotonic() + 120
-            while not list(points.glob("[!.]*.json")):
-                assert time.monotonic() < end, "no points"
-                time.sleep(0.05)
-            for job in jobs(environment):
-                os.killpg(job, signal.SIGKILL)
-            errors = process.communicate(timeout=180)[1]
-        finally:
-            process.terminate()
-    assert process.returncode == 0, errors
-    assert len(list(points.iterdir())) == 33
-    assert len(jobs(environment)) > 2
+            cluster.communicate("\n", timeout=60)
+    assert len(finished(tmp_path / "out")) == 33
+    assert len(jobs(environment)) > len(first) == 2
+    until(lambda: not any(processes_of(job) for job in jobs(environment)), "jobs left behind")

@@ -6,7 +6,7 @@ import pytest
 
 from simulator import Interrupted, ScenarioError, load_results, load_scenario, run
 from simulator.base.errors import SweepError
-from simulator.experiments.sweep import answer_alone, simulated, slurm_options, sweep
+from simulator.experiments.sweep import answer_alone, simulated, sweep
 from simulator.experiments.sweep.work import answer_batch
 from tests.support.sweep_points import N, never, plan_of, thread, write
 
@@ -170,40 +170,3 @@ def test_what_is_finished_is_kept_when_it_is_stopped(swept, tmp_path, stop, erro
     ):
         load_results(tmp_path / "out")
     assert sweep(good, thread, folder=tmp_path / "out", resume=True).spent["run_now"] == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "cors=1",
-            (
-                r"\-\-slurm: 'cors=1' is not KEY=VALUE with one of jobs, queue, account, cores, "
-                "processes, memory, walltime, interface, python, logs, directive; nearest: cores"
-            ),
-        ),
-        ("jobs=0", r"\-\-slurm: jobs is '0'; give a whole number above 0"),
-        (
-            "jobs",
-            (
-                r"\-\-slurm: 'jobs' is not KEY=VALUE with one of jobs, queue, account, "
-                "cores, processes, memory, walltime, interface, python, logs, directive"
-            ),
-        ),
-        ("memory=16Gb", "memory: '16Gb' is in bits; write 16GB"),  # Dask reads it as 16 GB
-        (
-            "memory=2",
-            r"\-\-slurm: memory: '2' is no size; write one such as 64KiB, 4MiB or 1GB",
-        ),  # and this as two bytes
-        ("memory=0B", "memory: '0B' is too little"),
-    ],
-)
-def test_bad_options_of_slurm(text, message):
-    with pytest.raises(ScenarioError, match=message):
-        slurm_options(text)
-
-
-def test_options_of_slurm():
-    found = slurm_options("jobs=4 walltime=00:10:00 directive=--exclusive 'directive=--mail-user=a b'")
-    assert (found["jobs"], found["walltime"]) == (4, "00:10:00")
-    assert found["job_extra_directives"] == ["--exclusive", "--mail-user=a b"]

@@ -1,6 +1,7 @@
 """Calibration files to join, made by our own builders from replayed tables."""
 
 import json
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -9,9 +10,12 @@ import numpy as np
 from simulator.base.provenance import versions
 from simulator.calibration import save_speed_model
 from simulator.calibration.bands import CutRule, build, read_recorded_sizes
+from simulator.models.memory import MemoryLevel
+from simulator.models.memory.model import MemoryModel
 
 MACHINE = {
     "host": "n01",
+    "system": "Linux 6.1",
     "cpu_model": "Some CPU",
     "cores": [{"cpu": 0, "siblings": [2]}, {"cpu": 1, "siblings": [3]}],
     "caches": [
@@ -20,9 +24,22 @@ MACHINE = {
         {"level": 3, "kind": "unified", "size_bytes": 8 * 2**20, "shared_by": 4},
     ],
     "memory_bytes": 16 * 2**30,
+    "memory_available_bytes": 15 * 2**30,
     "swap_bytes": 2**30,
     "load_average": [0.1, 0.1, 0.1],
+    "quota_cores": None,
+    "governor": None,
     "pe_count": 2,
+}
+TOPOLOGY = {
+    "source": "this machine",
+    "host": "n",
+    "cpu_model": None,
+    "cores": [{"cpu": 0, "siblings": []}],
+    "caches": [],
+    "packages": [],
+    "numa": [],
+    "memory_bytes": None,
 }
 
 
@@ -65,12 +82,13 @@ def link(path, **more):
 
 
 def memory_model(path, *, latency=1e-7):
-    """As `calibrate memory` writes it, what is not read left out."""
-    levels = [
-        {"name": "level 1", "capacity_bytes": 30_000.4, "latency_s": 1e-9, "gap_s": 2e-10, "shared": False},
-        {"name": "level 2", "capacity_bytes": 7e6, "latency_s": 1e-8, "gap_s": 1e-9, "shared": False},
-        {"name": "level 3", "capacity_bytes": None, "latency_s": latency, "gap_s": 3e-9, "shared": False},
-    ]
-    model = {"form": "3 levels", "levels": levels}
-    path.write_text(json.dumps({"format": 2, "kind": "memory", "model": model, "provenance": provenance()}))
+    """As `calibrate memory` writes it, what may be left out left out."""
+    levels = (
+        MemoryLevel("level 1", 30_000.4, 1e-9, 2e-10),
+        MemoryLevel("level 2", 7e6, 1e-8, 1e-9),
+        MemoryLevel("level 3", math.inf, latency, 3e-9),
+    )
+    model = MemoryModel("3 levels", levels, None, 0.1, ((0.9, 1.6),), ((64.0, 1e9), (0.01, 1.0), (1.0, 512.0)), {})
+    document = {"format": 2, "kind": "memory", "model": model.to_dict(), "provenance": provenance()}
+    path.write_text(json.dumps(document))
     return path

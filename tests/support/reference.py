@@ -1,6 +1,6 @@
 """The tables of fields in scenarios/README.md, and the shipped JSON Schemas: written from the forms.
 
-`python -m simulator.scenario_file.reference` writes them again; a test compares.
+`python -m tests.support.reference` writes them again; a test compares.
 """
 
 import math
@@ -68,10 +68,7 @@ _GRAPH_NODES = (ProcessForm, LoopForm, BranchForm, SequenceForm, CallForm)
 def with_tables(text: str) -> str:
     """A text whose tables between `<!-- table: NAME -->` and `<!-- end -->` are those of the forms.
 
-    Raises
-    ------
-    KeyError
-        If there is no table of a name.
+    Raises KeyError if there is no table of a name.
     """
     return _BLOCK.sub(lambda found: f"{found[1]}{_TABLES[found[2]]()}{found[3]}", text)
 
