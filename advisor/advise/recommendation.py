@@ -76,7 +76,6 @@ from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 VARIED = ("partition", "allocation", "scheduling")
 REFERENCES = (AS_NOW, "one-per-core", "equal")
@@ -146,11 +145,6 @@ class Recommendation:
     """What it is for."""
     record: tuple[Tried, ...] = ()
     """All that the search tried, on draws of its own; the best first."""
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the predicted makespans of the candidates; on axes of a new figure by default."""
-        rows = [{"name": one.name, "predicted_makespan_s": self.described(one.name)} for one in self.candidates]
-        return plots.plot_makespans(rows, self.configuration.name, level=self.level, ax=ax)
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:

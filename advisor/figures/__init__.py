@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import simulator
+from advisor.advise.recommendation import Recommendation
 from advisor.report.pages import check_written
-from simulator import ScenarioError, calibration, files, intervals, load_traces, plots, some_names, units
+from advisor.verification.check import Verified
+from advisor.whatif import WhatIf
+from simulator import ScenarioError, calibration, documents, files, intervals, load_traces, plots, some_names, units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +51,26 @@ class Drawable:
             hint = f"a result of {self.what} is drawn as {', '.join(self.kinds)}"
             raise ScenarioError(f"--kind is {kind!r}; {hint}")
         return self.kinds[next(iter(self.kinds)) if kind is None else kind]()
+
+
+def plot(thing: object, *, over: str | None = None, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
+    """Draw a recommendation, a what-if, a verification, or whatever `simulator.plots.plot` draws; see there.
+
+    Raises
+    ------
+    ScenarioError
+        If it is nothing that can be drawn.
+    """
+    match thing:
+        case Recommendation():
+            rows = [{"name": one.name, "predicted_makespan_s": thing.described(one.name)} for one in thing.candidates]
+            return plots.plot_makespans(rows, thing.configuration.name, level=thing.level, ax=ax)
+        case Verified():
+            return plots.plot_verification([documents.to_dict(one) for one in thing.configurations], ax=ax)
+        case WhatIf():
+            changed = [one | {"name": ", ".join(one["set"])} for one in thing.findings["points"] if one["set"]]
+            return plots.plot_gains(changed, level=thing.found.drawn.held, ax=ax)
+    return plots.plot(thing, over=over, level=level, ax=ax)
 
 
 def draw(result: Path, output: Path, *, kind: str | None, width_in: float, height_in: float | None) -> Drawable:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from simulator import (
     files,
     intervals,
     notebook,
-    plots,
     randomness,
     require_linux,
     run,
@@ -51,9 +50,6 @@ from simulator.calibration import (
     program_fault,
     summary_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
@@ -265,10 +261,6 @@ class Verified:
             unit="predicted (s)",
         )
         return notebook.page(str(self).partition("\n")[0], notebook.table(rows), chart, warnings=self.warnings)
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw what was predicted and what was measured; on axes of a new figure by default."""
-        return plots.plot_verification([documents.to_dict(one) for one in self.configurations], ax=ax)
 
 
 def verify(

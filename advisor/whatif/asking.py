@@ -17,7 +17,6 @@ from simulator import (
     documents,
     intervals,
     notebook,
-    plots,
     read_template,
     shipped,
     template_of,
@@ -28,7 +27,6 @@ from simulator.experiments.sweep import Plan, Swept, local, make_plan, simulated
 if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
-    from matplotlib.axes import Axes
 
 Values = str | Iterable[object]
 """Values of a field: a list of them, or a text as `--vary` takes it, such as `x1,x2` or `0..8`."""
@@ -58,11 +56,6 @@ class WhatIf:
         import pandas as pd
 
         return pd.DataFrame(list(self.swept.rows))
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw how many times as fast each point is; on axes of a new figure by default."""
-        rows = [one | {"name": ", ".join(one["set"])} for one in self.findings["points"] if one["set"]]
-        return plots.plot_gains(rows, level=self.found.drawn.held, ax=ax)
 
     def __repr__(self) -> str:
         return f"WhatIf({len(self.swept.plan.points)} points, {len(self.swept.failed)} failed: {self.sentence})"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from simulator.base import drawing, files
+from simulator.base import files
 from simulator.base.arrays import Vector
 from simulator.base.documents import Array, FormError, at, in_file
 from simulator.base.errors import ScenarioError
@@ -23,10 +23,6 @@ from simulator.models.process_count.runs import (
     processes_of,
     read_allocation_runs,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 METHODS: dict[str, tuple[Any, Any]] = {
     "pooled": (fit_pooled, pooled_from_dict),
@@ -136,10 +132,6 @@ class AllocationFit:
     def warnings(self) -> tuple[str, ...]:
         """Of the file, and what the runs cannot tell."""
         return (*self.notes, *self.model.warnings)
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the run time of the best configurations over problem size; on axes of a new figure by default."""
-        return drawing.draw("plot_process_counts", self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -41,6 +41,7 @@ from simulator.results.plots.outcome import (
     sensitivity_svg,
     verification_svg,
 )
+from simulator.results.plots.plot import plot
 from simulator.results.plots.speed import (
     plot_builders,
     plot_kernel,
@@ -69,6 +70,7 @@ __all__ = [
     "makespans_svg",
     "network_fit_svg",
     "pes_svg",
+    "plot",
     "plot_breakdown",
     "plot_builders",
     "plot_classes",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from simulator import LoadTrace, SpeedBand, plots
+from simulator import LoadTrace, ScenarioError, SpeedBand, plots
 from simulator.results.plots.frame import INK, PAPER, SERIES
 
 ROWS = [
@@ -116,8 +116,6 @@ def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
 
 
 def test_a_figure_that_cannot_hold_its_text_is_refused(tmp_path):
-    from simulator import ScenarioError
-
     with plots.sized(1.0, 1.0), pytest.raises(ScenarioError, match="too small: its text"):
         plots.save_printed(DRAWN["makespans"](None), tmp_path / "f.png", kind="png")
     assert not (tmp_path / "f.png").exists()
@@ -133,6 +131,8 @@ def test_text_outside_and_names_upon_each_other_are_seen():
     assert {"far away", "another"} <= set(plots.cut_texts(figure))
 
 
-def test_objects_draw_themselves():
-    assert BAND.plot().get_xlabel() == "problem size in elements"
-    assert TRACE.plot().get_ylabel() == "competing processes"
+def test_one_function_draws_any_model_or_trace():
+    assert plots.plot(BAND).get_xlabel() == "problem size in elements"
+    assert plots.plot(TRACE).get_ylabel() == "competing processes"
+    with pytest.raises(ScenarioError, match="nothing draws int"):
+        plots.plot(3)
