@@ -1,7 +1,6 @@
 """Recommendation: which configuration, what it is predicted to take, and how it compares with the naive strategies."""
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -783,16 +782,15 @@ def _pictures(made: Recommendation) -> list[str]:
     before, best = named[made.strategies.also.get(reference, reference)], made.configuration
     names = {before.name: reference.replace("as-now", "as now"), best.name: "advised"}
     rows = [
-        {"name": names[name], "predicted_s": one["mean"], "low_s": one["low"], "high_s": one["high"]}
+        {"name": names[name], "predicted_makespan_s": one}
         for name, one in ((name, made.described(name)) for name in names)
     ]
-    mark = f"{zlib.crc32(repr((rows, best)).encode()):x}"
-    found = [plots.makespans_svg(rows, level=made.level, name=f"takes-{mark}")]
+    found = [plots.makespans(rows, "advised", mark="advised", level=made.level).svg()]
     if made.scenario is not None:
         shares, of = gathered_shares(shares_of(made.scenario, before if before != best else None, best))
         unit = "rows" if made.scenario.application.name == "matmul" else "units"
         shown = (reference.replace("as-now", "as now"), "advised")
-        found.insert(0, plots.shares_svg(shares, unit=unit, of=of, names=shown, name=f"who-{mark}"))
+        found.insert(0, plots.shares(shares, unit=unit, of=of, names=shown).svg())
     return found
 
 

@@ -424,14 +424,14 @@ def save_jobs(
         write_job_timeline(timeline, runs, about={key: document[key] for key in said})
 
 
-def figures(runs: JobRuns, warm_up: float) -> dict[str, str]:
+def figures(runs: JobRuns, warm_up: float) -> dict[str, plots.Drawing]:
     """The drawings of the page by name, empty where there is nothing to draw."""
     found = {
-        "busy": plots.busy_svg(runs),
-        "pes": plots.pes_svg(runs),
-        "waits": plots.waits_svg(runs, job_metrics.measured(runs, warm_up)),
+        "busy": plots.busy(runs),
+        "pes": plots.pes(runs),
+        "waits": plots.waits({runs.policy.name: runs.wait_s[job_metrics.measured(runs, warm_up)]}),
     }
     for kind, what in job_metrics.CLASSES.items():
         classes = job_metrics.by_class(runs, kind, warm_up=warm_up)
-        found[f"classes-{kind}"] = plots.class_slowdown_svg(classes, what=what, name=f"classes-{kind}")
+        found[f"classes-{kind}"] = plots.classes(classes, what=what)
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from advisor.advise.advice import WrittenAdvice
 from advisor.report.advice import Advice, advice_page
-from advisor.report.cluster import ClusterResult
+from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.job_choices import Changes, Comparison, changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
@@ -21,6 +21,7 @@ from simulator import blocks, documents
 
 PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
     "advise": (Advice, advice_page),
+    "cluster": (ClusterResult, cluster_page),
     "jobs advise": (Changes, changes_page),
     "jobs compare": (Comparison, comparison_page),
     "jobs run": (RanJobs, jobs_page),

@@ -170,7 +170,7 @@ def _draw(judged: JudgedFit, folder: Path) -> list[str]:
             continue
         path = folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg"
         title = f"{one.name}: {one.mean:.1%} mean error on cells held out"
-        plots.plot_memory_fit(columns, one.times_s, path, title=title, held_out=judged.held_out)
+        plots.memory_fit(columns, one.times_s, title=title, held_out=judged.held_out).save(path)
         paths.append(str(path))
     return paths
 
@@ -233,7 +233,7 @@ def predict_speeds(folder: Path) -> dict[str, Any]:
         if (folder / f"{kernel}.json").exists():
             one = predict_speed(folder / f"{kernel}.json", folder / MEMORY, kernel=kernel)
             path = folder / f"predicted-{kernel}.svg"
-            plots.plot_predicted_speed(one, path)
+            plots.predicted(one).save(path)
             found[kernel] = one.to_dict() | {"figure": str(path)}
     return found
 

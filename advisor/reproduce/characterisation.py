@@ -279,7 +279,8 @@ def reproduce(
     }
     if figures is not None:
         for name, calibrated in fits.items():
-            files.write_text(figures / f"{name}.svg", plots.network_fit_svg(calibrated.to_dict(), name=name) + "\n")
+            drawn = plots.network(calibrated.to_dict(), every=True)
+            files.write_text(figures / f"{name}.svg", drawn.svg(name) + "\n")
         files.write_json(figures / "characterisation.json", result)
     return result
 

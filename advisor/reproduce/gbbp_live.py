@@ -683,9 +683,6 @@ def _write(folder: Path, found: dict[str, Any], by_kernel: dict[str, Compared]) 
             f"{row['mean_error_percent']:.1f} %": (compared.built[method].band, bands[kernel][method]["points"])
             for method, row in found["kernels"][kernel].items()
         }
-        plots.plot_builders(
-            drawn,
-            folder / f"{kernel}.png",
-            title=f"{kernel} on {found['provenance']['machine']['cpu_model']}",
-            held_out=(compared.held_out_sizes, compared.held_out_speeds),
-        )
+        title = f"{kernel} on {found['provenance']['machine']['cpu_model']}"
+        sampled = compared.held_out_sizes, compared.held_out_speeds
+        plots.builders(drawn, title=title, held_out=sampled).save(folder / f"{kernel}.png")

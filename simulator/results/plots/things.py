@@ -1,21 +1,23 @@
-"""One function that draws any model or result of the simulator, on axes of the caller's or of a new figure."""
+"""The figure of any model or result of the simulator."""
 
 from typing import TYPE_CHECKING
 
 from simulator.base import intervals
 from simulator.base.errors import ScenarioError
-from simulator.results.plots.fits import plot_memory, plot_neighbours, plot_network, plot_process_counts, plot_runtime
-from simulator.results.plots.jobs import plot_waits
-from simulator.results.plots.load import plot_load
-from simulator.results.plots.outcome import plot_makespans
-from simulator.results.plots.speed import plot_speed
+from simulator.base.figures import Drawing
+from simulator.results.plots import fits, jobs, loads, outcome, speeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def plot(thing: object, *, over: str | None = None, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
-    """Draw a model, a load trace, a set of runs or the runs of a stream of jobs.
+    """Draw what `drawing_of` draws on axes: those of a new figure of a column's width by default."""
+    return drawing_of(thing, over=over, level=level).axes(ax)
+
+
+def drawing_of(thing: object, *, over: str | None = None, level: float = intervals.LEVEL) -> Drawing:
+    """The figure of a model, a load trace, a set of runs or the runs of a stream of jobs.
 
     Parameters
     ----------
@@ -23,8 +25,6 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
         The parameter below a run-time model; the first one by default.
     level
         How often the intervals of runs and run times hold.
-    ax
-        Where to draw; axes of a new figure by default.
 
     Raises
     ------
@@ -44,23 +44,25 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
     match thing:
         case RunSet():
             rows = [{"name": one["name"], "predicted_makespan_s": one} for one in thing.summary(level=level)]
-            axes = plot_makespans(rows, level=level, ax=ax)
+            found = outcome.makespans(rows, level=level)
         case JobRuns():
-            axes = plot_waits({thing.policy.name: thing.wait_s}, ax=ax)
+            found = jobs.waits({thing.policy.name: thing.wait_s})
         case SpeedBand() | SpeedSurface():
-            axes = plot_speed(thing, ax=ax)
+            found = speeds.speed(thing)
         case CalibratedNetwork():
-            axes = plot_network(thing.to_dict(), ax=ax)
+            found = fits.network(thing.to_dict())
         case AllocationFit():
-            axes = plot_process_counts(thing, ax=ax)
+            found = fits.process_counts(thing)
         case RuntimeModel():
-            axes = plot_runtime(thing, over=over, level=level, ax=ax)
+            found = fits.runtime(thing, over=over, level=level)
         case LoadTrace():
-            axes = plot_load(thing, ax=ax)
+            found = loads.load(thing)
         case NeighboursModel():
-            axes = plot_neighbours(thing, ax=ax)
+            found = fits.neighbours(thing)
         case MemoryModel():
-            axes = plot_memory(thing, ax=ax)
+            found = fits.memory(thing)
         case _:
             raise ScenarioError(f"nothing draws {type(thing).__name__}; give a model, a load trace or runs")
-    return axes
+    if not found:
+        raise ScenarioError(f"there is nothing to draw of this {type(thing).__name__}")
+    return found
