@@ -327,6 +327,7 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
     drawn = plots.differences(
         [{**vars(one.apart), "name": one.pair(base), "sure": one.verdict in {"less", "more"}} for one in rows],
         axis=f"difference of the {metric.said}{f' in {metric.unit}' if metric.unit else ''}",
+        title=f"Differences of the {metric.said}",
         level=found.held,
         less_is_better=metric.less_is_better,
         kind=name,
@@ -409,6 +410,7 @@ def _changes(found: Changes) -> Iterator[blocks.Block]:
             for one in changes
         ],
         axis=f"{metric.said} is {better} by{f' in {metric.unit}' if metric.unit else ''}",
+        title="Gain of each change",
         level=level,
         less_is_better=False,
         kind="gains",

@@ -77,7 +77,8 @@ def makespans(
         for entry in found
     ]
     heights = 1.05 + 0.42 * len(found), 0.75 + 0.24 * len(found)
-    return Drawing(kind, "Predicted makespans", {"all": draw}, "mean makespan: " + "; ".join(said), heights)
+    title = f"Predicted makespan{' of each strategy' if kind == 'strategies' else ''}"
+    return Drawing(kind, title, {"all": draw}, "mean makespan: " + "; ".join(said), heights)
 
 
 def _predicted(entry: Entry) -> Any:
@@ -136,7 +137,8 @@ def verification(rows: Sequence[Entry], *, from_zero: bool = False) -> Drawing:
 
     heights = 1.05 + 0.66 * len(found), 0.8 + 0.36 * len(found)
     said = "; ".join(map(_tell, found))
-    return Drawing("verification", "Predicted against measured makespan", {"all": draw}, said, heights)
+    title = "Predicted against measured" if from_zero else "Predicted against measured makespan"
+    return Drawing("verification", title, {"all": draw}, said, heights)
 
 
 def _draw_predicted(axes: "Axes", entry: Entry, *, row: int) -> None:
@@ -173,8 +175,14 @@ LONGEST = 56
 _ENDS = ("low", "high"), ("low_together", "high_together")
 
 
-def differences(
-    entries: Sequence[Entry], *, axis: str, level: float = 0.95, less_is_better: bool = True, kind: str = "differences"
+def differences(  # noqa: PLR0913 - all by name
+    entries: Sequence[Entry],
+    *,
+    axis: str,
+    title: str = "",
+    level: float = 0.95,
+    less_is_better: bool = True,
+    kind: str = "differences",
 ) -> Drawing:
     """Draw each difference with the interval of itself, and the wider one that holds for all together.
 
@@ -187,6 +195,8 @@ def differences(
         One per difference: `name`; `mean`, `low`, `high`; `low_together`, `high_together`; `sure`, whether it is one.
     axis
         What the axis measures, with its unit.
+    title
+        What the figure shows.
     level
         How often the intervals hold.
     less_is_better
@@ -209,7 +219,7 @@ def differences(
 
     heights = 1.25 + 0.44 * len(rows), 0.85 + 0.27 * len(rows)
     said = "; ".join(map(_described, rows)) + left_out
-    return Drawing(kind, f"{axis[:1].upper()}{axis[1:]}", {"all": draw}, said, heights)
+    return Drawing(kind, title or axis, {"all": draw}, said, heights)
 
 
 def _draw_row(axes: "Axes", row: int, entry: Entry, level: str, colour: str) -> None:
