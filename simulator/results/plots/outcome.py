@@ -175,7 +175,7 @@ LONGEST = 56
 _ENDS = ("low", "high"), ("low_together", "high_together")
 
 
-def differences(  # noqa: PLR0913 - all by name
+def differences(
     entries: Sequence[Entry],
     *,
     axis: str,
