@@ -328,7 +328,7 @@ def _ran_jobs(document: Document, folder: Path) -> Iterator[plots.Drawing]:
     ran, table = documents.from_dict(RanJobs, document), folder / "jobs.csv"
     files.check_regular(table)
     yield plots.waits({ran.policy.name: pd.read_csv(table)["wait_s"].to_numpy(dtype=float)})
-    yield from (plots.classes(found, what=job_metrics.CLASSES[kind]) for kind, found in ran.classes.items())
+    yield from (plots.classes(ran.classes.get(kind, ()), what=what) for kind, what in job_metrics.CLASSES.items())
 
 
 def _allocated(document: Document, _folder: Path) -> Iterator[plots.Drawing]:

@@ -244,7 +244,8 @@ def measured_figure(
 
 def _measured(one: VerifiedConfiguration, best: str, advised: str) -> dict[str, Any]:
     name = f"{advised} ({one.name})" if one.name == best else CALLED.get(one.name, one.name)
-    return documents.to_dict(one) | {"name": name}
+    found: dict[str, Any] = documents.to_dict(one)
+    return found | {"name": name}
 
 
 # What to run

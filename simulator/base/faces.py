@@ -11,7 +11,7 @@ __all__ = ["face"]
 
 def face(package: str) -> tuple[list[str], Callable[[], list[str]], Callable[[str], Any]]:
     """`__all__`, `__dir__` and `__getattr__` of a package that imports its public names `if TYPE_CHECKING` only."""
-    homes = {}
+    homes = dict[str, str]()
     for statement in ast.parse(_source(package)).body:
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             for one in statement.body:

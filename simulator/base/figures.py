@@ -174,9 +174,12 @@ class Drawing:
         """
         draw = list(self.panels.values())[-1] if panel is None else self.panels[panel]
         if ax is not None:
-            draw(ax)
-            _plain_powers(ax)
-            _key(None, [ax])
+            from matplotlib import rc_context, rcsetup
+
+            with rc_context({"axes.prop_cycle": rcsetup.cycler(color=list(_ON_PAPER))}):
+                draw(ax)
+                _plain_powers(ax)
+                _key(None, [ax])
             return ax
         return self._printed([draw], width_in, height_in)[0]
 
@@ -212,7 +215,7 @@ class Drawing:
             height = height_in or self.heights_in[1] * len(panels)
             figure = Figure(figsize=(width_in, height), layout="constrained")
             FigureCanvasAgg(figure)
-            grid: Sequence[Axes] = figure.subplots(len(panels), 1, sharex=self.shared, squeeze=False)[:, 0]
+            grid: Any = figure.subplots(len(panels), 1, sharex=self.shared, squeeze=False)[:, 0]
             for axes, draw in zip(grid, panels, strict=True):
                 draw(axes)
                 _plain_powers(axes)
@@ -222,7 +225,7 @@ class Drawing:
             if len(panels) > 1:
                 figure.suptitle(self.title, fontsize=_SIZE_PT)
             _key(figure, grid)
-        return grid
+        return tuple(grid)
 
 
 NOTHING: Final = Drawing("", "", {})
@@ -233,12 +236,13 @@ NOTHING: Final = Drawing("", "", {})
 def _styled(style: Any, colours: Sequence[str]) -> Iterator[None]:
     """A style and its colours; the caller's settings of matplotlib are neither used nor changed."""
     import matplotlib
+    from matplotlib import rcsetup
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)  # the reader's font has it
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(style)
-        matplotlib.rcParams["axes.prop_cycle"] = matplotlib.cycler(color=list(colours))
+        matplotlib.rcParams["axes.prop_cycle"] = rcsetup.cycler(color=list(colours))
         yield
 
 
@@ -246,7 +250,7 @@ def series(place: int) -> str:
     """The colour of a series in the style that is drawn in."""
     import matplotlib
 
-    colours = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", ["C0"])
+    colours = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
     return str(colours[place % len(colours)])
 
 

@@ -52,13 +52,20 @@ def busy(runs: "JobRuns") -> Drawing:
 
 
 def _draw_busy(
-    axes: "Axes", *, times: "Floats", spread: "Sequence[Floats]", colour: int, what: str, below: str, limit: int | None
+    axes: "Axes",
+    *,
+    times: "NDArray[Any]",
+    spread: "Sequence[NDArray[Any]]",
+    colour: int,
+    what: str,
+    below: str,
+    limit: int | None,
 ) -> None:
     import numpy as np
 
     mean, low, high = spread
-    sides = [np.append(side, side[-1]) for side in (low, high)]
-    axes.fill_between(times, *sides, step="post", color=series(colour), alpha=0.25, lw=0)
+    least, most = (np.append(side, side[-1]) for side in (low, high))
+    axes.fill_between(times, least, most, step="post", color=series(colour), alpha=0.25, lw=0)
     axes.stairs(mean, times, color=series(colour), baseline=None, lw=1.2)
     top = float(high.max()) if limit is None else limit
     if limit is not None:
