@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ class RanJobs:
     classes: Mapping[str, tuple[job_metrics.JobClass, ...]]
     warnings: tuple[str, ...]
     provenance: Provenance
-    figures: Mapping[str, str] = field(default_factory=dict, metadata={"read": False})
+    figures: Mapping[str, plots.Drawing] = field(default_factory=dict, metadata={"read": False})
     """The drawings of the page by name, which documents lack; empty where there is nothing to draw."""
 
 
@@ -413,7 +413,8 @@ def save_jobs(
 ) -> None:
     """What `-o` (jobs.csv, report.html, manifest.json), `--jobs` and `--timeline` name, where they are given."""
     if folder is not None:
-        ran = documents.from_dict(RanJobs, {**document, "figures": figures(runs, document["averages"]["warm_up"])})
+        ran = documents.from_dict(RanJobs, document)
+        ran = replace(ran, figures=figures(runs, document["averages"]["warm_up"]))
         files.write_pieces(folder / "jobs.csv", job_table_lines(runs))
         files.write_text(folder / "report.html", render_page(jobs_page(ran)))
         files.write_json(folder / "manifest.json", document)

@@ -24,8 +24,8 @@ __all__ = ["COLUMN_IN", "NOTHING", "Drawing", "cut_texts", "figure_kind"]
 
 Entry = Mapping[str, Any]
 """A part of a result document: plain data."""
-Panel = Callable[["Axes"], None]
-"""What draws on axes."""
+Panel = Callable[[Any], None]
+"""What draws on axes of matplotlib."""
 
 LINES: Final = ("-", "--", ":", "-.")
 """Patterns of lines that follow each other."""
@@ -424,7 +424,8 @@ def _seen_names(axis: Any) -> list[Any]:
     """The names of ticks that lie in what the axis shows."""
     low, high = sorted(axis.get_view_interval())
     room = 1e-9 * (high - low)
-    return [tick.label1 for tick in axis.get_major_ticks() if low - room <= tick.get_loc() <= high + room]
+    shown = [tick for tick in axis.get_major_ticks() if low - room <= tick.get_loc() <= high + room]
+    return [tick.label1 for tick in shown if tick.label1.get_visible()]
 
 
 def _upon_each_other(names: Sequence[Any], renderer: Any, side: str) -> list[str]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from simulator.engines.job_queue import JobRuns
     from simulator.results.job_metrics import JobClass
 
-    Floats = NDArray[np.float64]
 
 _STRETCHES: Final = 300
 _MOST_BOXES: Final = 1200
