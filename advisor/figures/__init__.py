@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import simulator
-from advisor.advise.recommendation import Recommendation
+from advisor.advise.recommendation import Recommendation, makespans_of
 from advisor.report.jobs import RanJobs
 from advisor.report.pages import PAGES, check_written, page_of
 from advisor.report.text import inside
-from advisor.verification.check import Verified
+from advisor.verification.check import Verified, measured_of
 from advisor.whatif import WhatIf
+from advisor.whatif.asking import gains_of
 from simulator import (
     ScenarioError,
     blocks,
@@ -78,13 +79,11 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
     """
     match thing:
         case Recommendation():
-            rows = [{"name": one.name, "predicted_makespan_s": thing.described(one.name)} for one in thing.candidates]
-            return plots.makespans(rows, thing.configuration.name, level=thing.level).axes(ax)
+            return makespans_of(thing).axes(ax)
         case Verified():
-            return plots.verification([documents.to_dict(one) for one in thing.configurations]).axes(ax)
+            return measured_of(thing).axes(ax)
         case WhatIf():
-            changed = [one | {"name": ", ".join(one["set"])} for one in thing.findings["points"] if one["set"]]
-            return plots.gains(changed, level=thing.found.drawn.held).axes(ax)
+            return gains_of(thing.found).axes(ax)
     return plots.plot(thing, over=over, level=level, ax=ax)
 
 

@@ -30,6 +30,7 @@ from simulator import (
     files,
     intervals,
     notebook,
+    plots,
     randomness,
     require_linux,
     run,
@@ -255,12 +256,13 @@ class Verified:
 
     def _repr_html_(self) -> str:
         rows = [{"configuration": one.name, **one.row} for one in self.configurations]
-        ends = [(one, one.predicted_interval_s or (None, None)) for one in self.configurations]
-        chart = notebook.ranges(
-            [(one.name, low, one.predicted_s, high) for one, (low, high) in ends if one.predicted_s is not None],
-            unit="predicted (s)",
-        )
-        return notebook.page(str(self).partition("\n")[0], notebook.table(rows), chart, warnings=self.warnings)
+        shown = notebook.table(rows), measured_of(self).svg()
+        return notebook.page(str(self).partition("\n")[0], *shown, warnings=self.warnings)
+
+
+def measured_of(verified: Verified) -> plots.Drawing:
+    """What was predicted and what was measured, of the first configurations."""
+    return plots.verification([documents.to_dict(one) for one in verified.configurations[: notebook.MOST_ROWS]])
 
 
 def verify(

@@ -48,7 +48,7 @@ def shares(
     each = f"{unit} per {of}" if any(one.count > 1 for one in rows) or of == "node" else unit
     said = "; ".join(_said(one, unit, names) for one in rows)
     draw = partial(_draw_shares, rows=rows, what=(unit, of), each=each, names=names)
-    high = sum(0.47 if one.before is not None else 0.4 for one in rows)
+    high = sum(0.52 if one.before is not None else 0.4 for one in rows)
     heights = 0.75 + high, 0.75 + 0.8 * high
     return Drawing("shares", f"Who gets how much: {each}", {"all": draw}, said, heights)
 
@@ -61,12 +61,12 @@ def _draw_shares(
     for row, one in enumerate(rows):
         if one.before is not None and names[0]:
             look: Any = {"facecolor": "none", "edgecolor": INK, "hatch": _HATCH, "lw": 0.5, "label": label(names[0])}
-            axes.barh(row - 0.2, one.before, 0.24, **look)
-            _beside(axes, one.before, row - 0.2, amount(one.before), weight="normal")
-        axes.barh(row + 0.12, one.after, 0.34, color=series(0), label=label(names[1]))
+            axes.barh(row - 0.25, one.before, 0.22, **look)
+            _beside(axes, one.before, row - 0.26, amount(one.before), weight="normal")
+        axes.barh(row + 0.14, one.after, 0.34, color=series(0), label=label(names[1]))
         if one.count > 1 and one.high > one.low:
-            axes.plot([one.low, one.high], [row + 0.12] * 2, color=INK, lw=1.4)
-        _beside(axes, max(one.after, one.high), row + 0.12, f"{_after_text(one)} {_processes(one)}".strip())
+            axes.plot([one.low, one.high], [row + 0.14] * 2, color=INK, lw=1.4)
+        _beside(axes, max(one.after, one.high), row + 0.15, f"{_after_text(one)} {_processes(one)}".strip())
     axes.set_xlim(0, 1.35 * longest)
     name_rows(axes, [_named(one, *what) for one in rows], below=each, ends=(len(rows) - 0.5, -0.5))
 
