@@ -58,10 +58,7 @@ class Drawable:
     def drawing(self, kind: str | None = None) -> plots.Drawing:
         """The figure of one kind.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such kind of it.
+        Raises ScenarioError if there is no such kind of it.
         """
         if kind is not None and kind not in self.kinds:
             hint = f"a result of {self.what} is drawn as {', '.join(self.kinds)}"
@@ -72,10 +69,7 @@ class Drawable:
 def plot(thing: object, *, over: str | None = None, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
     """Draw a recommendation, a what-if, a verification, or whatever `simulator.plots.plot` draws; see there.
 
-    Raises
-    ------
-    ScenarioError
-        If it is nothing that can be drawn.
+    Raises ScenarioError if it is nothing that can be drawn.
     """
     match thing:
         case Recommendation():
@@ -90,10 +84,7 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
 def draw(result: Path, output: Path, *, kind: str | None, width_in: float, height_in: float | None) -> Drawable:
     """Write a figure of a result; what could be drawn.
 
-    Raises
-    ------
-    ScenarioError
-        If the file or folder holds no result, or the figure is too small for its text.
+    Raises ScenarioError if the file or folder holds no result, or the figure is too small for its text.
     """
     plots.figure_kind(output)
     found = drawable(result)
@@ -105,10 +96,7 @@ def draw(result: Path, output: Path, *, kind: str | None, width_in: float, heigh
 def read_length(text: str, option: str) -> float:
     """A length with a unit, in inches.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none, or beyond what a page can hold.
+    Raises ScenarioError if it is none, or beyond what a page can hold.
     """
     inches = units.parse(text, units.LENGTH, field=option) / 0.0254
     if not LEAST_IN <= inches <= MOST_IN:
@@ -119,10 +107,7 @@ def read_length(text: str, option: str) -> float:
 def drawable(path: Path) -> Drawable:
     """What can be drawn of a folder of results, its document, a model or a load trace.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none of these.
+    Raises ScenarioError if it is none of these.
     """
     if path.is_dir():
         return _of_folder(path)

@@ -371,10 +371,7 @@ def jobs_document(
     ran_on
         Options that say what the jobs ran on: `platform`, `times`, `draw`, `sizes`, and files: `model`, `policy`.
 
-    Raises
-    ------
-    ScenarioError
-        For a run without jobs.
+    Raises ScenarioError for a run without jobs.
     """
     stream, overloaded = runs.stream, job_metrics.overload(runs)
     load, setting = job_metrics.offered_load(runs), dict(ran_on or {})

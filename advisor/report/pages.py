@@ -49,10 +49,7 @@ OF_FOLDERS = {"files", "columns", "rerun", "written"}
 def check_written(document: Mapping[str, Any], place: Path) -> None:
     """Refuse the document of a file that is not whole, if its command is one of `WRITTEN`.
 
-    Raises
-    ------
-    ScenarioError
-        With the file, a line for each fault; see `documents.read_format`.
+    Raises ScenarioError with the file, a line for each fault; see `documents.read_format`.
     """
     if (kind := WRITTEN.get(command := str(document.get("command")))) is not None:
         own = OF_FOLDERS if place.name == "manifest.json" else ()

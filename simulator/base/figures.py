@@ -188,10 +188,8 @@ class Drawing:
     ) -> None:
         """Write a file for a paper, of all panels by default, if its texts lie within it.
 
-        Raises
-        ------
-        ScenarioError
-            If the ending of its name is none of `FORMATS`, or the figure is too narrow or too low for its texts.
+        Raises ScenarioError if the ending of its name is none of `FORMATS`, or the figure is too narrow or too low for
+        its texts.
         """
         kind = figure_kind(path)
         shown = list(self.panels.values()) if panel is None else [self.panels[panel]]
@@ -319,10 +317,7 @@ def head_of_row(axes: "Axes", row: int, text: str) -> None:
 def figure_kind(path: Path) -> str:
     """The format that a file's ending asks for.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none of `FORMATS`.
+    Raises ScenarioError if it is none of `FORMATS`.
     """
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:

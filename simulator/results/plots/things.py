@@ -26,10 +26,7 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
     level
         How often the intervals of runs and run times hold.
 
-    Raises
-    ------
-    ScenarioError
-        If it is nothing that can be drawn.
+    Raises ScenarioError if it is nothing that can be drawn.
     """
     from simulator.engines.job_queue import JobRuns
     from simulator.engines.run_set import RunSet

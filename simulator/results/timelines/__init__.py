@@ -80,12 +80,8 @@ def write_timeline(
     about
         Plain data that a reader finds under `otherData`: provenance.
 
-    Raises
-    ------
-    ScenarioError
-        If a configuration does not exist or the replication was not logged, or for a name of another kind.
-    ApportionError
-        If the file cannot be written.
+    Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
+    kind; ApportionError if the file cannot be written.
     """
     if not path.name.endswith(SUFFIXES):
         raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")
