@@ -23,9 +23,6 @@ PIPELINE = {
 ASIDE = "calibration characterisation"
 """Rooms of `simulator` that only `advisor` imports; they use what comes before `scenario_file`, and the one before."""
 
-UPWARDS = ("simulator/base/drawing.py",)
-"""By which objects draw themselves with what comes after them."""
-
 FILE_OWNERS = ("simulator/base/files.py", "simulator/calibration/history/store.py")
 CLOCK_OWNERS = ("simulator/calibration/", "simulator/characterisation/", "simulator/experiments/sweep/", "advisor/")
 # machine.py reads /proc and /sys itself, because it imports no other room; it opens nothing else.
@@ -131,7 +128,7 @@ def import_order(sources: Sources) -> list[str]:
     faults = []
     for path, tree in parsed(sources):
         package, *inside = module_name(path).split(".")
-        if not inside or path in UPWARDS:  # the package's own table of public names
+        if not inside:  # the package's own public names
             continue
         allowed = may_import(package, inside[0])
         faults += [] if allowed else [f"{path}: {inside[0]} is no room of {package}"]
@@ -154,7 +151,7 @@ def circles(sources: Sources) -> list[str]:
             if (target := f"{source}.{name}" if f"{source}.{name}" in named else source) in named and target != module
         }
         for module, (path, tree) in named.items()
-        if path not in UPWARDS and "__getattr__" not in {getattr(node, "name", "") for node in tree.body}
+        if not face_of(tree)
     }
     try:
         tuple(TopologicalSorter(after).static_order())
@@ -163,8 +160,18 @@ def circles(sources: Sources) -> list[str]:
     return []
 
 
+def face_of(tree: ast.Module) -> set[str]:
+    """The public names of a package whose `__init__` is a face (`simulator/base/faces.py`); empty for other modules."""
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    faces = [node for node in blocks if node.orelse and ast.unparse(node.orelse[0]).endswith("face(__name__)")]
+    imported = [one for node in faces for one in node.body if isinstance(one, ast.ImportFrom)]
+    return {alias.name for one in imported for alias in one.names}
+
+
 def public_names(source: str) -> set[str]:
-    """`__all__` of a module: a literal, or `sorted`, `list`, `[*...]` of module-level literals."""
+    """The names of a face, or `__all__`: a literal, or `sorted`, `list`, `[*...]` of module-level literals."""
+    if names_of_face := face_of(ast.parse(source)):
+        return names_of_face
     values: dict[str, ast.expr] = {}
     for node in ast.parse(source).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)

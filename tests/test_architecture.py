@@ -35,7 +35,8 @@ TOP_LEVEL |= {"Makefile", "LICENSE", "CHANGELOG.md", "CITATION.cff"}
 FILES, MODEL, LOG = "simulator/base/files.py", "simulator/models/speed.py", "simulator/engines/log.py"
 SEARCH, MEASURING = "advisor/advise/search.py", "simulator/calibration/measure.py"
 HOUSE = {
-    "simulator/__init__.py": "__all__ = ['calibration', 'run', 'units']\n",
+    "simulator/__init__.py": "if TYPE_CHECKING:\n    from simulator.base import calibration, run, units\n"
+    "else:\n    __all__, __dir__, __getattr__ = face(__name__)\n",
     "simulator/base/units.py": "",
     "simulator/models/speed_file.py": "from simulator.models.speed import Cut\n",
     "simulator/calibration/__init__.py": "_H = {'measure': 1}\n__all__ = sorted(_H)\n",

@@ -1,7 +1,6 @@
 """Recommendation: which configuration, what it is predicted to take, and how it compares with the naive strategies."""
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -77,7 +76,6 @@ from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 VARIED = ("partition", "allocation", "scheduling")
 REFERENCES = (AS_NOW, "one-per-core", "equal")
@@ -147,11 +145,6 @@ class Recommendation:
     """What it is for."""
     record: tuple[Tried, ...] = ()
     """All that the search tried, on draws of its own; the best first."""
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the predicted makespans of the candidates; on axes of a new figure by default."""
-        rows = [{"name": one.name, "predicted_makespan_s": self.described(one.name)} for one in self.candidates]
-        return plots.plot_makespans(rows, self.configuration.name, level=self.level, ax=ax)
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -784,31 +777,27 @@ def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
     ]
 
 
-def _pictures(made: Recommendation) -> list[str]:
-    """Who gets how much, and what it is predicted to take, as pages show it; see `advisor.report.picture`."""
+def makespans_of(made: Recommendation) -> plots.Drawing:
+    """The predicted makespans of the best candidates."""
+    shown = [made.candidates[one.candidate] for one in made.ranking.ranked[: notebook.MOST_ROWS]]
+    rows = [{"name": one.name, "predicted_makespan_s": made.described(one.name)} for one in shown]
+    return plots.makespans(rows, made.configuration.name, level=made.level)
+
+
+def _shares(made: Recommendation, scenario: Scenario) -> plots.Drawing:
+    """Who gets how much, as pages show it; see `advisor.report.picture`."""
     reference = made.reference
     named = {one.name: one for one in made.candidates}
     before, best = named[made.strategies.also.get(reference, reference)], made.configuration
-    names = {before.name: reference.replace("as-now", "as now"), best.name: "advised"}
-    rows = [
-        {"name": names[name], "predicted_s": one["mean"], "low_s": one["low"], "high_s": one["high"]}
-        for name, one in ((name, made.described(name)) for name in names)
-    ]
-    mark = f"{zlib.crc32(repr((rows, best)).encode()):x}"
-    found = [plots.makespans_svg(rows, level=made.level, name=f"takes-{mark}")]
-    if made.scenario is not None:
-        shares, of = gathered_shares(shares_of(made.scenario, before if before != best else None, best))
-        unit = "rows" if made.scenario.application.name == "matmul" else "units"
-        shown = (reference.replace("as-now", "as now"), "advised")
-        found.insert(0, plots.shares_svg(shares, unit=unit, of=of, names=shown, name=f"who-{mark}"))
-    return found
+    shares, of = gathered_shares(shares_of(scenario, before if before != best else None, best))
+    unit = "rows" if scenario.application.name == "matmul" else "units"
+    return plots.shares(shares, unit=unit, of=of, names=(reference.replace("as-now", "as now"), "advised"))
 
 
 def _ranking_page(made: Recommendation) -> str:
     """The best candidates with what they may lose, and where the middle nine tenths of their makespans lie."""
     shown = made.ranking.ranked[: notebook.MOST_ROWS]
     candidates = [made.candidates[one.candidate] for one in shown]
-    spread = [made.described(one.name) for one in candidates]
     rows = [
         {
             "configuration": ", ".join((one.name, *made.strategies.names_of(one.name))),
@@ -821,11 +810,10 @@ def _ranking_page(made: Recommendation) -> str:
         }
         for entry, one in zip(shown, candidates, strict=True)
     ]
-    ends = [(one.name, s["run_low"], s["median"], s["run_high"]) for one, s in zip(candidates, spread, strict=True)]
     return notebook.page(
         f"Recommended: {made.configuration.name}",
-        *_pictures(made),
+        "" if made.scenario is None else _shares(made, made.scenario).svg(),
+        makespans_of(made).svg(),
         notebook.table(rows, count=len(made.ranking.ranked)),
-        notebook.ranges(ends, unit="makespan (s)"),
         warnings=made.strategies.left_out,
     )

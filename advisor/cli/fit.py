@@ -58,7 +58,7 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
         if output is not None:
             calibration.save_runtime_fit(fitted, output)
         if plot is not None:
-            simulator.plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
+            simulator.plots.runtime_fit(fitted.model, fitted.runs).save(plot)
     tell()
     if output is not None and not json_output:
         print(f"model written to {output}")

@@ -161,11 +161,8 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
     if truth is not None:
         print(f"held out: {truth.accuracy(band)}")
     if plot is not None:
-        from simulator.results.plots import plot_speed_model
-
-        plot_speed_model(
-            band, points, plot, held_out=None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
-        )
+        sampled = None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
+        simulator.plots.speed(band, points, held_out=sampled).save(plot)
         print(f"picture written to {plot}")
 
 
@@ -219,11 +216,9 @@ def _show_runs(folder: Path, *, as_json: bool) -> None:
 
 def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
     """Measured speeds and predicted ones, with their mean errors."""
-    from simulator.results.plots import plot_predicted_speed
-
     found = calibration.predict_speed(model, memory, kernel=kernel)
     if plot is not None:
-        plot_predicted_speed(found, plot)
+        simulator.plots.predicted(found).save(plot)
     if as_json:
         print_json(found.to_dict() | {"command": "show"})
         return

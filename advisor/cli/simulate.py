@@ -26,7 +26,7 @@ from simulator import ScenarioError, files
 Form = Literal["csv", "parquet"]
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
-TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
+TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".svg")
 """What the name of a timeline may end in."""
 
 
@@ -44,7 +44,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     table_form: TableForm = "csv",
     timeline: Annotated[
         Path | None,
-        typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .paje for ViTE, .svg a chart."),
+        typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .svg a chart."),
     ] = None,
     replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows.")] = 0,
     configuration: Annotated[

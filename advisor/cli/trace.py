@@ -133,13 +133,13 @@ def show(
 
     Example: apportion trace show load.csv --plot load.png
     """
-    from simulator.load_traces import draw_trace, text_chart, trace_column
+    from simulator.load_traces import text_chart, trace_column
 
     found = simulator.read_trace(trace, column=column)
     name = column or trace_column(trace)
     picture = _picture(plot, output)
     if picture is not None:
-        files.write_bytes(picture, draw_trace(found, label=name, kind=picture.suffix.removeprefix(".")))
+        simulator.plots.load(found, rule="given" if name == "available" else "fair").save(picture)
     if as_json:
         print_json(_summary("trace show", trace, found, name) | {"picture": None if picture is None else str(picture)})
         return
@@ -174,7 +174,7 @@ def functions(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion trace functions load.csv --window 60 --history 240 --ideal 10s
     """
-    from simulator.load_traces import draw_functions, in_samples, predicted_runs, regular_load
+    from simulator.load_traces import in_samples, predicted_runs, regular_load
 
     found, step_s = regular_load(trace, column, resample)
     width = in_samples(window, step_s, field="--window")
@@ -184,7 +184,7 @@ def functions(  # noqa: PLR0913, PLR0917 - one per option
     runs = predicted_runs(curves, ideals)
     picture = _picture(plot, output)
     if picture is not None:
-        files.write_bytes(picture, draw_functions(curves, kind=picture.suffix.removeprefix(".")))
+        simulator.plots.load_functions(curves).save(picture)
     if as_json:
         print_json(
             {"format": 1, "command": "trace functions", "step_s": step_s, "window": width, "history": length}
@@ -220,7 +220,7 @@ def study(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion trace study load.csv --window 60s --history 2min,4min,16min --plot study.png
     """
-    from simulator.load_traces import draw_study, in_samples, load_study, regular_load
+    from simulator.load_traces import in_samples, load_study, regular_load
 
     found, step_s = regular_load(trace, column, resample)
     width = in_samples(window, step_s, field="--window")
@@ -228,7 +228,7 @@ def study(  # noqa: PLR0913, PLR0917 - one per option
     rows = load_study(found, lengths, window=width, every=every)
     picture = _picture(plot, output)
     if picture is not None:
-        files.write_bytes(picture, draw_study(rows, step_s=step_s, kind=picture.suffix.removeprefix(".")))
+        simulator.plots.load_study(rows, step_s=step_s).save(picture)
     if as_json:
         print_json(
             {"format": 1, "command": "trace study", "step_s": step_s, "window": width}

@@ -1,31 +1,50 @@
-"""Figures of results for papers: what can be drawn of a file or folder that a command wrote, and the file of one."""
+"""Figures for papers: those of the page of a result, of a model or of a load trace, and the file of one."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import simulator
-from advisor.report.pages import check_written
-from simulator import ScenarioError, calibration, files, intervals, load_traces, plots, some_names, units
+from advisor.advise.recommendation import Recommendation, makespans_of
+from advisor.report.jobs import RanJobs
+from advisor.report.pages import PAGES, check_written, page_of
+from advisor.report.text import inside
+from advisor.verification.check import Verified, measured_of
+from advisor.whatif import WhatIf
+from advisor.whatif.asking import gains_of
+from simulator import (
+    ScenarioError,
+    blocks,
+    calibration,
+    documents,
+    files,
+    intervals,
+    job_metrics,
+    load_traces,
+    plots,
+    some_names,
+    units,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Draw = Callable[[], "Axes"]
-Kinds = dict[str, Draw]
-"""Kind of figure -> what draws it on axes of its own; the first one is drawn by default."""
+Kinds = Mapping[str, plots.Drawing]
+"""Kind of figure -> the figure, of one panel; the first one is drawn by default."""
 Document = Mapping[str, Any]
 
 DOCUMENTS = ("result.json", "cluster.json", "verification.json", "comparison.json", "advice.json", "manifest.json")
 """Where a folder of results says what it holds: the first of these that is there."""
 WRITERS = "simulate, advise, whatif, verify, jobs, quickstart, cluster, allocate or calibrate"
+FIRST = {"advise": "strategies", "quickstart": "verification"}
+"""By the command: what is drawn by default, where that is not the first figure of its page."""
 LEAST_IN, MOST_IN = 1.0, 40.0
 MOST_BYTES = 2**30
 MOST_POINTS = 24
 """Points of a what-if in a figure of rows."""
+MOST_RANKED = 6
 
 
 @dataclass(frozen=True)
@@ -36,43 +55,48 @@ class Drawable:
     """Which result it is: a command, or a kind of model."""
     kinds: Kinds
 
-    def axes(self, kind: str | None = None) -> "Axes":
-        """The figure of one kind, on axes of a new figure; see `plots.sized`.
+    def drawing(self, kind: str | None = None) -> plots.Drawing:
+        """The figure of one kind.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such kind of it.
+        Raises ScenarioError if there is no such kind of it.
         """
         if kind is not None and kind not in self.kinds:
             hint = f"a result of {self.what} is drawn as {', '.join(self.kinds)}"
             raise ScenarioError(f"--kind is {kind!r}; {hint}")
-        return self.kinds[next(iter(self.kinds)) if kind is None else kind]()
+        return self.kinds[next(iter(self.kinds)) if kind is None else kind]
+
+
+def plot(thing: object, *, over: str | None = None, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
+    """Draw a recommendation, a what-if, a verification, or whatever `simulator.plots.plot` draws; see there.
+
+    Raises ScenarioError if it is nothing that can be drawn.
+    """
+    match thing:
+        case Recommendation():
+            return makespans_of(thing).axes(ax)
+        case Verified():
+            return measured_of(thing).axes(ax)
+        case WhatIf():
+            return gains_of(thing.found).axes(ax)
+    return plots.plot(thing, over=over, level=level, ax=ax)
 
 
 def draw(result: Path, output: Path, *, kind: str | None, width_in: float, height_in: float | None) -> Drawable:
     """Write a figure of a result; what could be drawn.
 
-    Raises
-    ------
-    ScenarioError
-        If the file or folder holds no result, or the figure is too small for its text.
+    Raises ScenarioError if the file or folder holds no result, or the figure is too small for its text.
     """
-    ending = plots.figure_kind(output)
+    plots.figure_kind(output)
     found = drawable(result)
-    with files.understood(result, f"apportion {found.what}"), plots.sized(width_in, height_in):
-        axes = found.axes(kind)
-    plots.save_printed(axes, output, kind=ending)
+    with files.understood(result, f"apportion {found.what}"):
+        found.drawing(kind).save(output, width_in=width_in, height_in=height_in)
     return found
 
 
 def read_length(text: str, option: str) -> float:
     """A length with a unit, in inches.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none, or beyond what a page can hold.
+    Raises ScenarioError if it is none, or beyond what a page can hold.
     """
     inches = units.parse(text, units.LENGTH, field=option) / 0.0254
     if not LEAST_IN <= inches <= MOST_IN:
@@ -83,10 +107,7 @@ def read_length(text: str, option: str) -> float:
 def drawable(path: Path) -> Drawable:
     """What can be drawn of a folder of results, its document, a model or a load trace.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none of these.
+    Raises ScenarioError if it is none of these.
     """
     if path.is_dir():
         return _of_folder(path)
@@ -110,66 +131,84 @@ def _of_folder(folder: Path) -> Drawable:
 
 
 def _of_table(path: Path) -> Drawable:
-    trace = simulator.read_trace(path)
     rule = "given" if load_traces.trace_column(path) == "available" else "fair"
-    return Drawable("trace", {"load": lambda: plots.plot_load(trace, rule=rule)})
+    return Drawable("trace", _panels([plots.load(simulator.read_trace(path), rule=rule)]))
 
 
 def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawable:
     kind, command = str(document.get("kind")), str(document.get("command"))
     if (kind in MODELS and "model" in document) or kind in {"runtime", "neighbours", "process_count"}:
-        return MODELS[kind](path)
-    read = _sweep if kind == "sweep" else COMMANDS.get(command)
-    if read is None:
+        what, drawings = MODELS[kind](path)
+        return Drawable(what, _panels(drawings))
+    if kind != "sweep" and command not in COMMANDS and command not in PAGES:
         raise ScenarioError(f"{path}: this is no result of {WRITERS}; name a folder or a file that one of them wrote")
     what = "whatif" if kind == "sweep" else command
     with files.understood(path, f"apportion {what}"):
         if kind != "sweep":
             check_written(document, path)
-        kinds = read(document, folder)
+        read = _sweep if kind == "sweep" else COMMANDS.get(command, _of_page)
+        kinds = _panels(read(document, folder))
     if not kinds:
         raise ScenarioError(
             f"{path}: nothing in this result of {what} can be drawn with an interval; take more replications"
         )
-    return Drawable(what, kinds)
+    first = FIRST.get(what, "")
+    return Drawable(what, {first: kinds[first], **kinds} if first in kinds else kinds)
+
+
+def _panels(drawings: Iterable[plots.Drawing]) -> Kinds:
+    """Each panel of each figure by itself; of several of a kind the first."""
+    found = dict[str, plots.Drawing]()
+    for one in drawings:
+        for name, panel in one.panels.items():
+            kind = one.kind if len(one.panels) == 1 else f"{one.kind}:{name}"
+            found.setdefault(kind, replace(one, panels={name: panel}))
+    return found
+
+
+def _of_page(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
+    """The figures of the page of a document, in its order."""
+    page = page_of(document)
+    waiting = [block for shown in (*page.picture, *(one.blocks for one in page.sections)) for block in shown]
+    while waiting:
+        block = waiting.pop(0)
+        if isinstance(block, blocks.Figure) and isinstance(block.drawing, plots.Drawing):
+            yield block.drawing
+        waiting = [*inside(block), *waiting]
 
 
 # Models
 
 
-def _speed(path: Path) -> Drawable:
+def _speed(path: Path) -> tuple[str, list[plots.Drawing]]:
     speed, document = calibration.load_speed(path)
-    points = document.get("points", ())
-    shown = () if hasattr(speed, "bands") else points
-    return Drawable("speed model", {"band": lambda: plots.plot_speed(speed, shown)})
+    shown = () if hasattr(speed, "bands") else document.get("points", ())
+    return "speed model", [plots.speed(speed, shown)]
 
 
-def _memory(path: Path) -> Drawable:
-    model, _ = calibration.load_memory_model(path)
-    return Drawable("memory model", {"time": lambda: plots.plot_memory(model)})
+def _memory(path: Path) -> tuple[str, list[plots.Drawing]]:
+    return "memory model", [plots.memory(calibration.load_memory_model(path)[0])]
 
 
-def _network(path: Path) -> Drawable:
+def _network(path: Path) -> tuple[str, list[plots.Drawing]]:
     model, document = calibration.load_network_model(path)
-    return Drawable("network model", {"time": lambda: plots.plot_network(document, form=model.form)})
+    return "network model", [plots.network(document, form=model.form)]
 
 
-def _neighbours(path: Path) -> Drawable:
-    model = calibration.read_neighbours(path)
-    return Drawable("model of neighbours", {"kept": lambda: plots.plot_neighbours(model)})
+def _neighbours(path: Path) -> tuple[str, list[plots.Drawing]]:
+    return "model of neighbours", [plots.neighbours(calibration.read_neighbours(path))]
 
 
-def _runtime(path: Path) -> Drawable:
+def _runtime(path: Path) -> tuple[str, list[plots.Drawing]]:
     model = calibration.load_runtime_model(path)
-    return Drawable("run-time model", {name: partial(plots.plot_runtime, model, over=name) for name in model.names})
+    return "run-time model", [plots.runtime(model, over=name) for name in model.names]
 
 
-def _process_counts(path: Path) -> Drawable:
-    fit = calibration.load_allocation_fit(path)
-    return Drawable("allocate fit", {"time": lambda: plots.plot_process_counts(fit)})
+def _process_counts(path: Path) -> tuple[str, list[plots.Drawing]]:
+    return "allocate fit", [plots.process_counts(calibration.load_allocation_fit(path))]
 
 
-MODELS: Mapping[str, Callable[[Path], Drawable]] = {
+MODELS: Mapping[str, Callable[[Path], tuple[str, list[plots.Drawing]]]] = {
     "speed": _speed,
     "memory": _memory,
     "network": _network,
@@ -179,7 +218,7 @@ MODELS: Mapping[str, Callable[[Path], Drawable]] = {
 }
 
 
-# Results of commands
+# Results of commands whose page has other figures, or that have none
 
 
 def _level(document: Document) -> float:
@@ -187,59 +226,28 @@ def _level(document: Document) -> float:
     return float(level) if isinstance(level, int | float) else intervals.LEVEL
 
 
-def _simulated(document: Document, folder: Path) -> Kinds:
+def _simulated(document: Document, folder: Path) -> Iterator[plots.Drawing]:
     named = document["configurations"]
     rows = [{"name": one["name"], "predicted_makespan_s": one["makespan_s"]} for one in named]
-    kinds: Kinds = {"makespans": lambda: plots.plot_makespans(rows, level=_level(document))}
+    yield plots.makespans(rows, level=_level(document))
     if isinstance(document.get("files"), list):
-        kinds["runs"] = lambda: plots.plot_runs(_runs(simulator.load_results(folder).to_dataframe()))
-    for one in named:
-        kinds[f"processes:{one['name']}"] = partial(plots.plot_breakdown, one["processes"])
-    return kinds
+        frame = simulator.load_results(folder).to_dataframe().groupby("configuration", sort=False)
+        yield plots.ended({str(name): own["makespan_s"].to_numpy() for name, own in frame})
+    yield from (plots.breakdown(one["processes"], name=one["name"]) for one in named)
 
 
-def _runs(frame: "pd.DataFrame") -> dict[str, Any]:
-    return {str(name): own["makespan_s"].to_numpy() for name, own in frame.groupby("configuration", sort=False)}
-
-
-def _advised(document: Document, _folder: Path) -> Kinds:
-    best, rows = str(document["recommended"]), [one for one in document["baselines"] if not one.get("same_as")]
-    kinds: Kinds = {
-        "strategies": lambda: plots.plot_makespans(rows, best, level=_level(document)),
-        "shares": lambda: plots.plot_shares(document["pes"], _shares(document)),
-    }
-    if document.get("sensitivity"):
-        kinds["sensitivity"] = lambda: plots.plot_sensitivity(document["sensitivity"])
-    return kinds
-
-
-def _shares(document: Document) -> dict[str, list[float]]:
-    """What each PE gets as it is, and as is advised."""
-    before = str(document.get("reference") or "equal")
-    chosen = {before: None, str(document["recommended"]): None}
-    found: dict[str, list[float]] = {}
-    for one in document["baselines"]:
-        if one["name"] in chosen:
-            shares = [0.0] * len(document["pes"])
-            for units_, place in zip(one["partition"], one["placement"], strict=True):
-                shares[place] += units_
-            found[one["name"]] = shares
-    return {name: found[name] for name in chosen if name in found}
-
-
-def _sweep(document: Document, folder: Path) -> Kinds:
+def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:
     frame = simulator.load_results(folder).to_dataframe()
     frame = frame[frame["mean_s"].notna()]
     names = list(document["parameters"])
     changed = [str(name).removeprefix("platform.").removeprefix("application.parameters.") for name in names]
-    kinds: Kinds = {}
     if len(names) == 1:
-        kinds["points"] = lambda: _drawn_points(frame, names[0], changed[0], level=_level(document))
-    kinds["makespans"] = lambda: plots.plot_makespans(_best_rows(frame, names, changed), level=_level(document))
-    return kinds | {"differences": lambda: _drawn_differences(frame, names, changed, level=_level(document))}
+        yield _points(frame, names[0], changed[0], level=_level(document))
+    yield plots.makespans(_best_rows(frame, names, changed), level=_level(document))
+    yield _differences(frame, names, changed, level=_level(document))
 
 
-def _drawn_points(frame: "pd.DataFrame", name: str, shown: str, *, level: float) -> "Axes":
+def _points(frame: "pd.DataFrame", name: str, shown: str, *, level: float) -> plots.Drawing:
     """Means over the values of the one thing that is varied; equal values, as of the base and x1, once."""
     texts = list(dict.fromkeys(str(value) for value in frame[name]))
     places, unit = _numbers(texts)
@@ -251,7 +259,7 @@ def _drawn_points(frame: "pd.DataFrame", name: str, shown: str, *, level: float)
             {} if row is None else {"mean": row["mean_s"], "low": row["low_s"], "high": row["high_s"]} for row in rows
         ]
     below = f"{shown}{f' in {unit}' if unit else ''}"
-    return plots.plot_points(
+    return plots.points(
         places or list(range(len(texts))), _known(series), below=below, level=level, names=() if places else texts
     )
 
@@ -289,113 +297,25 @@ def _named(row: Any, names: list[str], changed: list[str]) -> str:
     return ", ".join(f"{short.rpartition('.')[2]} {row[name]}" for name, short in zip(names, changed, strict=True))
 
 
-def _drawn_differences(frame: "pd.DataFrame", names: list[str], changed: list[str], *, level: float) -> "Axes":
+def _differences(frame: "pd.DataFrame", names: list[str], changed: list[str], *, level: float) -> plots.Drawing:
     rows: list[dict[str, Any]] = []
     for _, row in frame[frame["point"] > 0].iterrows():
         mean, low, high = (float(row[f"difference_{part}_s"]) for part in ("mean", "low", "high"))
         name = f"{_named(row, names, changed)}: {row['configuration']}"
         rows.append({"name": name, "mean": mean, "low": low, "high": high, "sure": low > 0 or high < 0})
-    return plots.plot_differences(rows, axis="makespan less that of now, in s", level=level)
+    return plots.differences(rows, axis="makespan less that of now, in s", level=level)
 
 
-def _found(document: Document, _folder: Path) -> Kinds:
-    """What `whatif --json` prints."""
-    rows = [
-        {
-            "name": ", ".join(one.get("set") or ()) or "as it is",
-            "gain": one.get("gain"),
-            "together": one.get("together"),
-        }
-        for one in document["points"]
-    ]
-    return {"gains": lambda: plots.plot_gains(rows[1:], level=_level(document))}
+def _ran_jobs(document: Document, folder: Path) -> Iterator[plots.Drawing]:
+    import pandas as pd
+
+    ran, table = documents.from_dict(RanJobs, document), folder / "jobs.csv"
+    files.check_regular(table)
+    yield plots.waits({ran.policy.name: pd.read_csv(table)["wait_s"].to_numpy(dtype=float)})
+    yield from (plots.classes(ran.classes.get(kind, ()), what=what) for kind, what in job_metrics.CLASSES.items())
 
 
-def _verified(document: Document, _folder: Path) -> Kinds:
-    return {"verification": lambda: plots.plot_verification(document["configurations"])}
-
-
-def _cluster(document: Document, _folder: Path) -> Kinds:
-    hosts = document["hosts"]
-    shares = {"now": [one["units_now"] for one in hosts], "advised": [one["units"] for one in hosts]}
-    kinds: Kinds = {"shares": lambda: plots.plot_shares([one["name"] for one in hosts], shares)}
-    rows = [
-        {
-            "name": name,
-            "predicted_makespan_s": {part: document[key].get(f"{part}_s") for part in ("mean", "low", "high")},
-        }
-        for name, key in (("now", "now"), ("advised", "recommended"))
-    ]
-    kinds["makespans"] = lambda: plots.plot_makespans(rows, "advised", mark="advised", level=_level(document))
-    if document.get("verified"):
-        kinds |= _verified(document["verified"], _folder)
-    return kinds
-
-
-def _quickstart(document: Document, _folder: Path) -> Kinds:
-    strategies = document["baselines"]
-    rows = strategies["baselines"] if isinstance(strategies, dict) else strategies
-    kinds: Kinds = {"verification": lambda: plots.plot_verification(document["verification"])}
-    kinds["strategies"] = lambda: plots.plot_makespans(
-        [one for one in rows if not one.get("same_as")], str(document["recommended"])
-    )
-    for kernel in dict.fromkeys(one["name"] for one in document["kernels"]):
-        kinds[f"speed:{kernel}"] = partial(plots.plot_kernel, document["kernels"], kernel)
-    kinds["timeline"] = lambda: plots.plot_timeline(document["timeline"])
-    trace = document["load"]["trace"]
-    load = simulator.LoadTrace(trace["times_s"], trace["values"], trace["end_s"])
-    return kinds | {"load": lambda: plots.plot_load(load, rule=document["load"]["rule"])}
-
-
-def _ran_jobs(document: Document, folder: Path) -> Kinds:
-    def waits() -> "Axes":
-        import pandas as pd
-
-        table = folder / "jobs.csv"
-        files.check_regular(table)
-        return plots.plot_waits({document["policy"]["name"]: pd.read_csv(table)["wait_s"].to_numpy(dtype=float)})
-
-    classes: Kinds = {
-        f"slowdown:{what}": partial(plots.plot_classes, rows, what=what)
-        for what, rows in document["classes"].items()
-        if rows
-    }
-    return {"waits": waits} | classes
-
-
-def _compared_jobs(document: Document, _folder: Path) -> Kinds:
-    known = document["differences"]
-    kinds: Kinds = {}
-    for metric in dict.fromkeys(one["metric"] for one in known):
-        rows = [
-            one | {"name": f"{one['other']}, not {one['base']}", "sure": one["verdict"] != "open"}
-            for one in known
-            if one["metric"] == metric and one["low"] is not None
-        ]
-        axis = f"difference of the mean {metric}{' in s' if metric in SECONDS else ''}"
-        if rows:
-            kinds[metric] = partial(plots.plot_differences, rows, axis=axis, level=_level(document))
-    return kinds
-
-
-SECONDS = ("wait", "turnaround", "makespan", "p95-wait", "p99-wait")
-"""Metrics of jobs that are times."""
-
-
-def _advised_jobs(document: Document, _folder: Path) -> Kinds:
-    holds = 1 - _level(document["compared"])
-    rows = [
-        one["gain"] | {"name": one["name"], "sure": one["gain"]["holm"] is not None and one["gain"]["holm"] <= holds}
-        for one in document["candidates"]
-        if one.get("gain") and one["gain"]["low"] is not None
-    ]
-    objective = str(document["objective"])
-    axis = f"gain in the mean {objective}{' in s' if objective in SECONDS else ''}"
-    draw_ = partial(plots.plot_differences, rows, axis=axis, level=_level(document["compared"]), less_is_better=False)
-    return {"gains": draw_} if rows else {}
-
-
-def _allocated(document: Document, _folder: Path) -> Kinds:
+def _allocated(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
     def row(one: Document) -> dict[str, Any]:
         of_kinds = [
             f"{given['pes']} {kind} x {given['procs']}" for kind, given in one["configuration"].items() if given["pes"]
@@ -404,30 +324,22 @@ def _allocated(document: Document, _folder: Path) -> Kinds:
 
     ranked = [row(one) for one in document["ranking"][:MOST_RANKED]]
     rows = [*ranked, *map(row, document["baselines"])]
-    return {"ranking": lambda: plots.plot_makespans(rows, ranked[0]["name"], level=_level(document))}
+    yield plots.makespans(rows, ranked[0]["name"], level=_level(document), kind="ranking")
 
 
-MOST_RANKED = 6
+def _divided(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
+    given = zip(document["names"], document["units"], strict=True)
+    rows, of = simulator.gathered_shares([simulator.Share(name, "", None, units_) for name, units_ in given])
+    yield plots.shares(rows, unit="units", of=of, names=("", str(document["method"])))
 
 
-def _divided(document: Document, _folder: Path) -> Kinds:
-    return {"shares": lambda: plots.plot_shares(document["names"], {str(document["method"]): document["units"]})}
-
-
-COMMANDS: Mapping[str, Callable[[Document, Path], Kinds]] = {
-    "advise": _advised,
+COMMANDS: Mapping[str, Callable[[Document, Path], Iterator[plots.Drawing]]] = {
     "allocate advise": _allocated,
-    "cluster": _cluster,
-    "jobs advise": _advised_jobs,
-    "jobs compare": _compared_jobs,
     "jobs run": _ran_jobs,
     "partition": _divided,
-    "quickstart": _quickstart,
     "simulate": _simulated,
-    "verify": _verified,
-    "whatif": _found,
 }
-"""By the `command` of a document: what can be drawn of it."""
+"""By the `command` of a document."""
 
 
 def told(found: Drawable, kind: str | None, output: Path) -> str:

@@ -96,7 +96,7 @@ def scheduling_section(found: Scheduling) -> blocks.Section:
     head = ("what is changed", *(f"x {factor:g}" for factor in FACTORS), "break-even")
     caption = "How much longer the best static partition takes than the dynamic one, where one thing is changed."
     axes = [documents.to_dict(axis) for axis in found.axes]
-    drawn = plots.break_even_svg(axes)
+    drawn = plots.break_even(axes)
     figure = blocks.Figure(drawn, "Gain of letting units move, against the factor by which one thing is changed.")
     parts: list[blocks.Block] = [blocks.Text(sentence(found)), figure, blocks.table(caption, head, rows)]
     if found.rules:

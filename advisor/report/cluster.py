@@ -158,20 +158,17 @@ def _picture(result: ClusterResult) -> tuple[tuple[blocks.Figure, ...], ...]:
     who = who_figure(shares, "units", ("as now", "advised"), of="host")
     verified = result.verified
     if verified is not None:
-        times = measured_figure(verified.configurations, verified.recommended, level=verified.held)
+        times = measured_figure(verified.configurations, verified.recommended)
     else:
         known = {one.name: one for one in (result.now, result.recommended)}
         rows = [
             {
                 "name": "as now" if one is result.now else "advised",
-                "predicted_s": one.mean_s,
-                "low_s": one.low_s,
-                "high_s": one.high_s,
-                "advised": one is result.recommended,
+                "predicted_makespan_s": {"mean": one.mean_s, "low": one.low_s, "high": one.high_s},
             }
             for one in known.values()
         ]
-        drawn = plots.makespans_svg(rows, level=result.level)
+        drawn = plots.makespans(rows, "advised", mark="advised", level=result.level)
         times = blocks.Figure(drawn, "Predicted; with --verify, really run.") if drawn else None
     return columns(who, None, times)
 

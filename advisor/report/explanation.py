@@ -179,7 +179,7 @@ def _cost_rows(why: Reasons) -> list[list[str]]:
 
 
 def _sensitivity(compared: Compared, found: Explained, effort: Effort) -> Iterator[blocks.Block]:
-    drawn = plots.sensitivity_svg(documents.to_dict(found.sensitivity))
+    drawn = plots.sensitivity(documents.to_dict(found.sensitivity))
     if not drawn:
         return
     least = effort.search_regret

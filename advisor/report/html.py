@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from advisor import wording
-from simulator import blocks
+from simulator import blocks, plots
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -99,8 +99,8 @@ def _as_json(data: Any) -> Any:
     return Markup(compact.translate(_UNSAFE))  # noqa: S704
 
 
-def _drawn(svg: str) -> Any:
-    """The one part of the page that is not escaped again: `simulator.results.plots` escapes every text in it."""
+def _drawn(drawing: plots.Drawing | str, name: str) -> Any:
+    """The one part of the page that is not escaped again: drawings escape every text in them."""
     from markupsafe import Markup
 
-    return Markup(svg)  # noqa: S704
+    return Markup(drawing if isinstance(drawing, str) else drawing.svg(name))  # noqa: S704

@@ -19,7 +19,6 @@ from simulator import (
     Share,
     SpeedBand,
     blocks,
-    documents,
     dump_scenario,
     plots,
     shares_of,
@@ -144,15 +143,15 @@ def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
     caption = f"Kinds of PEs; speed of {kernel}" if kernel else "Kinds of PEs"
     said = blocks.table(caption, ["like", "PEs", "cores", "speed of a core", "load (rule)"], rows)
     facts = said, _network_facts(scenario.platform.network)
-    if curves and (drawn := plots.speed_bands_svg(curves, unit="units/s")):
+    if curves and (drawn := plots.kernels(curves, unit="units/s")):
         caption = (
             "Speed bands that were assumed, over problem size. Each replication draws where in its band a PE runs."
         )
         yield blocks.SideBySide(blocks.Figure(drawn, caption), facts)
     else:
         yield from facts
-    for place, pe in enumerate([pe for pe in first if pe.load is not None][:MOST_LOADS]):
-        yield from _load_blocks(pe, f"load-{place}")
+    for pe in [pe for pe in first if pe.load is not None][:MOST_LOADS]:
+        yield from _load_blocks(pe)
 
 
 def _points(band: SpeedBand) -> list[dict[str, Any]]:
@@ -175,15 +174,14 @@ def _load_text(pe: PE) -> str:
     return "none" if pe.load is None else f"{_mean_load(pe.load)} ({pe.load.rule})"
 
 
-def _load_blocks(pe: PE, name: str) -> Iterator[blocks.Block]:
+def _load_blocks(pe: PE) -> Iterator[blocks.Block]:
     """The load of a PE as a figure, with its facts."""
     load = pe.load
     if load is None:
         return
     begun = load.trace.start_instant
     start = "" if begun is None else begun.isoformat()
-    trace = Trace(load.trace.times_s.tolist(), load.trace.values.tolist(), float(load.trace.end_s), start)
-    drawn = plots.load_svg({"pe": pe.name, "rule": load.rule, "trace": documents.to_dict(trace)}, name=name)
+    drawn = plots.load(load.trace, rule=load.rule, pe=pe.name, start=start)
     if drawn:
         said = "Load that each replication starts at another point of, where draws decide. Dashed: its mean."
         what = "Mean share left to us" if load.rule == "given" else "Mean competing processes"

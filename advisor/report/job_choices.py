@@ -314,29 +314,23 @@ def _crowded(one: AlternativeFacts) -> str:
 
 def _differences(found: Comparison) -> tuple[blocks.Block, ...]:
     """For each metric a figure of the differences, and a table with both verdicts."""
-    shown = [
-        block
-        for number, (name, rows) in enumerate(found.by_metric().items())
-        for block in _metric_blocks(found, name, rows, f"differences-{number}")
-    ]
+    shown = [block for name, rows in found.by_metric().items() for block in _metric_blocks(found, name, rows)]
     if any(one.apart.low is not None for one in found.differences):
         shown.append(blocks.Text(_how_judged(found.held), quiet=True))
     alone = blocks.Text("There is one alternative only, so nothing differs.", quiet=True)
     return tuple(shown) or (alone,)
 
 
-def _metric_blocks(
-    found: Comparison, name: str, rows: Sequence[DifferenceFacts], figure: str
-) -> Iterator[blocks.Block]:
+def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]) -> Iterator[blocks.Block]:
     metric, bases = metric_of(name), {one.base for one in rows}
     base = rows[0].base if len(bases) == 1 else None
-    drawn = plots.differences_svg(
+    drawn = plots.differences(
         [{**vars(one.apart), "name": one.pair(base), "sure": one.verdict in {"less", "more"}} for one in rows],
         axis=f"difference of the {metric.said}{f' in {metric.unit}' if metric.unit else ''}",
         title=f"Differences of the {metric.said}",
         level=found.held,
         less_is_better=metric.less_is_better,
-        name=figure,
+        kind=name,
     )
     from_base = f"minus that of {base}" if base is not None else "first minus second"
     said = metric.said.capitalize()
@@ -406,7 +400,7 @@ def _changes(found: Changes) -> Iterator[blocks.Block]:
         return
     level, metric = found.compared.held, metric_of(found.objective)
     better = "lower" if metric.less_is_better else "higher"
-    drawn = plots.differences_svg(
+    drawn = plots.differences(
         [
             {
                 **vars(one.gain),
@@ -419,7 +413,7 @@ def _changes(found: Changes) -> Iterator[blocks.Block]:
         title="Gain of each change",
         level=level,
         less_is_better=False,
-        name="changes",
+        kind="gains",
     )
     if drawn:
         caption = f"By how much each change makes the {metric.said} {better}, and how likely it is the best one."

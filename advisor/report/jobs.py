@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ class RanJobs:
     classes: Mapping[str, tuple[job_metrics.JobClass, ...]]
     warnings: tuple[str, ...]
     provenance: Provenance
-    figures: Mapping[str, str] = field(default_factory=dict, metadata={"read": False})
+    figures: Mapping[str, plots.Drawing] = field(default_factory=dict, metadata={"read": False})
     """The drawings of the page by name, which documents lack; empty where there is nothing to draw."""
 
 
@@ -371,10 +371,7 @@ def jobs_document(
     ran_on
         Options that say what the jobs ran on: `platform`, `times`, `draw`, `sizes`, and files: `model`, `policy`.
 
-    Raises
-    ------
-    ScenarioError
-        For a run without jobs.
+    Raises ScenarioError for a run without jobs.
     """
     stream, overloaded = runs.stream, job_metrics.overload(runs)
     load, setting = job_metrics.offered_load(runs), dict(ran_on or {})
@@ -413,7 +410,8 @@ def save_jobs(
 ) -> None:
     """What `-o` (jobs.csv, report.html, manifest.json), `--jobs` and `--timeline` name, where they are given."""
     if folder is not None:
-        ran = documents.from_dict(RanJobs, {**document, "figures": figures(runs, document["averages"]["warm_up"])})
+        ran = documents.from_dict(RanJobs, document)
+        ran = replace(ran, figures=figures(runs, document["averages"]["warm_up"]))
         files.write_pieces(folder / "jobs.csv", job_table_lines(runs))
         files.write_text(folder / "report.html", render_page(jobs_page(ran)))
         files.write_json(folder / "manifest.json", document)
@@ -424,14 +422,14 @@ def save_jobs(
         write_job_timeline(timeline, runs, about={key: document[key] for key in said})
 
 
-def figures(runs: JobRuns, warm_up: float) -> dict[str, str]:
+def figures(runs: JobRuns, warm_up: float) -> dict[str, plots.Drawing]:
     """The drawings of the page by name, empty where there is nothing to draw."""
     found = {
-        "busy": plots.busy_svg(runs),
-        "pes": plots.pes_svg(runs),
-        "waits": plots.waits_svg(runs, job_metrics.measured(runs, warm_up)),
+        "busy": plots.busy(runs),
+        "pes": plots.pes(runs),
+        "waits": plots.waits({runs.policy.name: runs.wait_s[job_metrics.measured(runs, warm_up)]}),
     }
     for kind, what in job_metrics.CLASSES.items():
         classes = job_metrics.by_class(runs, kind, warm_up=warm_up)
-        found[f"classes-{kind}"] = plots.class_slowdown_svg(classes, what=what, name=f"classes-{kind}")
+        found[f"classes-{kind}"] = plots.classes(classes, what=what)
     return found

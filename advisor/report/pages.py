@@ -6,7 +6,7 @@ from typing import Any
 
 from advisor.advise.advice import WrittenAdvice
 from advisor.report.advice import Advice, advice_page
-from advisor.report.cluster import ClusterResult
+from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.job_choices import Changes, Comparison, changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
@@ -21,6 +21,7 @@ from simulator import blocks, documents
 
 PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
     "advise": (Advice, advice_page),
+    "cluster": (ClusterResult, cluster_page),
     "jobs advise": (Changes, changes_page),
     "jobs compare": (Comparison, comparison_page),
     "jobs run": (RanJobs, jobs_page),
@@ -48,10 +49,7 @@ OF_FOLDERS = {"files", "columns", "rerun", "written"}
 def check_written(document: Mapping[str, Any], place: Path) -> None:
     """Refuse the document of a file that is not whole, if its command is one of `WRITTEN`.
 
-    Raises
-    ------
-    ScenarioError
-        With the file, a line for each fault; see `documents.read_format`.
+    Raises ScenarioError with the file, a line for each fault; see `documents.read_format`.
     """
     if (kind := WRITTEN.get(command := str(document.get("command")))) is not None:
         own = OF_FOLDERS if place.name == "manifest.json" else ()

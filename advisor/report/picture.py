@@ -11,7 +11,7 @@ from advisor import wording
 from advisor.report.timelines import Timeline, TooLong
 from advisor.results import Compared, Strategy
 from advisor.verification.check import VerifiedConfiguration
-from simulator import Share, blocks, gathered_shares, intervals, plots
+from simulator import Share, blocks, documents, gathered_shares, plots
 
 MOST_RUN_ROWS = 6
 """Rows of one run in the picture; of more processes, PEs, nodes or parts of them are gathered."""
@@ -62,16 +62,10 @@ def predicted_figure(
     if before is None or before.predicted.mean is None:
         return None
     rows = [
-        {
-            "name": name,
-            "predicted_s": one.predicted.mean,
-            "low_s": one.predicted.low,
-            "high_s": one.predicted.high,
-            "advised": one is best,
-        }
+        {"name": name, "predicted_makespan_s": vars(one.predicted)}
         for name, one in zip(names, (before, best), strict=True)
     ]
-    drawn = plots.makespans_svg(rows, level=compared.drawn.held, name="predicted")
+    drawn = plots.makespans(rows, names[1], mark=names[1], level=compared.drawn.held)
     return blocks.Figure(drawn, "Predicted mean makespans; no real run has checked them.") if drawn else None
 
 
@@ -130,7 +124,7 @@ def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str], *, of
     """
     rows, gathered = gathered_shares(shares)
     of = gathered if of == "PE" else of
-    drawn = plots.shares_svg(rows, unit=unit, of=of, names=names)
+    drawn = plots.shares(rows, unit=unit, of=of, names=names)
     return blocks.Figure(drawn, _who_caption(shares, rows, of)) if drawn else None
 
 
@@ -176,7 +170,7 @@ def runs_figure(
     if not found:
         return None
     nodes = {one.name: one.node for one in shares}
-    drawn = plots.runs_svg([_run(title, one, nodes) for title, one in found])
+    drawn = plots.runs([_run(title, one, nodes) for title, one in found])
     first = found[-1][1]
     same = "the same draws for both; " if len(found) > 1 and first.replications > 1 else ""
     which = f"replication {first.replication} of {first.replications}, {same}" if first.replications > 1 else ""
@@ -235,11 +229,7 @@ def _grouped(one: Timeline, nodes: Mapping[str, str]) -> dict[str, list[int]]:
 
 
 def measured_figure(
-    verification: Sequence[VerifiedConfiguration],
-    best: str,
-    *,
-    level: float = intervals.LEVEL,
-    advised: str = "advised",
+    verification: Sequence[VerifiedConfiguration], best: str, *, advised: str = "advised"
 ) -> blocks.Figure | None:
     """What was predicted, with its interval, and every real run; none where nothing was really run."""
     ran = [one for one in verification if one.measured_s]
@@ -247,22 +237,15 @@ def measured_figure(
         return None
     ran.sort(key=lambda one: (one.name != best, one.measured_median_s or 0.0))  # the advised one stays
     shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
-    drawn = plots.makespans_svg([_measured(one, best, advised) for one in shown], level=level)
+    drawn = plots.verification([_measured(one, best, advised) for one in shown], from_zero=True)
     more = f" The fastest {len(shown)} of {len(ran)}, and what was advised." if len(shown) < len(ran) else ""
     return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")
 
 
 def _measured(one: VerifiedConfiguration, best: str, advised: str) -> dict[str, Any]:
-    low, high = one.predicted_interval_s or one.predicted_range_s or (None, None)
-    return {
-        "name": f"{advised} ({one.name})" if one.name == best else CALLED.get(one.name, one.name),
-        "predicted_s": one.predicted_s,
-        "low_s": low,
-        "high_s": high,
-        "measured_s": one.measured_s,
-        "median_s": one.measured_median_s,
-        "advised": one.name == best,
-    }
+    name = f"{advised} ({one.name})" if one.name == best else CALLED.get(one.name, one.name)
+    found: dict[str, Any] = documents.to_dict(one)
+    return found | {"name": name}
 
 
 # What to run

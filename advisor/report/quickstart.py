@@ -261,7 +261,7 @@ def _load_text(result: QuickstartResult) -> str:
 def _load_section(result: QuickstartResult) -> blocks.Section:
     """The trace over time, and what it leaves us."""
     load = result.load
-    drawn = plots.load_svg(documents.to_dict(load))
+    drawn = None if load is None else plots.load(load.trace, rule=load.rule, pe=load.pe)
     if not drawn or load is None:
         return blocks.Section("load", "Background load", (blocks.Text("No background load was set."),))
     caption = "The load that ran on one PE and that every replication starts at another point of. Dashed: its mean."
@@ -282,7 +282,7 @@ def _load_section(result: QuickstartResult) -> blocks.Section:
 def _recorded_section(result: QuickstartResult) -> blocks.Section:
     """The operations that older versions kept of the recommended partition."""
     said = _recorded(result)
-    drawn = plots.gantt_svg(documents.to_dict(result.timeline))
+    drawn = plots.timeline(documents.to_dict(result.timeline))
     if not drawn:
         none = blocks.Text("No replication was kept.")
         return blocks.Section("timeline", HEADING, (none, said) if said.rows else (none,))
@@ -321,7 +321,7 @@ def _speeds_section(result: QuickstartResult) -> blocks.Section:
     """Speed bands as a figure, short tables and all measured points."""
     machine = result.machine
     caches = documents.to_dict(machine.caches) if machine is not None else ()
-    drawn = plots.speed_bands_svg(_curves(result.kernels), caches=caches)
+    drawn = plots.kernels(_curves(result.kernels), caches=caches)
     if not drawn:
         return blocks.Section("speed", "Speed of each kernel", (blocks.Text("No speed was measured."),))
     figure = blocks.Figure(

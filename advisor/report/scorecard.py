@@ -50,7 +50,7 @@ def summary_text(found: Sequence[Comparison], *, level: float) -> str:
 def _figure(found: Sequence[Comparison]) -> blocks.Block:
     """Each prediction as measured over predicted."""
     alone = len({_subject(one) for one in found}) == 1
-    drawn = plots.scorecard_svg(
+    drawn = plots.scorecard(
         [
             {
                 "name": one.case if alone else f"{_subject(one)}, {one.case}",

@@ -336,9 +336,8 @@ def save_simulation(
     page = simulation_page(ShownSimulation(simulation, judged, drawn))
     files.write_text(folder / "report.html", render_page(page))
     for number, name in enumerate(runs.configurations):
-        drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
-        if drawing:
-            files.write_text(folder / f"timeline-{number}.svg", drawing)
+        if drawing := plots.timeline(runs.timeline(name)):
+            files.write_text(folder / f"timeline-{number}.svg", drawing.svg(f"timeline-{number}"))
 
 
 def shown_in_timeline(
@@ -373,7 +372,7 @@ def save_timeline(
         loaded = runs.drawn(alone)
         runs = run(loaded, log_replications=1, **again)
     if path.suffix == ".svg":
-        files.write_text(path, plots.gantt_svg(runs.timeline(shown[0])))
+        files.write_text(path, plots.timeline(runs.timeline(shown[0])).svg("timeline"))
         return
     document = documents.to_dict(simulation)
     about = {

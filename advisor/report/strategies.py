@@ -48,7 +48,7 @@ def strategies_section(
     """
     entries = wording.strategies(compared)
     shown = [documents.to_dict(one) for _, one in entries]
-    drawn = plots.baselines_svg(shown, compared.recommended or None, mark=tag, level=compared.drawn.held)
+    drawn = plots.makespans(shown, compared.recommended or None, mark=tag, level=compared.drawn.held, kind="strategies")
     if not drawn:
         return blocks.Section("baselines", heading, (blocks.Text("Nothing was simulated."),))
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."

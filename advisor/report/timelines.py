@@ -441,7 +441,7 @@ def _still(one: Timeline) -> blocks.Block:
         (process, begin * one.second, end * one.second)
         for process, begin, end in zip(*[iter(one.path)] * 3, strict=True)
     ]
-    drawn = plots.gantt_svg(list(_operations(one)), path=path)
+    drawn = plots.timeline(list(_operations(one)), path=path)
     said = f"Simulated run of {one.configuration}. Gaps: waiting. Line: the critical path. Dotted: the makespan."
     return blocks.Figure(drawn, said)
 

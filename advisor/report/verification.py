@@ -73,7 +73,7 @@ def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:
     """Who got how much, where equal parts ran too, and what was predicted of that."""
     entries = {name: one for one in verified.configurations for name in (one.name, *one.also)}
     best, before = entries.get(verified.recommended), next((entries[name] for name in NOW if name in entries), None)
-    measured = measured_figure(verified.configurations, verified.recommended, level=verified.held)
+    measured = measured_figure(verified.configurations, verified.recommended)
     if best is None:
         return columns(None, None, measured)
     had = None if before in {None, best} else before
@@ -125,7 +125,7 @@ def verification_section(
 ) -> blocks.Section:
     """Every real run and what was predicted, as a figure and a table."""
     heading = "Predicted against measured"
-    drawn = plots.verification_svg(documents.to_dict(entries))
+    drawn = plots.verification(documents.to_dict(entries))
     if not drawn:
         return blocks.Section("verification", heading, (blocks.Text("No real run has checked the prediction."),))
     caption = "Real runs on this machine with the load on, every repetition shown, and what was predicted before them."

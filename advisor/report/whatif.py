@@ -76,7 +76,7 @@ def _picture(found: Findings) -> tuple[tuple[blocks.Block, ...], ...]:
         return ()
     shown = ranked[:MOST_DRAWN]
     entries = [{**_gain_entry(point), "name": words.named(found, point)} for point in shown]
-    figure = plots.gains_svg(entries, level=found.drawn.held)
+    figure = plots.gains(entries, level=found.drawn.held)
     of = "single changes" if alone else "points"
     first = f"The {len(shown)} {of} that gain most of {len(ranked)}" if len(shown) < len(ranked) else of.capitalize()
     caption = f"{first}, on the same draws as the scenario as it is. Thin: holds for all {found.comparisons} together."
@@ -90,17 +90,8 @@ def _picture_facts(found: Findings) -> tuple[blocks.Block, ...]:
     for one in [found.points[0], *([most] if most.point else [])]:
         took = None if one.own is None else one.own.makespan_s
         if took is not None:
-            name = words.named(found, one)
-            rows.append(
-                {
-                    "name": name,
-                    "predicted_s": took.mean,
-                    "low_s": took.low,
-                    "high_s": took.high,
-                    "advised": one.point > 0,
-                }
-            )
-    drawn = plots.makespans_svg(rows, level=found.drawn.held)
+            rows.append({"name": words.named(found, one), "predicted_makespan_s": vars(took)})
+    drawn = plots.makespans(rows, level=found.drawn.held)
     return (blocks.Figure(drawn, "Makespan as it is, and with the change that pays most."),) if len(rows) > 1 else ()
 
 
@@ -189,7 +180,7 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
             f"{found.comparisons} comparisons together; a change is said to pay only where that one is above 1."
         )
         drawn, said = (
-            plots.gains_svg(named, level=found.drawn.held, name="all-gains"),
+            plots.gains(named, level=found.drawn.held),
             _gains(found, shown, alone=alone),
         )
         figure = blocks.Figure(drawn, caption)
@@ -315,7 +306,7 @@ def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     head = ["change", "makespan", "of a run", "per second" if of == "cost" else "W"]
     table = blocks.table(f"Points that none beats in both, {of} in {unit}", head, rows, note=note)
     caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
-    figure = blocks.Figure(plots.costs_svg(drawn, unit=unit, name=f"front-{of}"), caption)
+    figure = blocks.Figure(plots.costs(drawn, unit=unit), caption)
     return blocks.SideBySide(figure, (table,))
 
 

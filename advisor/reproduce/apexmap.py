@@ -114,7 +114,7 @@ def _draw(judged: JudgedFit, folder: Path) -> list[str]:
             continue
         path = folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg"
         title = f"{one.name}: {one.mean:.1%} mean error on cells held out"
-        plots.plot_memory_fit(columns, one.times_s, path, title=title, held_out=judged.held_out)
+        plots.memory_fit(columns, one.times_s, title=title, held_out=judged.held_out).save(path)
         paths.append(str(path))
     return paths
 

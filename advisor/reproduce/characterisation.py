@@ -262,7 +262,8 @@ def reproduce(folder: Path | None = None) -> Document:
     fits = {name: fit_network_table(files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
     if folder is not None:
         for name, calibrated in fits.items():
-            files.write_text(folder / f"{name}.svg", plots.network_fit_svg(calibrated.to_dict(), name=name) + "\n")
+            drawn = plots.network(calibrated.to_dict(), every=True)
+            files.write_text(folder / f"{name}.svg", drawn.svg(name) + "\n")
     return {
         "paper": "characterisation",
         "title": TITLE,

@@ -120,7 +120,8 @@ def _draw(
         for method, row in rows.items()
     }
     title = f"{kernel} on recorded speeds"
-    plots.plot_builders(drawn, folder / f"{kernel}.png", title=title, held_out=(sizes, source.speeds(sizes)))
+    sampled = sizes, source.speeds(sizes)
+    plots.builders(drawn, title=title, held_out=sampled).save(folder / f"{kernel}.png")
 
 
 def held_out(source: ReplaySource) -> Floats:

@@ -78,10 +78,7 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequ
     consent
         What the user agrees to run: `Words.asked`.
 
-    Raises
-    ------
-    ScenarioError
-        If the manifest is none, asks for what the user has not agreed to, or cannot be run again.
+    Raises ScenarioError if the manifest is none, asks for what the user has not agreed to, or cannot be run again.
     """
     record = read_record(path)
     words = words_of(record, root)
@@ -102,10 +99,8 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequ
 def words_of(record: Record, root: Any) -> Words:
     """The command line of a record.
 
-    Raises
-    ------
-    ScenarioError
-        For options that this version does not know or that no manifest may say, and values of another type.
+    Raises ScenarioError for options that this version does not know or that no manifest may say, and values of another
+    type.
     """
     command = root
     for word in record.command.split():
@@ -136,10 +131,7 @@ def words_of(record: Record, root: Any) -> Words:
 def _texts(record: Record, name: str, kind: object, value: Any, where: str) -> list[str]:
     """A value as texts of a command line; that of an input is where its copy is.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not of the type that the option takes, or a file that is not kept.
+    Raises ScenarioError if it is not of the type that the option takes, or a file that is not kept.
     """
     fits, wanted = _TYPES.get(kind, (_is_text, "a text"))
     if not fits(value):
@@ -173,10 +165,7 @@ _TYPES: Mapping[object, tuple[Callable[[Any], bool], str]] = {
 def _check_consent(record: Record, words: Words, consent: Sequence[str]) -> None:
     """Whether the user agrees to run exactly what the manifest says.
 
-    Raises
-    ------
-    ScenarioError
-        With all that it would run, as `--yes` repeats it.
+    Raises ScenarioError with all that it would run, as `--yes` repeats it.
     """
     if sorted(consent) == sorted(words.asked):
         return

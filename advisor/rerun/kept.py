@@ -72,10 +72,7 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
     defaults
         Those that hold where nothing is given.
 
-    Raises
-    ------
-    ApportionError
-        If it cannot be written.
+    Raises ApportionError if it cannot be written.
     """
     rule = COMMANDS[command]
     stated = {
@@ -225,10 +222,7 @@ class Record:
 def read_record(path: Path) -> Record:
     """The record of a results folder or its manifest.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, or it names anything outside the folder, or a kept input was changed.
+    Raises ScenarioError if there is none, or it names anything outside the folder, or a kept input was changed.
     """
     folder = path if path.is_dir() else path.parent
     manifest = path / MANIFEST if path.is_dir() else path

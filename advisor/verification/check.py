@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,6 @@ from simulator.calibration import (
     program_fault,
     summary_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
@@ -259,16 +256,13 @@ class Verified:
 
     def _repr_html_(self) -> str:
         rows = [{"configuration": one.name, **one.row} for one in self.configurations]
-        ends = [(one, one.predicted_interval_s or (None, None)) for one in self.configurations]
-        chart = notebook.ranges(
-            [(one.name, low, one.predicted_s, high) for one, (low, high) in ends if one.predicted_s is not None],
-            unit="predicted (s)",
-        )
-        return notebook.page(str(self).partition("\n")[0], notebook.table(rows), chart, warnings=self.warnings)
+        shown = notebook.table(rows), measured_of(self).svg()
+        return notebook.page(str(self).partition("\n")[0], *shown, warnings=self.warnings)
 
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw what was predicted and what was measured; on axes of a new figure by default."""
-        return plots.plot_verification([documents.to_dict(one) for one in self.configurations], ax=ax)
+
+def measured_of(verified: Verified) -> plots.Drawing:
+    """What was predicted and what was measured, of the first configurations."""
+    return plots.verification([documents.to_dict(one) for one in verified.configurations[: notebook.MOST_ROWS]])
 
 
 def verify(

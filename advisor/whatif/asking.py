@@ -28,7 +28,6 @@ from simulator.experiments.sweep import Plan, Swept, local, make_plan, simulated
 if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
-    from matplotlib.axes import Axes
 
 Values = str | Iterable[object]
 """Values of a field: a list of them, or a text as `--vary` takes it, such as `x1,x2` or `0..8`."""
@@ -59,11 +58,6 @@ class WhatIf:
 
         return pd.DataFrame(list(self.swept.rows))
 
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw how many times as fast each point is; on axes of a new figure by default."""
-        rows = [one | {"name": ", ".join(one["set"])} for one in self.findings["points"] if one["set"]]
-        return plots.plot_gains(rows, level=self.found.drawn.held, ax=ax)
-
     def __repr__(self) -> str:
         return f"WhatIf({len(self.swept.plan.points)} points, {len(self.swept.failed)} failed: {self.sentence})"
 
@@ -72,7 +66,7 @@ class WhatIf:
         return "\n".join(line for line in (self.sentence, wording.interval_line(self.found.drawn)) if line)
 
     def _repr_html_(self) -> str:
-        found, rows, spread = self.found, [], []
+        found, rows = self.found, []
         for point in found.points[: notebook.MOST_ROWS]:
             best, named = point.own, ", ".join(point.set) or "as it is"
             rows.append(
@@ -84,13 +78,20 @@ class WhatIf:
                     "failed": point.error,
                 }
             )
-            if best is not None:
-                took = best.makespan_s
-                spread.append((named, took.run_low, took.median or 0.0, took.run_high))
-        unit = f"makespan (s), {wording.runs_text(found.drawn)}"
-        table, chart = notebook.table(rows, count=len(found.points)), notebook.ranges(spread, unit=unit)
+        table, chart = notebook.table(rows, count=len(found.points)), gains_of(found).svg()
         lines = [line] if (line := wording.interval_line(found.drawn)) else []
         return notebook.page(self.sentence, table, chart, warnings=[*lines, *found.warnings])
+
+
+def gains_of(found: Findings) -> plots.Drawing:
+    """How many times as fast each point is."""
+    rows = [
+        {"name": ", ".join(one.set), "gain": None if one.gain is None else vars(one.gain)}
+        | {"together": None if one.together is None else vars(one.together)}
+        for one in found.points
+        if one.set
+    ]
+    return plots.gains(rows, level=found.drawn.held)
 
 
 def what_if(  # noqa: PLR0913 - one per option of the command line

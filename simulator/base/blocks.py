@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulator.base.figures import Drawing
+
 __all__ = [
     "MOST_ROWS",
     "Block",
@@ -81,9 +83,9 @@ class Listing:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing of `simulator.results.plots` with its caption, whose markup is not escaped again by what draws it."""
+    """A drawing of `simulator.results.plots`, or the markup of one, with its caption."""
 
-    svg: str
+    drawing: Drawing | str
     caption: str
 
 

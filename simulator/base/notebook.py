@@ -2,11 +2,16 @@
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from simulator.base.figures import Drawing, label, name_rows, series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["curves", "facts", "page", "ranges", "table"]
 
@@ -17,14 +22,6 @@ MOST_LETTERS = 120
 """Letters of one text."""
 MOST_KNOTS = 160
 """Points of one curve."""
-WIDTH, HEIGHT = 420, 170
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 12, 10, 34
-_SVG = f'<svg viewBox="0 0 {WIDTH} %d" width="{WIDTH}" role="img" aria-label="%s" style="max-width:100%%;height:auto"'
-_SVG += ' fill="currentColor" stroke="none" font-family="sans-serif" font-size="11">'
-_COLOURS = ("#2f7ed8", "#d9822b", "#3a9d5d", "#b0578d")
-"""Seen on white and on black."""
-
-Floats = NDArray[np.float64]
 
 
 def page(title: str, *parts: str, warnings: Sequence[str] = ()) -> str:
@@ -75,19 +72,15 @@ def ranges(rows: Sequence[tuple[str, float | None, float, float | None]], *, uni
     shown = [row for row in whole if all(map(math.isfinite, row[1:]))]
     if not shown:
         return ""
-    least, most = min(row[1] for row in shown), max(row[3] for row in shown)
-    axis = _Axis(least, most, 130, WIDTH - _RIGHT)
-    height = 18 * len(shown) + _BOTTOM
-    parts = [_SVG % (height, f"{len(shown)} ranges in {_text(unit)}")]
-    for number, (name, low, middle, high) in enumerate(shown):
-        y = 18 * number + 12
-        parts += [
-            f'<text x="124" y="{y + 4}" text-anchor="end">{_text(name, most=20)}</text>',
-            f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="{y}" y2="{y}" stroke="{_COLOURS[0]}"/>',
-            f'<circle cx="{axis.at(middle)}" cy="{y}" r="4" fill="{_COLOURS[1]}"/>',
-        ]
-    parts += _ticks(axis, height - _BOTTOM + 8, unit)
-    return f"{''.join(parts)}</svg>"
+
+    def draw(axes: "Axes") -> None:
+        for place, (_, low, middle, high) in enumerate(shown):
+            axes.plot([low, high], [place, place], color=series(0))
+            axes.plot(middle, place, "o", color=series(1), ms=5)
+        name_rows(axes, [label(row[0]) for row in shown], below=unit, ends=(len(shown) - 0.5, -0.5))
+
+    heights = 0.7 + 0.25 * len(shown), 0.0
+    return Drawing("ranges", f"{len(shown)} ranges in {unit}", {"all": draw}, unit, heights).svg()
 
 
 def curves(
@@ -115,73 +108,31 @@ def curves(
     xs = np.asarray(x, dtype=np.float64)
     named = {name: np.asarray(values, dtype=np.float64) for name, values in lines.items()}
     edges = [] if band is None else [np.asarray(edge, dtype=np.float64) for edge in band]
-    every = [xs, *named.values(), *edges]
-    if xs.size < 2 or not all(np.all(np.isfinite(values)) for values in every):
-        return ""
-    if steps:
-        xs = np.repeat(xs, 2)[1:]
-        named = {name: np.repeat(values, 2)[:-1] for name, values in named.items()}
-    kept = (
-        np.unique(np.linspace(0, xs.size - 1, MOST_KNOTS).astype(int)) if xs.size > MOST_KNOTS else np.arange(xs.size)
-    )
-    xs, named = xs[kept], {name: values[kept] for name, values in named.items()}
-    edges = [edge[kept] for edge in edges]
     heights = np.concatenate([*named.values(), *edges])
-    across = _Axis(float(xs[0]), float(xs[-1]), _LEFT, WIDTH - _RIGHT, log=log[0])
-    upright = _Axis(float(heights.min()), float(heights.max()), HEIGHT - _BOTTOM, _TOP, log=log[1])
-    parts = [_SVG % (HEIGHT, f"{_text(labels[1])} over {_text(labels[0])}")]
-    if edges:
-        outline = _points(across, upright, np.append(xs, xs[::-1]), np.append(edges[0], edges[1][::-1]))
-        parts.append(f'<polygon points="{outline}" fill="{_COLOURS[0]}" fill-opacity=".3"/>')
-    for number, (name, values) in enumerate(named.items()):
-        colour, drawn = _COLOURS[number % len(_COLOURS)], _points(across, upright, xs, values)
-        parts.append(f'<polyline points="{drawn}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-        if len(named) > 1:
-            place = f'x="{WIDTH - _RIGHT}" y="{_TOP + 11 + 13 * number}" text-anchor="end"'
-            parts.append(f'<text {place} fill="{colour}">{_text(name, most=24)}</text>')
-    parts += _ticks(across, HEIGHT - _BOTTOM, labels[0])
-    for value in (upright.low, upright.high):
-        y = min(max(upright.at(value), 9.0), HEIGHT - _BOTTOM)
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 3}" text-anchor="end">{number_text(value)}</text>')
-    middle = (HEIGHT - _BOTTOM + _TOP) / 2
-    turned = f'transform="rotate(-90 12 {middle})"'
-    parts.append(f'<text x="12" y="{middle}" text-anchor="middle" {turned}>{_text(labels[1], most=24)}</text>')
-    return f"{''.join(parts)}</svg>"
+    if xs.size < 2 or not np.all(np.isfinite(xs)) or not np.all(np.isfinite(heights)):
+        return ""
+    kept = np.unique(np.linspace(0, xs.size - 1, min(xs.size, MOST_KNOTS)).astype(int))
+
+    def draw(axes: "Axes") -> None:
+        if edges:
+            axes.fill_between(xs[kept], *(edge[kept] for edge in edges), color=series(0), alpha=0.3, lw=0)
+        style: Any = {"drawstyle": "steps-post"} if steps else {}
+        for place, (name, values) in enumerate(named.items()):
+            text = label(name) if len(named) > 1 else None
+            axes.plot(xs[kept], values[kept], color=series(place), lw=1.5, label=text, **style)
+        axes.set(xlabel=label(labels[0], most=40), ylabel=label(labels[1]))
+        axes.set(
+            xscale="log" if log[0] and xs[0] > 0 else "linear",
+            yscale="log" if log[1] and heights.min() > 0 else "linear",
+        )
+
+    title = f"{labels[1]} over {labels[0]}"
+    return Drawing("curves", title, {"all": draw}, ", ".join(named), (2.4, 0.0)).svg()
 
 
 def number_text(value: float) -> str:
     """Four digits at most."""
     return f"{value:.4g}"
-
-
-class _Axis:
-    """Values along a line of the picture."""
-
-    def __init__(self, low: float, high: float, start: float, end: float, *, log: bool = False) -> None:
-        self.low, self.high, self._start, self._end = low, high, start, end
-        self._log = log and low > 0
-
-    def at(self, value: float) -> float:
-        """Where a value lies."""
-        low, high = self._scaled(self.low), self._scaled(self.high)
-        share = (self._scaled(value) - low) / (high - low) if high > low else 0.5
-        return round(self._start + share * (self._end - self._start), 1)
-
-    def _scaled(self, value: float) -> float:
-        return math.log(value) if self._log else value
-
-
-def _points(across: _Axis, upright: _Axis, xs: Floats, ys: Floats) -> str:
-    return " ".join(f"{across.at(x)},{upright.at(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
-
-
-def _ticks(axis: _Axis, y: float, label: str) -> Iterable[str]:
-    """A line with its ends and what it is."""
-    start, end = sorted((axis.at(axis.low), axis.at(axis.high)))
-    yield f'<line x1="{start}" x2="{end}" y1="{y}" y2="{y}" stroke="currentColor" stroke-opacity=".5"/>'
-    yield f'<text x="{start}" y="{y + 13}">{number_text(axis.low)}</text>'
-    yield f'<text x="{end}" y="{y + 13}" text-anchor="end">{number_text(axis.high)}</text>'
-    yield f'<text x="{(start + end) / 2}" y="{y + 25}" text-anchor="middle">{_text(label, most=40)}</text>'
 
 
 def _cell(value: object) -> str:

@@ -4,8 +4,9 @@ Graphs (SEG) and their templates are programs and live in `programs.graphs`, cos
 in `models.resource`; the paper's tables in `advisor.reproduce`.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from simulator.base.faces import face
 
 if TYPE_CHECKING:
     from simulator.characterisation.costs.calibration import calibrate_resource, kept_here, known_here, runs_beside
@@ -13,34 +14,5 @@ if TYPE_CHECKING:
     from simulator.characterisation.study import characterise, make_subject
     from simulator.models.resource import METHODS
     from simulator.programs.graphs.nodes import total_ruv
-
-_HOMES = {
-    "METHODS": "simulator.models.resource",
-    "calibrate_resource": "simulator.characterisation.costs.calibration",
-    "characterise": "simulator.characterisation.study",
-    "kept_here": "simulator.characterisation.costs.calibration",
-    "known_here": "simulator.characterisation.costs.calibration",
-    "make_subject": "simulator.characterisation.study",
-    "runs_beside": "simulator.characterisation.costs.calibration",
-    "times_of_model": "simulator.characterisation.costs.vectors",
-    "total_ruv": "simulator.programs.graphs.nodes",
-}
-"""Public name -> the module that it comes from."""
-
-__all__ = [
-    "METHODS",
-    "calibrate_resource",
-    "characterise",
-    "kept_here",
-    "known_here",
-    "make_subject",
-    "runs_beside",
-    "times_of_model",
-    "total_ruv",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+else:
+    __all__, __dir__, __getattr__ = face(__name__)

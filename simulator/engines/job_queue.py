@@ -8,12 +8,11 @@ What a policy of the user's own sees in either engine, and what it decides in th
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import drawing
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import NEVER, SECOND, JobCosts
 from simulator.engines.job_programs import JobPrograms, Started
@@ -25,9 +24,6 @@ from simulator.scheduling.passes import Decision, Jobs, Situation
 from simulator.scheduling.places import Cluster, Hole, numbers_of
 from simulator.scheduling.policy import Policy
 from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["JobQueue", "JobRuns", "OwnDecisions"]
 
@@ -150,10 +146,6 @@ class JobRuns:
     def wait_s(self) -> NDArray[np.float64]:
         """From submission to start, in seconds."""
         return self._seconds(self.start_ticks - self.submit_ticks)
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw how long jobs waited; on axes of a new figure by default."""
-        return drawing.draw("plot_waits", {self.policy.name: self.wait_s}, ax=ax)
 
     @property
     def run_s(self) -> NDArray[np.float64]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import drawing, intervals, notebook, units
+from simulator.base import intervals, notebook, units
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from simulator.programs.program import Program
     from simulator.scenario_file.scenario import Scenario
@@ -76,11 +75,6 @@ class RunSet:
         """What a logged run did."""
         known = self.programs.get((configuration, replication))
         return scenario.program(scenario.configurations[configuration]) if known is None else known
-
-    def plot(self, *, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
-        """Draw the makespans of each configuration; on axes of a new figure by default."""
-        rows = [{"name": one["name"], "predicted_makespan_s": one} for one in self.summary(level=level)]
-        return drawing.draw("plot_makespans", rows, level=level, ax=ax)
 
     def __repr__(self) -> str:
         left = len(self.configurations) - len(fastest := self._fastest(2))

@@ -29,9 +29,6 @@ from simulator.load_traces.generate import (
 from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
 from simulator.load_traces.study import (
     StudyRow,
-    draw_functions,
-    draw_study,
-    draw_trace,
     in_samples,
     load_study,
     predicted_runs,
@@ -53,9 +50,6 @@ __all__ = [
     "TraceTable",
     "TraceWarning",
     "chosen_generator",
-    "draw_functions",
-    "draw_study",
-    "draw_trace",
     "fit_document",
     "fit_generator",
     "import_trace",

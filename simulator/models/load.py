@@ -5,17 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base import drawing, notebook
+from simulator.base import notebook
 from simulator.base.errors import TraceError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 Floats = NDArray[np.float64]
 AvailabilityRule = Literal["idle", "fair", "given"]
@@ -67,10 +63,6 @@ class LoadTrace:
     def mean(self) -> float:
         """Mean of the values over the trace's time."""
         return float(np.average(self.values, weights=self.durations_s))
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw it over time, with its mean; on axes of a new figure by default."""
-        return drawing.draw("plot_load", self, ax=ax)
 
     def __repr__(self) -> str:
         steps = f"{self.values.size} values over {self.end_s:.4g} s"

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from simulator.base import drawing, files, ties, units
+from simulator.base import files, ties, units
 from simulator.base.arrays import Vector
 from simulator.base.documents import FormError, at, read
 from simulator.base.errors import ScenarioError, meant, some_names
@@ -37,10 +37,6 @@ from simulator.models.neighbours_fit import (
     predict_share,
     predicted_held_out,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 FORMAT, KIND, WRITER = 2, "neighbours", "apportion calibrate neighbours"
 COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
@@ -122,10 +118,6 @@ class NeighboursModel:
     def uses(self) -> dict[str, Any]:
         """As the field `uses` of a scenario's node."""
         return {name: entry for name, uses in self.kernels.items() if len(entry := _uses_entry(uses)) > 1}
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw what each kernel keeps over how many compute; on axes of a new figure by default."""
-        return drawing.draw("plot_neighbours", self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -8,22 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base import drawing, notebook
+from simulator.base import notebook
 from simulator.base.arrays import Vector
 from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import ModelFile, cell_faults, check_level, read_model, refuse, rows_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 Floats = NDArray[np.float64]
 
@@ -319,10 +315,6 @@ class SpeedBand(Record):
         """Seconds that a volume takes at a problem size; see `SpeedFunction.time`."""
         return self.function(position=position).time(size, volume)
 
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw it over problem size; on axes of a new figure by default."""
-        return drawing.draw("plot_speed", self, ax=ax)
-
     def __repr__(self) -> str:
         return f"SpeedBand({_extent(self.sizes, self.mid)})"
 
@@ -378,10 +370,6 @@ class SpeedSurface(Record):
         mid = joined("mid")
         band = SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
         return replace(band, **_blended([self.bands[place] for place in near], scales, shares))
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw bands of some numbers of columns over problem size; on axes of a new figure by default."""
-        return drawing.draw("plot_speed", self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""

@@ -115,10 +115,7 @@ def compare(
     replications, seed
         Of what is run; by default those of the runs that are there, else the first scenario's.
 
-    Raises
-    ------
-    ScenarioError
-        If the two have no configuration in common (one each will do), or runs are of different draws.
+    Raises ScenarioError if the two have no configuration in common (one each will do), or runs are of different draws.
     """
     first, second = _loaded(first), _loaded(second)
     known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second

@@ -88,10 +88,7 @@ def save_runs(
     form
         `parquet` for `runs.parquet` in place of `runs.csv`.
 
-    Raises
-    ------
-    ScenarioError
-        If pyarrow is asked for and not installed.
+    Raises ScenarioError if pyarrow is asked for and not installed.
     """
     check_form(form)
     files.make_folder(folder)
@@ -130,10 +127,7 @@ def unsealed(text: str, name: str | None = None) -> dict[str, Any] | None:
 def read_point(path: Path, name: str) -> dict[str, Any]:
     """Read the file of the point of that hash.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not there, or holds anything but what was written there, or says what no point does.
+    Raises ScenarioError if it is not there, or holds anything but what was written there, or says what no point does.
     """
     document = unsealed(files.read_text(path, limit_bytes=LIMIT_BYTES), name)
     if document is None:
@@ -175,10 +169,7 @@ class Results:
         replications
             Of a sweep, one row per run too.
 
-        Raises
-        ------
-        ScenarioError
-            If files are missing or damaged, or pyarrow is not installed for those that are Parquet.
+        Raises ScenarioError if files are missing or damaged, or pyarrow is not installed for those that are Parquet.
         """
         import pandas as pd
 
@@ -226,10 +217,7 @@ def point_runs(
 def load_results(folder: str | Path) -> Results:
     """Open a results folder.
 
-    Raises
-    ------
-    ScenarioError
-        If it holds no results, or those of a sweep that has not ended.
+    Raises ScenarioError if it holds no results, or those of a sweep that has not ended.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)

@@ -68,10 +68,7 @@ def job_lines(scenario: Scenario, runs: RunSet, kind: str) -> Iterator[str]:
     kind
         One of `JOB_FILES`.
 
-    Raises
-    ------
-    ScenarioError
-        For another kind.
+    Raises ScenarioError for another kind.
     """
     return _swf(scenario, runs) if _checked(kind) == ".swf" else _table(_scenario_jobs(scenario, runs))
 
@@ -88,10 +85,7 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
     kind
         One of `JOB_FILES`.
 
-    Raises
-    ------
-    ScenarioError
-        For another kind, and for Batsim's table of jobs that have not run.
+    Raises ScenarioError for another kind, and for Batsim's table of jobs that have not run.
     """
     if _checked(kind) == ".swf":
         return _stream_swf(jobs)

@@ -116,10 +116,7 @@ def measured(runs: JobRuns, warm_up: float = WARM_UP) -> Flags:
 
     Jobs that end at one moment count in the order of the stream.
 
-    Raises
-    ------
-    ScenarioError
-        For a share that is not from 0 to below 1.
+    Raises ScenarioError for a share that is not from 0 to below 1.
     """
     check_warm_up(warm_up)
     kept = np.ones(runs.finish_ticks.size, dtype=np.bool_)
@@ -130,10 +127,7 @@ def measured(runs: JobRuns, warm_up: float = WARM_UP) -> Flags:
 def check_warm_up(warm_up: float) -> None:
     """Refuse what is no share of the jobs that can be dropped.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not from 0 to below 1.
+    Raises ScenarioError if it is not from 0 to below 1.
     """
     if not 0 <= warm_up < 1:
         raise ScenarioError(f"warm-up: {warm_up:g} is no share that can be dropped; give one from 0 to below 1")
@@ -147,10 +141,7 @@ def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
     warm_up
         Share of the jobs, those that ended first, that is left out.
 
-    Raises
-    ------
-    ScenarioError
-        For a run without jobs, or a share that is none.
+    Raises ScenarioError for a run without jobs, or a share that is none.
     """
     kept = measured(runs, warm_up)
     if not kept.size:

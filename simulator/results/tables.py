@@ -57,10 +57,7 @@ def domain_meetings(scenario: Scenario, configuration: Configuration) -> tuple[M
     Uses are the nodes' `uses`, else what follows from how the kernel uses memory; what a process keeps in a cache is
     reckoned with all of the nearer ones.
 
-    Raises
-    ------
-    ScenarioError
-        If the application cannot run so.
+    Raises ScenarioError if the application cannot run so.
     """
     domains = all_domains(scenario)
     if not domains:
@@ -100,10 +97,7 @@ _LARGEST = 2**63
 def check_form(form: Form) -> None:
     """Refuse Parquet where nothing here writes it.
 
-    Raises
-    ------
-    ScenarioError
-        If pyarrow is not installed.
+    Raises ScenarioError if pyarrow is not installed.
     """
     if form == "parquet" and find_spec("pyarrow") is None:
         raise ScenarioError("--format parquet: pyarrow is not installed: pip install 'apportion[parquet]'")
@@ -176,10 +170,7 @@ def kinds_of(frame: "pd.DataFrame") -> dict[str, str]:
 def write_table(path: Path, frames: Iterable["pd.DataFrame"]) -> None:
     """Write a table, in pieces, in the form that its name ends in; it is there once it is whole.
 
-    Raises
-    ------
-    ApportionError
-        If it cannot be written.
+    Raises ApportionError if it cannot be written.
     """
     with files.open_whole(path) as stream:
         if path.suffix == ".csv":
@@ -201,10 +192,7 @@ def write_table(path: Path, frames: Iterable["pd.DataFrame"]) -> None:
 def read_table(path: Path, kinds: Mapping[str, str]) -> "pd.DataFrame":
     """Read what `write_table` wrote; the same table from either form.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not there, not whole, or Parquet and pyarrow is not installed.
+    Raises ScenarioError if it is not there, not whole, or Parquet and pyarrow is not installed.
     """
     import pandas as pd
 

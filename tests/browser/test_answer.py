@@ -156,7 +156,7 @@ def test_a_screen_reader_is_told_who_gets_how_much(opened):
 
 def test_a_thousand_pes_are_gathered(opened):
     found = opened("many", size=PHONE)
-    assert found.locator(".picture svg[aria-labelledby^=who] > g").count() <= 8
+    assert found.locator(".picture svg[aria-labelledby^=picture-1-1] path[style*='--ap-1']").count() <= 9
     assert "1000 PEs" in found.locator(".picture figcaption").first.inner_text()
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +137,7 @@ def page_of_jobs():
     stream = make_stream("a day", **known, run_s=run_s, limit_s=2 * run_s)
     runs = run_jobs(stream, 56, Policy(), Estimates("exact"), engine="process")
     document = jobs_document(runs, log=log, warm_up=0.0)
-    return render_page(jobs_page(documents.from_dict(RanJobs, {**document, "figures": figures(runs, 0.0)})))
+    return render_page(jobs_page(replace(documents.from_dict(RanJobs, document), figures=figures(runs, 0.0))))
 
 
 def page_of_choices(document):

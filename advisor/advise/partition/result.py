@@ -1,6 +1,5 @@
 """What every partitioner answers: units per PE, the makespan they lead to, and a bound that no partition can beat."""
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -126,8 +125,7 @@ class Partition:
         given = zip(self.pes.pe_names(), self.units.tolist(), self.times_s.tolist(), strict=True)
         shares = [Share(name, "", equal, gets, gets / took if took > 0 else None) for name, gets, took in given]
         rows, of = gathered_shares(shares)
-        mark = f"who-{zlib.crc32(repr(rows).encode()):x}"
-        return plots.shares_svg(rows, unit="units", of=of, names=("equal split", self.method), name=mark)
+        return plots.shares(rows, unit="units", of=of, names=("equal split", self.method)).svg()
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per PE: name, units, time_s."""

@@ -1,6 +1,5 @@
 """How an advice on process counts is said: configurations as data and as text, the sentence, tables, a page."""
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -139,12 +138,11 @@ def _picture(document: Document) -> str:
     """What is advised and the baselines, by their estimates."""
     entries = [{"name": "advised", "estimate_s": document["estimate_s"]}, *document["baselines"]]
     rows = [
-        {"name": one["name"], "predicted_s": took["mean"], "low_s": took.get("low"), "high_s": took.get("high")}
-        | {"advised": one["name"] == "advised"}
+        {"name": one["name"], "predicted_makespan_s": took}
         for one in entries
         if (took := one["estimate_s"]) is not None
     ]
-    return plots.makespans_svg(rows, name=f"takes-{zlib.crc32(repr(rows).encode()):x}")
+    return plots.makespans(rows, "advised", mark="advised").svg()
 
 
 def page(document: Document) -> str:

@@ -22,15 +22,18 @@ platform.network.link.bandwidth=x4 pays most: 1.0106 (1.0100 to 1.0111) times as
 90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
 
 `load`, `simulate`, `advise`, `what_if` and `verify` take a scenario, its file, or a shipped name such as "two-cores";
-`measure` makes the scenario of this machine. Names are resolved when first used: importing the module costs nothing.
+`measure` makes the scenario of this machine; `plot` draws any result, model or load trace. Names are resolved when
+first used: importing the module costs nothing.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from simulator import faces
 
 if TYPE_CHECKING:
     from advisor.advise.recommendation import Recommendation
     from advisor.facade.asking import advise, load, measure, save, simulate, verify, what_if
+    from advisor.figures import plot
     from advisor.verification.check import Verified
     from advisor.whatif import WhatIf
     from simulator import (
@@ -63,67 +66,5 @@ if TYPE_CHECKING:
         tree,
         uniform,
     )
-
-__all__ = [
-    "PE",
-    "Application",
-    "ApportionError",
-    "CalibrationError",
-    "Configuration",
-    "Link",
-    "LinkModel",
-    "Load",
-    "LoadTrace",
-    "Network",
-    "Node",
-    "Nodes",
-    "Platform",
-    "Recommendation",
-    "Repartition",
-    "RunSet",
-    "Scenario",
-    "ScenarioError",
-    "SpeedBand",
-    "Verified",
-    "WhatIf",
-    "advise",
-    "balance",
-    "bus",
-    "busy",
-    "load",
-    "measure",
-    "mesh",
-    "nodes",
-    "read_trace",
-    "save",
-    "simulate",
-    "star",
-    "torus",
-    "tree",
-    "uniform",
-    "verify",
-    "what_if",
-]
-
-_HOMES = {
-    **dict.fromkeys(__all__, "simulator"),
-    **dict.fromkeys(("advise", "load", "measure", "save", "simulate", "verify", "what_if"), "advisor.facade.asking"),
-    "Recommendation": "advisor.advise.recommendation",
-    "Verified": "advisor.verification.check",
-    "WhatIf": "advisor.whatif",
-}
-"""Public name -> the module that it comes from."""
-
-_MODULES = {"balance": f"{__name__}.balance"}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+else:
+    __all__, __dir__, __getattr__ = faces.face(__name__)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.base import drawing, notebook, units
+from simulator.base import notebook, units
 from simulator.base.arrays import Vector
 from simulator.base.documents import FormError, Record, at, named, read
 from simulator.base.errors import ScenarioError
@@ -16,10 +16,6 @@ from simulator.models.file import check_level
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 AXES = ("M_words", "alpha", "L")
 """Names of what a time depends on, in the order of all ranges and distances."""
@@ -167,10 +163,6 @@ class MemoryModel(Record):
         mean = physical * np.exp(shift)
         width = np.exp(deviation * self._score(level))
         return MemoryPredictions(level, mean, mean / width, mean * width, physical, self._distance(points))
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the time per word over the words that are swept; on axes of a new figure by default."""
-        return drawing.draw("plot_memory", self, ax=ax)
 
     def __repr__(self) -> str:
         return f"MemoryModel({self.form}: {', '.join(level.name for level in self.levels)})"

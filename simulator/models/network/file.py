@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import drawing, files
+from simulator.base import files
 from simulator.base.documents import FLAT, read
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
@@ -27,10 +27,6 @@ from simulator.models.network import (
 )
 from simulator.models.network.message_cost import CostEntries, MessageCost
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
 FORMAT, WRITER = 2, "apportion calibrate network"
 
 
@@ -45,10 +41,6 @@ class CalibratedNetwork:
     """How they were measured, where they were."""
     cost: MessageCost | None = None
     """What messages cost in CPU and memory, where that was measured."""
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw message times over bytes; on axes of a new figure by default."""
-        return drawing.draw("plot_network", self.to_dict(), ax=ax)
 
     def __repr__(self) -> str:
         return f"CalibratedNetwork({self.fit.model!r})"

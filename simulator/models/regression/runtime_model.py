@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from simulator.base import drawing, notebook, ties
+from simulator.base import notebook, ties
 from simulator.base.arrays import Matrix, Vector
 from simulator.base.documents import FLAT, Record, at, read
 from simulator.base.errors import ScenarioError
@@ -21,10 +21,6 @@ from simulator.models.file import check_level, model_of, read_model, write_model
 from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Cells, Floats, Runs
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # Mixtures of Student distributions, one per candidate structure, and their quantiles.
 
@@ -326,10 +322,6 @@ class RuntimeModel(Record):
             observed=tuple(self._observed(target) for target in targets),
             warnings=self._warnings(targets, distance, mean, prediction),
         )
-
-    def plot(self, over: str | None = None, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the run time over one parameter, the first one by default; on axes of a new figure by default."""
-        return drawing.draw("plot_runtime", self, over=over, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -1,107 +1,69 @@
-"""Figures: measurements, load, messages, timeline and outcome as inline SVG for a page; fits and speed bands as a file.
+"""Figures of models and results, each a `Drawing`: inline SVG of a page, a file for a paper, or axes of the caller's.
 
-Each function `plot_...` with an `ax` draws on those axes, or on ones of a new figure of a column's width, and returns
-them: figures for papers.
-
-Each function whose name ends in `_svg` returns one `<svg>` element for an HTML page, or the empty string when there is
-nothing to draw. The same data give the same bytes. Colours are `currentColor` and CSS variables (`--ap-1` to `--ap-6`,
-`--ap-paper`) with fallbacks, text takes `--ap-font`. All ids of a figure begin with its `name`: figures of one page
-need different ones.
+The same data give the same bytes. On a page colours are `currentColor` and CSS variables (`--ap-1` to `--ap-6`,
+`--ap-paper`) with fallbacks, text takes `--ap-font`, and all ids of a figure begin with its name. Where there is
+nothing to draw the drawing is false.
 """
 
-from simulator.results.plots.answer import coverage_of, makespans_svg, runs_svg, scorecard_svg, shares_svg
-from simulator.results.plots.fits import (
-    network_fit_svg,
-    plot_memory,
-    plot_memory_fit,
-    plot_neighbours,
-    plot_network,
-    plot_process_counts,
-    plot_runtime,
-    plot_runtime_fit,
-)
-from simulator.results.plots.frame import COLUMN_IN, cut_texts, figure_kind, save_printed, sized
-from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, plot_classes, plot_waits, waits_svg
-from simulator.results.plots.load import load_svg, plot_load
+from simulator.base.figures import COLUMN_IN, Drawing, cut_texts, figure_kind
+from simulator.results.plots.answer import coverage_of, runs, scorecard, shares
+from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime, runtime_fit
+from simulator.results.plots.jobs import busy, classes, pes, waits
+from simulator.results.plots.loads import load, load_functions, load_study
 from simulator.results.plots.outcome import (
-    baselines_svg,
-    break_even_svg,
-    costs_svg,
-    differences_svg,
-    gains_svg,
-    plot_breakdown,
-    plot_differences,
-    plot_gains,
-    plot_makespans,
-    plot_points,
-    plot_runs,
-    plot_sensitivity,
-    plot_shares,
-    plot_verification,
-    sensitivity_svg,
-    verification_svg,
+    break_even,
+    breakdown,
+    costs,
+    differences,
+    ended,
+    gains,
+    makespans,
+    points,
+    sensitivity,
+    verification,
 )
-from simulator.results.plots.speed import (
-    plot_builders,
-    plot_kernel,
-    plot_predicted_speed,
-    plot_speed,
-    plot_speed_model,
-    predicted_speeds_svg,
-    speed_bands_svg,
-)
-from simulator.results.plots.timeline import gantt_svg, plot_timeline
+from simulator.results.plots.speeds import builders, kernels, predicted, speed
+from simulator.results.plots.things import drawing_of, plot
+from simulator.results.plots.timelines import timeline
 
 __all__ = [
     "COLUMN_IN",
-    "baselines_svg",
-    "break_even_svg",
-    "busy_svg",
-    "class_slowdown_svg",
-    "costs_svg",
+    "Drawing",
+    "break_even",
+    "breakdown",
+    "builders",
+    "busy",
+    "classes",
+    "costs",
     "coverage_of",
     "cut_texts",
-    "differences_svg",
+    "differences",
+    "drawing_of",
+    "ended",
     "figure_kind",
-    "gains_svg",
-    "gantt_svg",
-    "load_svg",
-    "makespans_svg",
-    "network_fit_svg",
-    "pes_svg",
-    "plot_breakdown",
-    "plot_builders",
-    "plot_classes",
-    "plot_differences",
-    "plot_gains",
-    "plot_kernel",
-    "plot_load",
-    "plot_makespans",
-    "plot_memory",
-    "plot_memory_fit",
-    "plot_neighbours",
-    "plot_network",
-    "plot_points",
-    "plot_predicted_speed",
-    "plot_process_counts",
-    "plot_runs",
-    "plot_runtime",
-    "plot_runtime_fit",
-    "plot_sensitivity",
-    "plot_shares",
-    "plot_speed",
-    "plot_speed_model",
-    "plot_timeline",
-    "plot_verification",
-    "plot_waits",
-    "predicted_speeds_svg",
-    "runs_svg",
-    "save_printed",
-    "scorecard_svg",
-    "sensitivity_svg",
-    "shares_svg",
-    "sized",
-    "speed_bands_svg",
-    "verification_svg",
-    "waits_svg",
+    "gains",
+    "kernels",
+    "load",
+    "load_functions",
+    "load_study",
+    "makespans",
+    "memory",
+    "memory_fit",
+    "neighbours",
+    "network",
+    "pes",
+    "plot",
+    "points",
+    "predicted",
+    "process_counts",
+    "runs",
+    "runtime",
+    "runtime_fit",
+    "scorecard",
+    "sensitivity",
+    "shares",
+    "speed",
+    "timeline",
+    "verification",
+    "waits",
 ]

@@ -1,29 +1,15 @@
-"""Fits of models: what was measured against every fitted form, of links, memory and run times."""
+"""Fits of models: measured against fitted, of links, memory, run times, neighbours and process counts."""
 
-import io
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from simulator.base import files, units
-from simulator.results.plots.frame import (
-    INK,
-    PAPER,
-    SERIES,
-    Entry,
-    drawing,
-    figure_kind,
-    legend,
-    on_axes,
-    save,
-    svg,
-)
+from simulator.base import intervals, units
+from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, series
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -35,18 +21,17 @@ if TYPE_CHECKING:
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
 
+    Floats = NDArray[np.float64]
+
 _AXES = {"M_words": "M in words", "alpha": "alpha", "L": "L in words"}
+_DASHES: Final = ((0, (1, 1.5)), (0, (6, 2)), (0, (6, 2, 1, 2)), "-")
+_STEPS: Final = 400
 
 
-def plot_memory_fit(
-    columns: "Mapping[str, NDArray[np.float64]]",
-    modelled_s: "NDArray[np.float64]",
-    path: str | Path,
-    *,
-    title: str,
-    held_out: "NDArray[np.bool_]",
-) -> None:
-    """Draw four panels; a residual is `(modelled - measured) / measured`.
+def memory_fit(
+    columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: str, held_out: "NDArray[np.bool_]"
+) -> Drawing:
+    """Draw modelled times against measured ones, and residuals; a residual is `(modelled - measured) / measured`.
 
     Parameters
     ----------
@@ -56,109 +41,115 @@ def plot_memory_fit(
         What the model says of them.
     held_out
         Which of them its fit did not see.
-
-    Raises
-    ------
-    ScenarioError
-        If the file's ending is none of png, svg, pdf.
     """
-    path = Path(path)
-    kind = figure_kind(path)
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     measured_s = columns["time_per_word_s"]
     residuals = 100 * (modelled_s - measured_s) / measured_s
-    figure = Figure(figsize=(9, 7))
-    figure.subplots_adjust(left=0.09, right=0.97, bottom=0.08, top=0.93, wspace=0.27, hspace=0.25)  # a layout costs 1 s
-    (first, *others) = figure.subplots(2, 2).ravel()
-    ends = [float(min(measured_s.min(), modelled_s.min())), float(max(measured_s.max(), modelled_s.max()))]
-    first.plot(ends, ends, lw=1, color="0.5")
-    first.set(xlabel="measured, s per word", ylabel="modelled, s per word", xscale="log", yscale="log")
-    for marks, chosen, label in ((".", ~held_out, "fitted"), ("x", held_out, "held out")):
-        first.plot(measured_s[chosen], modelled_s[chosen], marks, ms=4, label=label)
-        for axes, name in zip(others, _AXES, strict=True):
-            axes.plot(columns[name][chosen], residuals[chosen], marks, ms=4)
-    for axes, (_, label) in zip(others, _AXES.items(), strict=True):
-        axes.axhline(0, lw=1, color="0.5")
-        axes.set(xlabel=label, ylabel="residual, % of the measured time", xscale="log")
-    first.legend()
-    figure.suptitle(title)
-    with mpl.rc_context({"svg.hashsalt": "apportion", "svg.fonttype": "none"}):
-        save(figure, path, kind)
+    chosen = (("fitted", ".", ~held_out), ("held out", "x", held_out))
+
+    def against(axes: "Axes") -> None:
+        ends = [float(min(measured_s.min(), modelled_s.min())), float(max(measured_s.max(), modelled_s.max()))]
+        axes.plot(ends, ends, lw=1, color=INK)
+        for place, (text, marks, rows) in enumerate(chosen):
+            axes.plot(measured_s[rows], modelled_s[rows], marks, ms=4, color=series(place), label=text)
+        axes.set(xlabel="measured, s per word", ylabel="modelled, s per word", xscale="log", yscale="log")
+
+    def off(axes: "Axes", name: str) -> None:
+        for place, (_, marks, rows) in enumerate(chosen):
+            axes.plot(columns[name][rows], residuals[rows], marks, ms=4, color=series(place))
+        axes.axhline(0, lw=1, color=INK)
+        axes.set(xlabel=_AXES[name], ylabel="residual, % of the time", xscale="log")
+
+    panels: dict[str, Panel] = {"times": against, **{name: partial(off, name=name) for name in _AXES}}
+    return Drawing("fit", title, panels, title, (8.0, 2.2), shared=False)
 
 
-def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: str | Path) -> None:
-    """Prediction against observation with 90 % bands, and relative residuals, of each response.
+def runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]") -> Drawing:
+    """Draw observation over prediction with 90 % bands, and relative residuals, of each response."""
+    panels = dict[str, Panel]()
+    for part in model.parts:
+        own = runs[part.response]
+        panels[part.response] = partial(_draw_observed, model=model, own=own, response=part.response)
+        panels[f"residuals of {part.response}"] = partial(
+            _draw_observed, model=model, own=own, response=part.response, residuals=True
+        )
+    said = ", ".join(panels)
+    return Drawing("fit", "Observed over predicted run times", panels, said, (3.0 * len(panels), 2.6), shared=False)
 
-    Raises
-    ------
-    ScenarioError
-        If the file's ending is none of png, svg, pdf.
-    """
-    path = Path(path)
-    kind = figure_kind(path)
+
+def _draw_observed(axes: "Axes", *, model: "RuntimeModel", own: "Runs", response: str, residuals: bool = False) -> None:
     import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     from simulator.models.regression.runs import cells_of
 
-    figure = Figure(figsize=(10, 4.5 * len(model.parts)), layout="constrained")
-    FigureCanvasAgg(figure)
-    rows = figure.subplots(len(model.parts), 2, squeeze=False)
-    for (left, right), part in zip(rows, model.parts, strict=True):
-        own = runs[part.response]
-        cells = cells_of(own)
-        alone = replace(model, parts=(part,), correlation=np.eye(1), warnings=())
-        predicted = alone.predict(cells.columns())
-        order = np.argsort(predicted.mean_s)
-        at, band = predicted.mean_s[order], predicted.prediction_s[order]
-        left.fill_between(at, band[:, 0], band[:, 1], alpha=0.25, label="90 % of runs")
-        left.plot(at, at, linewidth=1)
-        mean = predicted.mean_s[cells.cell_of_run]
-        left.plot(mean, own.times_s, ".", label="runs")
-        left.set(xlabel="predicted, s", ylabel="observed, s", title=part.response, xscale="log", yscale="log")
-        left.legend()
-        right.axhline(0, linewidth=1)
-        right.plot(mean, (own.times_s / mean - 1) * 100, ".")
-        right.set(xlabel="predicted, s", ylabel="residual, % of the prediction", xscale="log")
-    out = io.BytesIO()
-    figure.savefig(out, format=kind)
-    files.write_bytes(path, out.getvalue())
+    cells = cells_of(own)
+    part = next(one for one in model.parts if one.response == response)
+    found = replace(model, parts=(part,), correlation=np.eye(1), warnings=()).predict(cells.columns())
+    mean = found.mean_s[cells.cell_of_run]
+    if residuals:
+        axes.axhline(0, lw=1, color=INK)
+        axes.plot(mean, (own.times_s / mean - 1) * 100, ".", color=series(0))
+        axes.set(xlabel="predicted, s", ylabel="residual, % of the prediction", xscale="log")
+        return
+    order = np.argsort(found.mean_s)
+    at, band = found.mean_s[order], found.prediction_s[order]
+    axes.fill_between(at, band[:, 0], band[:, 1], color=series(0), alpha=0.25, lw=0, label="90 % of runs")
+    axes.plot(at, at, lw=1, color=series(0))
+    axes.plot(mean, own.times_s, ".", color=series(1), label="runs")
+    axes.set(xlabel="predicted, s", ylabel=f"{response}: observed, s", xscale="log", yscale="log")
 
 
-_DASHES: Final = ((0, (1, 1.5)), (0, (6, 2)), (0, (6, 2, 1, 2)), "-")
-_STEPS: Final = 400
-
-
-def network_fit_svg(document: Entry, *, name: str = "network") -> str:
-    """Draw what `calibrate network` found: times over bytes for the least and the most hops, each form as a line.
+def network(document: Entry, *, form: "FittedForm | None" = None, every: bool = False) -> Drawing:
+    """Draw message times over bytes: what was measured, and the chosen form as a line.
 
     Parameters
     ----------
     document
-        A network model's: `points`, `models`, `chosen`.
-    name
-        Begins the ids of the figure.
+        A network model's, as `apportion calibrate network` writes it: `points`, `models`, `chosen`.
+    form
+        Drawn alone where the document has no measured times.
+    every
+        Whether all fitted forms are drawn, at the most hops and at the least.
     """
     import numpy as np
 
     size, hops, _ = _message_times(document)
+    distances = np.unique(hops)
+    chosen, count = str(document.get("chosen")), len(_forms(document))
+    title, heights = "Message time by size", (2.8, 2.1)
     if not size.size:
-        return ""
-    forms = _forms(document)
-    distances = np.unique(hops)[[0, -1]][: np.unique(hops).size]
-    chosen = str(document.get("chosen"))
-    with drawing(height_in=0.8 + 2.6 * distances.size) as figure:
-        grid = figure.subplots(distances.size, 1, sharex=True, squeeze=False)[:, 0]
-        for axes, distance in zip(grid, distances, strict=True):
-            _draw_distance(axes, document, float(distance))
-            axes.set_title(f"{distance:g} hop{'s' if distance != 1 else ''}")
-        grid[-1].set_xlabel("message size in bytes")
-        legend(figure, grid)
-        summary = f"{size.size} measured message times and {len(forms)} fitted forms; chosen: {chosen}"
-        return svg(figure, name=name, title="Message time by size", description=summary)
+        if form is None:
+            return NOTHING
+        return Drawing("time", title, {"all": partial(_draw_form, form=form)}, "the model", heights)
+    ends = distances[[-1, 0]][-distances.size :] if every else distances[:1]
+    panels: dict[str, Panel] = {
+        f"{hops:g} hop{'s' if hops != 1 else ''}": partial(
+            _draw_distance, document=document, hops=float(hops), chosen_only=not every
+        )
+        for hops in ends
+    }
+    said = f"{size.size} measured message times and {count} fitted forms; chosen: {chosen}"
+    return Drawing("time", title, panels, said, (0.8 + 2.2 * len(panels), 2.1))
+
+
+def _draw_form(axes: "Axes", *, form: "FittedForm") -> None:
+    """A form of which nothing measured is kept."""
+    import numpy as np
+
+    at = np.geomspace(1.0, 2.0**24, _STEPS)
+    axes.plot(at, form.time_s(at, 1.0), color=series(0), lw=1.8, label="model")
+    _message_axes(axes, "one-way time")
+
+
+def _message_axes(axes: "Axes", text: str) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set(xscale="log", yscale="log", xlabel="message size in bytes", ylabel=text)
+    axes.grid(visible=True)
+    axes.xaxis.set_major_locator(LogLocator(numticks=5))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: units.show_duration(value))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _message_times(document: Entry) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
@@ -181,7 +172,7 @@ def _forms(document: Entry) -> "list[tuple[str, FittedForm, bool]]":
     ]
 
 
-def _draw_distance(axes: "Axes", document: Entry, hops: float, *, chosen_only: bool = False) -> None:
+def _draw_distance(axes: "Axes", *, document: Entry, hops: float, chosen_only: bool) -> None:
     """Times and forms over bytes at one number of hops."""
     import numpy as np
 
@@ -192,64 +183,27 @@ def _draw_distance(axes: "Axes", document: Entry, hops: float, *, chosen_only: b
         if title == chosen or not chosen_only:
             _draw(axes, form, at, hops, style=(title, dash, physical, title == chosen))
     axes.plot(np.maximum(size[mine], 1), time[mine], "o", color=INK, markerfacecolor=PAPER, ms=3.5, label="measured")
-    axes.set(xscale="log", yscale="log")
-    axes.grid(visible=True)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_major_formatter(lambda value, _: units.show_duration(value))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_minor_formatter("")
+    _message_axes(axes, "one-way time" if chosen_only else f"at {hops:g} hop{'s' if hops != 1 else ''}")
 
 
-def plot_network(
-    document: Entry, *, form: "FittedForm | None" = None, hops: float | None = None, ax: "Axes | None" = None
-) -> "Axes":
-    """Draw message times over bytes: what was measured, and the chosen form as a line.
-
-    Parameters
-    ----------
-    document
-        A network model's, as `apportion calibrate network` writes it.
-    form
-        Drawn alone where the document has no measured times.
-    hops
-        At which distance; the least one measured by default.
-    """
-    import numpy as np
-    from matplotlib.ticker import LogLocator
-
-    _, distances, _ = _message_times(document)
-    with on_axes(ax, height_in=2.1) as axes:
-        if distances.size:
-            least = float(distances.min()) if hops is None else hops
-            _draw_distance(axes, document, least, chosen_only=True)
-        elif form is not None:
-            at = np.geomspace(1.0, 2.0**24, _STEPS)
-            axes.plot(at, form.time_s(at, hops or 1.0), color=SERIES[0], lw=1.8, label="model")
-            axes.set(xscale="log", yscale="log")
-            axes.yaxis.set_major_formatter(lambda value, _: units.show_duration(value))
-            axes.grid(visible=True)
-        axes.xaxis.set_major_locator(LogLocator(numticks=5))
-        axes.set(xlabel="message size in bytes", ylabel="one-way time")
-    return axes
-
-
-def plot_memory(model: "MemoryModel", *, ax: "Axes | None" = None) -> "Axes":
+def memory(model: "MemoryModel") -> Drawing:
     """Draw the modelled time per word over the words that are swept, a line for each of some temporal localities."""
-    import numpy as np
 
-    (low, high), alphas = model.trained[0], _spread(*model.trained[1])
-    words = np.geomspace(max(low, 1.0), high, _STEPS)
-    run = float(np.sqrt(np.prod(model.trained[2])))
-    with on_axes(ax, height_in=2.1) as axes:
+    def draw(axes: "Axes") -> None:
+        import numpy as np
+
+        (low, high), alphas = model.trained[0], _spread(*model.trained[1])
+        words = np.geomspace(max(low, 1.0), high, _STEPS)
+        run = float(np.sqrt(np.prod(model.trained[2])))
         for place, (dash, alpha) in enumerate(zip(itertools.cycle(_DASHES), alphas, strict=False)):
             found = model.predict(words, np.full(words.size, alpha), np.full(words.size, min(run, low)), level=0.9)
-            colour = SERIES[place]
-            axes.fill_between(words, 1e9 * found.low_s, 1e9 * found.high_s, color=colour, alpha=0.2, lw=0)
-            axes.plot(words, 1e9 * found.mean_s, color=colour, ls=dash, lw=1.6, label=f"alpha {alpha:.3g}")
+            axes.fill_between(words, 1e9 * found.low_s, 1e9 * found.high_s, color=series(place), alpha=0.2, lw=0)
+            axes.plot(words, 1e9 * found.mean_s, color=series(place), ls=dash, lw=1.6, label=f"alpha {alpha:.3g}")
         axes.set(xscale="log", yscale="log", xlabel="data set in words", ylabel="time per word in ns")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.grid(axis="y")
-    return axes
+
+    return Drawing("time", "Time per word", {"all": draw}, "by size and temporal locality", (2.8, 2.1))
 
 
 def _spread(low: float, high: float) -> list[float]:
@@ -257,9 +211,7 @@ def _spread(low: float, high: float) -> list[float]:
     return list(dict.fromkeys((high, float((low * high) ** 0.5), low)))
 
 
-def plot_runtime(
-    model: "RuntimeModel", *, over: str | None = None, level: float = 0.9, ax: "Axes | None" = None
-) -> "Axes":
+def runtime(model: "RuntimeModel", *, over: str | None = None, level: float = intervals.LEVEL) -> Drawing:
     """Draw the predicted run time over one parameter, the others at their largest trained values, with where runs lie.
 
     Parameters
@@ -269,54 +221,50 @@ def plot_runtime(
     level
         How often a run lies in the band.
     """
-    import numpy as np
+    shown = model.names[0] if over is None else over
+    largest = dict(zip(model.names, (float(high) for high in model.high), strict=True))
+    others = ", ".join(f"{name} = {high:g}" for name, high in largest.items() if name != shown)
 
-    place = 0 if over is None else model.names.index(over)
-    ends = float(model.low[place]), float(model.high[place])
-    at = np.linspace(*ends, 60) if ends[0] <= 0 or ends[1] / ends[0] < 30 else np.geomspace(*ends, 60)
-    columns = {name: np.full(at.size, float(high)) for name, high in zip(model.names, model.high, strict=True)}
-    columns[model.names[place]] = at
-    found = model.predict(columns, level=level)
-    others = ", ".join(
-        f"{name} = {high:g}" for name, high in zip(model.names, model.high, strict=True) if name != model.names[place]
-    )
-    with on_axes(ax, height_in=2.0) as axes:
-        axes.fill_between(
-            at, *found.prediction_s.T, color=SERIES[0], alpha=0.25, lw=0, label=f"{100 * level:.4g} % of runs"
-        )
-        axes.plot(at, found.mean_s, color=SERIES[0], lw=1.8, label="mean")
-        axes.set(xlabel=f"{model.names[place]}{f' ({others})' if others else ''}", ylabel="run time in s")
+    def draw(axes: "Axes") -> None:
+        import numpy as np
+
+        ends = float(model.low[model.names.index(shown)]), largest[shown]
+        at = np.linspace(*ends, 60) if ends[0] <= 0 or ends[1] / ends[0] < 30 else np.geomspace(*ends, 60)
+        columns = {name: np.full(at.size, high) for name, high in largest.items()} | {shown: at}
+        found = model.predict(columns, level=level)
+        text = f"{100 * level:.4g} % of runs"
+        axes.fill_between(at, *found.prediction_s.T, color=series(0), alpha=0.25, lw=0, label=text)
+        axes.plot(at, found.mean_s, color=series(0), lw=1.8, label="mean")
+        axes.set(xlabel=f"{shown}{f' ({others})' if others else ''}", ylabel="run time in s")
         axes.set_ylim(0, axes.get_ylim()[1])
         axes.grid(axis="y")
-    return axes
+
+    return Drawing(shown, f"Run time over {shown}", {"all": draw}, others, (2.8, 2.0))
 
 
-def plot_neighbours(model: "NeighboursModel", *, ax: "Axes | None" = None) -> "Axes":
+def neighbours(model: "NeighboursModel") -> Drawing:
     """Draw which part of its lone speed each measured kernel keeps, over how many PEs compute it at once."""
-    import numpy as np
 
-    counts = list(range(1, model.pe_count + 1))
-    with on_axes(ax, height_in=2.0) as axes:
+    def draw(axes: "Axes") -> None:
+        import numpy as np
+        from matplotlib.ticker import MaxNLocator
+
+        counts = list(range(1, model.pe_count + 1))
         for place, (dash, name) in enumerate(zip(itertools.cycle(_DASHES), sorted(model.kernels), strict=False)):
             size = float(np.max(model.kernels[name].sizes))
             kept = [model.together_share(name, size, count) for count in counts]
-            axes.plot(counts, kept, color=SERIES[place % len(SERIES)], ls=dash, marker="o", ms=5, lw=1.6, label=name)
+            axes.plot(counts, kept, color=series(place), ls=dash, marker="o", ms=5, lw=1.6, label=name)
         axes.set(xlabel="PEs that compute at once", ylabel="speed kept by each", ylim=(0, 1.05))
-        axes.xaxis.set_major_locator(_whole_numbers())
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(axis="y")
-    return axes
 
-
-def _whole_numbers() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(integer=True)
+    return Drawing("kept", "Speed kept next to others", {"all": draw}, ", ".join(sorted(model.kernels)), (2.8, 2.0))
 
 
 _MOST_CONFIGURATIONS: Final = 4
 
 
-def plot_process_counts(fit: "AllocationFit", *, level: float = 0.9, ax: "Axes | None" = None) -> "Axes":
+def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> Drawing:
     """Draw the predicted run time over the problem size, with intervals, of those that are best at some size.
 
     Parameters
@@ -324,25 +272,24 @@ def plot_process_counts(fit: "AllocationFit", *, level: float = 0.9, ax: "Axes |
     fit
         What `apportion allocate fit` found; the configurations are those that were measured.
     """
-    import numpy as np
 
-    sizes = np.geomspace(float(fit.measured.sizes.min()), float(fit.measured.sizes.max()), 25)
-    found = [fit.model.estimate(float(size), fit.measured.allocations, level=level) for size in sizes]
-    mean, low, high = (np.array([getattr(one, name) for one in found]) for name in ("mean_s", "low_s", "high_s"))
-    best = [int(one) for one in dict.fromkeys(np.nanargmin(mean, axis=1).tolist())][:_MOST_CONFIGURATIONS]
-    with on_axes(ax, height_in=2.1) as axes:
+    def draw(axes: "Axes") -> None:
+        import numpy as np
+
+        sizes = np.geomspace(float(fit.measured.sizes.min()), float(fit.measured.sizes.max()), 25)
+        found = [fit.model.estimate(float(size), fit.measured.allocations, level=level) for size in sizes]
+        mean, low, high = (np.array([getattr(one, name) for one in found]) for name in ("mean_s", "low_s", "high_s"))
+        best = [int(one) for one in dict.fromkeys(np.nanargmin(mean, axis=1).tolist())][:_MOST_CONFIGURATIONS]
         for place, (dash, row) in enumerate(zip(itertools.cycle(_DASHES), best, strict=False)):
-            text = " + ".join(
-                f"{pes} {kind} x {each}"
-                for kind, (pes, each) in zip(fit.measured.kinds, fit.measured.allocations[row].tolist(), strict=True)
-                if pes
-            )
-            axes.fill_between(sizes, low[:, row], high[:, row], color=SERIES[place], alpha=0.2, lw=0)
-            axes.plot(sizes, mean[:, row], color=SERIES[place], ls=dash, lw=1.6, label=text)
+            given = zip(fit.measured.kinds, fit.measured.allocations[row].tolist(), strict=True)
+            text = " + ".join(f"{pes} {kind} x {each}" for kind, (pes, each) in given if pes)
+            axes.fill_between(sizes, low[:, row], high[:, row], color=series(place), alpha=0.2, lw=0)
+            axes.plot(sizes, mean[:, row], color=series(place), ls=dash, lw=1.6, label=text)
         axes.set(xlabel="problem size N", ylabel="run time in s", yscale="log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.grid(axis="y")
-    return axes
+
+    return Drawing("time", "Run time over problem size", {"all": draw}, ", ".join(fit.measured.kinds), (2.8, 2.1))
 
 
 def _draw(
@@ -359,7 +306,7 @@ def _draw(
     from simulator.models.network import FORMS, PacketisedModel
 
     title, dash, physical, is_chosen = style
-    colour = SERIES[list(FORMS).index(title) % len(SERIES)]
+    colour = series(list(FORMS).index(title))
     shown = f"{title}{', chosen' if is_chosen else ''}{'' if physical else ', not physical'}"
     time = form.time_s(at, hops)
     if isinstance(form, PacketisedModel) and at[0] < form.packet_bytes < at[-1]:

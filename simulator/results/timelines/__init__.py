@@ -14,7 +14,6 @@ from simulator.engines.run_set import RunSet
 from simulator.programs.columns import Kind
 from simulator.results.timelines.chrome import document, events
 from simulator.results.timelines.happened import NAMES, View, details, happened
-from simulator.results.timelines.paje import paje
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.truths import draw_one, of_replication
 
@@ -52,7 +51,7 @@ def table(view: View, *, configuration: str, head: bool) -> Iterator[str]:
     yield files.csv_lines(rows)
 
 
-SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje")
+SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz")
 """Names that `write_timeline` knows end in one of these."""
 
 
@@ -68,7 +67,7 @@ def write_timeline(
 ) -> None:
     """Write what every process did in one replication; packed if the name ends in `.gz`.
 
-    `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation, `.paje` (one configuration) for ViTE.
+    `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation.
 
     Parameters
     ----------
@@ -81,12 +80,8 @@ def write_timeline(
     about
         Plain data that a reader finds under `otherData`: provenance.
 
-    Raises
-    ------
-    ScenarioError
-        If a configuration does not exist or the replication was not logged, or for a name of another kind.
-    ApportionError
-        If the file cannot be written.
+    Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
+    kind; ApportionError if the file cannot be written.
     """
     if not path.name.endswith(SUFFIXES):
         raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")
@@ -102,13 +97,6 @@ def write_timeline(
         named = enumerate(zip(views, names, strict=True))
         tables = (table(view, configuration=name, head=not number) for number, (view, name) in named)
         files.write_pieces(path, itertools.chain.from_iterable(tables))
-        return
-    if path.suffix == ".paje":
-        if len(chosen) > 1:
-            raise ScenarioError(
-                f"{path}: a Paje trace holds one configuration, and there are {len(chosen)}; choose one"
-            )
-        files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
         return
     files.write_pieces(path, document(itertools.chain.from_iterable(map(events, views)), about or {}))
 

@@ -58,10 +58,7 @@ class Happened:
 def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> Happened:
     """What happened in a logged run.
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
+    Raises ScenarioError if this replication was not logged.
     """
     log, causes = explain(scenario, runs, configuration, replication)
     columns, chosen = causes.columns, scenario.configurations[configuration]

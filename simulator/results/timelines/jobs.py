@@ -40,12 +40,7 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
     about
         Plain data that a reader finds under `otherData`.
 
-    Raises
-    ------
-    ScenarioError
-        For a name that ends otherwise.
-    ApportionError
-        If the file cannot be written.
+    Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")

@@ -19,7 +19,7 @@ ASKED = {
 
 def test_one_level_is_the_default_everywhere():
     assert LEVEL == intervals.LEVEL
-    drawn = (plots.baselines_svg, plots.gains_svg)
+    drawn = (plots.makespans, plots.gains)
     assert {inspect.signature(one).parameters["level"].default for one in drawn} == {LEVEL}
 
 

@@ -68,7 +68,7 @@ def test_files_of_another_kind_are_refused(capsys):
     assert _run(["simulate", str(ROOT / THREE), "--replication", "1"]) == 2
     assert capsys.readouterr().err.startswith("error: --replication has no effect without --timeline, which")
     assert _run(["simulate", str(ROOT / THREE), "--timeline", "x.png"]) == 2
-    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz, .paje or .svg"
+    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz or .svg"
     assert capsys.readouterr().err == f"error: --timeline is x.png; give {allowed}\n"
 
 

@@ -26,7 +26,7 @@ def rows_of(page, caption):
 
 
 def descriptions(page):
-    return [re.search(r"<desc[^>]*>(.*?)</desc>", one.svg)[1] for one in blocks(page, Figure)]
+    return [re.search(r"<desc[^>]*>(.*?)</desc>", one.drawing.svg())[1] for one in blocks(page, Figure)]
 
 
 # Sentences
@@ -146,8 +146,8 @@ def test_a_figure_shows_what_has_an_interval_and_nothing_else():
     (told,) = descriptions(page)
     assert told == ("sjf -2231 (-3105 to -1357); strict 490.8 (122.8 to 1963); other 60 (20 to 90), perhaps 0")
     (figure,) = blocks(page, Figure)
-    assert "difference of the mean wait in s" in figure.svg
-    assert "95 % of all together" in figure.svg
+    assert "difference of the mean wait in s" in figure.drawing.svg()
+    assert "95 % of all together" in figure.drawing.svg()
     assert figure.caption == "Mean wait of each alternative, minus that of easy."
 
 
@@ -155,14 +155,14 @@ def test_gains_are_drawn_with_their_chances():
     (told,) = descriptions(page_of(advised()))
     assert told.startswith("5 PEs more: best with 80 % 1690 (1390 to 1990); exact estimates (a bound) 515 (215 to 815)")
     assert "policy strict: best with &lt; 1 % -490.8" in told
-    assert "mean wait is lower by in s" in blocks(page_of(advised()), Figure)[0].svg
+    assert "mean wait is lower by in s" in blocks(page_of(advised()), Figure)[0].drawing.svg()
 
 
 def test_gains_and_losses_keep_their_colours():
     row = {"name": "one", "mean": -1.0, "low": -2.0, "high": -0.5, "sure": True}
 
     def colours(**asked):
-        return set(re.findall(r"--ap-(\d)", plots.differences_svg([row], axis="s", title="t", **asked)))
+        return set(re.findall(r"--ap-(\d)", plots.differences([row], axis="s", **asked).svg()))
 
     assert colours() == {"1"}
     assert colours(less_is_better=False) == {"2"}
@@ -174,12 +174,12 @@ def test_no_figure_where_nothing_is_told():
     assert "No interval: 3 draws are too few." in render_html(refused)
     silent = [row | dict.fromkeys(("low", "high", "p", "holm")) for row in compared()["differences"]]
     assert not blocks(page_of(compared() | {"differences": silent}), Figure)
-    assert plots.differences_svg([], axis="s", title="none") == ""
+    assert not plots.differences([], axis="s")
 
 
 def test_a_figure_of_many_shows_the_first_and_says_so():
     rows = [{"name": f"n{place}", "mean": 1.0, "low": 0.5, "high": 2.0} for place in range(30)]
-    drawn = plots.differences_svg(rows, axis="s", title="many")
+    drawn = plots.differences(rows, axis="s").svg()
     assert "the first 24 of 30" in drawn
     assert "n23" in drawn
     assert "n24" not in drawn

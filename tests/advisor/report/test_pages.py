@@ -130,7 +130,9 @@ def hostile_blocks(value):
         return tuple(hostile_blocks(part) for part in value)
     if is_dataclass(value):
         named = {one.name: getattr(value, one.name) for one in fields(value)}
-        return replace(value, **{name: part if name == "svg" else hostile_blocks(part) for name, part in named.items()})
+        return replace(
+            value, **{name: part if name == "drawing" else hostile_blocks(part) for name, part in named.items()}
+        )
     return value + HOSTILE if isinstance(value, str) else value
 
 

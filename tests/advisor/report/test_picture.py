@@ -59,7 +59,7 @@ def test_the_verdict_is_made_of_the_numbers_there_are(asked, said):
 def test_an_answer_that_real_runs_took_back_is_not_called_advised():
     page = quickstart_page(documents.from_dict(QuickstartResult, sample_document() | {"measured_gain": 0.88}))
     assert page.answer.startswith("Keep the equal split")
-    drawn = "".join(figure.svg for column in page.picture for figure in column)
+    drawn = "".join(figure.drawing.svg() for column in page.picture for figure in column)
     assert "tried (functional)" in drawn
     assert "advised" not in drawn
 
@@ -90,7 +90,7 @@ def test_a_notebook_shows_the_picture_of_the_page():
     assert "Who gets how much: rows" in shown
     assert "Predicted makespan" in shown
     assert shown == made._repr_html_(), "the same value is shown alike"
-    assert len(re.findall(r'id="who-[0-9a-f]+-title"', shown)) == 1
+    assert len(re.findall(r'id="shares-[0-9a-f]+-title"', shown)) == 1
 
 
 def test_waits_of_several_processes_are_said_of_one():

@@ -45,12 +45,12 @@ def test_a_figure_shows_cells_fitted_and_held_out(tmp_path):
     }
     arrays = {name: np.array(column, dtype=float) for name, column in columns.items()}
     out = np.array([False, True, False])
-    plots.plot_memory_fit(arrays, np.array([1e-9, 3e-9, 3e-9]), tmp_path / "f.svg", title="model 2", held_out=out)
-    drawn = (tmp_path / "f.svg").read_text()
+    figure = plots.memory_fit(arrays, np.array([1e-9, 3e-9, 3e-9]), title="model 2", held_out=out)
+    drawn = figure.svg()
     assert all(f">{word}<" in drawn for word in ("model 2", "fitted", "held out", "M in words", "alpha", "L in words"))
-    assert drawn.count("residual, % of the measured time") >= 3
+    assert drawn.count("residual, % of the time") >= 3
     with pytest.raises(ScenarioError, match=r"ends in '\.gif'; name a file that ends in png, svg, pdf"):
-        plots.plot_memory_fit(arrays, np.ones(3), tmp_path / "f.gif", title="", held_out=out)
+        figure.save(tmp_path / "f.gif")
 
 
 @pytest.mark.slow

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from simulator import plots
 from simulator.base.errors import ScenarioError, TraceError
-from simulator.load_traces import draw_functions, draw_study, draw_trace, in_samples, load_study, text_chart
+from simulator.load_traces import in_samples, load_study, text_chart
 from simulator.models.load import LoadTrace
 from simulator.models.load_functions import build_load_functions
 
@@ -64,25 +65,14 @@ def test_lengths_that_are_neither_are_refused(text):
         in_samples(text, 2.0, field="--window")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
-def test_pictures_of_each_kind(loads, kind, start):
+def test_pictures_say_what_they_show(loads, tmp_path):
     trace = trace_of(loads)
-    long = trace_of(np.tile(loads, 50))
     rows = load_study(trace, HISTORIES, window=WINDOW)
-    for picture in (
-        draw_trace(trace, label="load", kind=kind),
-        draw_trace(long, label="load", kind=kind),
-        draw_functions(build_load_functions(trace, window=WINDOW), kind=kind),
-        draw_study(rows, step_s=2.0, kind=kind),
-    ):
-        assert picture.startswith(start)
-        assert len(picture) > 1000
-
-
-def test_a_picture_of_another_kind_is_refused(loads):
-    with pytest.raises(ScenarioError, match=r"plot: the file ends in \.bmp; name one that ends in \.png, \.svg, \.pdf"):
-        draw_trace(trace_of(loads), label="load", kind="bmp")
+    functions = plots.load_functions(build_load_functions(trace, window=WINDOW))
+    for one, said in ((functions, "window length in s"), (plots.load_study(rows, step_s=2.0), "later loads within, %")):
+        assert said in one.svg()
+        one.save(tmp_path / "f.png")
+        assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_text_chart_shows_where_the_load_is():

@@ -10,7 +10,7 @@ from simulator.base.errors import ScenarioError
 from simulator.calibration import predict_speed
 from simulator.models.predicted_speed import KERNEL_USES
 from simulator.models.predicted_speed_check import swept_by_kernel
-from simulator.results.plots import plot_predicted_speed, predicted_speeds_svg
+from simulator.results import plots
 from simulator.scenario_file.load import load_scenario, resolved_text
 
 NEAR, FAR, EDGE = 1e-9, 3e-9, 8e4
@@ -93,19 +93,19 @@ def test_the_command_draws_and_states_the_mean_error(memory, triad, tmp_path, ca
     assert document["errors"]["model"]["mean"] < 1e-9
     assert len(document["points"]) == 5
     assert set(document["provenance"]["inputs"]) == {str(triad), str(memory)}
-    assert "L2" in picture.read_text()
+    assert picture.stat().st_size > 1000
     assert _run(["show", str(triad), "--memory", str(memory)]) == 0
     assert "by the model: error 0.0% on average" in capsys.readouterr().out
 
 
 def test_figures_for_pages_and_files(memory, triad, tmp_path):
     found = predict_speed(triad, memory)
-    assert predicted_speeds_svg([]) == ""
-    drawn = predicted_speeds_svg([found, found])
+    drawn = plots.predicted(found).svg()
     assert drawn.startswith("<svg")
+    assert "L2" in drawn
     assert drawn.count("mean error 0.0%") >= 2
     with pytest.raises(ScenarioError, match="ends in"):
-        plot_predicted_speed(found, tmp_path / "p.txt")
+        plots.predicted(found).save(tmp_path / "p.txt")
 
 
 def test_what_cannot_be_predicted(memory, triad):

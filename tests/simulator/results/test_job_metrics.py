@@ -266,14 +266,14 @@ def test_names_of_users_stand_in_the_table():
 
 
 def drawings(runs):
-    kept = job_metrics.measured(runs, 0)
     classes = job_metrics.by_class(runs, warm_up=0)
-    return [
-        plots.busy_svg(runs),
-        plots.pes_svg(runs),
-        plots.class_slowdown_svg(classes, what="processors"),
-        plots.waits_svg(runs, kept),
-    ]
+    found = (
+        plots.busy(runs),
+        plots.pes(runs),
+        plots.classes(classes, what="processors"),
+        plots.waits({"a": runs.wait_s}),
+    )
+    return [one.svg() for one in found]
 
 
 def test_figures_are_drawn_and_the_same_each_time():
@@ -285,8 +285,8 @@ def test_figures_are_drawn_and_the_same_each_time():
     assert "busy PEs: mean 2.625, at most 4" in found[0]
     assert "4 jobs on 4 PEs in 160 s" in found[1]
     assert "50 % of 4 jobs wait, at most 120 s" in found[3]
-    assert not plots.pes_svg(four()), "nobody knows which PEs"
-    assert not plots.waits_svg(ran([0], [0], [1], [1]), np.array([True]))
+    assert not plots.pes(four()), "nobody knows which PEs"
+    assert not plots.waits({"a": np.zeros(1)})
 
 
 def test_a_long_stream_stays_a_small_figure():
@@ -296,7 +296,7 @@ def test_a_long_stream_stays_a_small_figure():
     owners = [[job % 50, 50 + job % 50] for job in range(count)]
     runs = ran(start, start + waits, start + waits + 30, [2] * count, pes=100, owners=owners)
     assert all(len(text) < 400_000 for text in drawings(runs))
-    assert "the first" in plots.pes_svg(runs)
+    assert "the first" in plots.pes(runs).svg()
 
 
 def events(path):

@@ -1,11 +1,13 @@
 """Figures for papers: on whose axes they draw, whether their text fits a column, and in which colours."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from simulator import LoadTrace, SpeedBand, plots
-from simulator.results.plots.frame import INK, PAPER, SERIES
+from simulator import LoadTrace, ScenarioError, Share, SpeedBand, plots
+from simulator.base.figures import _STAND_INS
 
 ROWS = [
     {
@@ -38,29 +40,31 @@ TIMELINE = [
     {"process": 1, "pe": "core1", "operation": "recv", "start_s": 0.0, "end_s": 0.2},
 ]
 PROCESSES = [{"pe": "core0", "process": 0, "busy_s": 1.0, "waiting_s": 0.5, "idle_s": 0.1}]
-CLASSES = [{"label": "1 to 2", "jobs": 12, "bounded_slowdown": 3.0, "bounded_slowdown_p95": 40.0}]
+CLASSES = [SimpleNamespace(label="1 to 2", jobs=12, bounded_slowdown=3.0, bounded_slowdown_p95=40.0)]
 BAND = SpeedBand(*(np.array(row, float) for row in ([1e3, 1e6], [1e9, 7e8], [2e9, 9e8], [3e9, 1e9])))
 TRACE = LoadTrace(np.arange(500.0), np.random.default_rng(3).integers(0, 3, 500).astype(float), 500.0)
+GAINS = [{"name": "a", "gain": {"mean": 2.0, "low": 1.5, "high": 2.5}}]
+MEANS = {"equal": [{"mean": 2.0, "low": 1.8, "high": 2.1}, {"mean": 1.0}]}
+SHARES = [Share(f"core{k}", "", 5, units, 2.0, left=1.0) for k, units in enumerate((7, 3))]
+RUN = {"title": "as now", "makespan_s": 2.0, "rows": [{"name": "p", "computing": [1, 0.5], "other": [0, 0.5]}]}
+CASES = [{"name": "a", "ratio": 1.1, "low": 0.9, "high": 1.2, "held": True}]
 DRAWN = {
-    "makespans": lambda ax: plots.plot_makespans(ROWS, "equal", ax=ax),
-    "shares": lambda ax: plots.plot_shares(["core0", "core1"], {"now": [5, 5], "advised": [7, 3]}, ax=ax),
-    "verification": lambda ax: plots.plot_verification(VERIFIED, ax=ax),
-    "differences": lambda ax: plots.plot_differences(DIFFERENCES, axis="difference in s", ax=ax),
-    "gains": lambda ax: plots.plot_gains([{"name": "a", "gain": {"mean": 2.0, "low": 1.5, "high": 2.5}}], ax=ax),
-    "sensitivity": lambda ax: plots.plot_sensitivity(SENSITIVITY, ax=ax),
-    "points": lambda ax: plots.plot_points(
-        [1.0, 10.0],
-        {"equal": [{"mean": 2.0, "low": 1.8, "high": 2.1}, {"mean": 1.0}]},
-        below="bandwidth in MB/s",
-        ax=ax,
-    ),
-    "runs": lambda ax: plots.plot_runs({"equal": np.array([1.0, 2.0, 3.0])}, ax=ax),
-    "breakdown": lambda ax: plots.plot_breakdown(PROCESSES, ax=ax),
-    "timeline": lambda ax: plots.plot_timeline(TIMELINE, ax=ax),
-    "waits": lambda ax: plots.plot_waits({"easy": np.array([0.0, 10.0, 4000.0])}, ax=ax),
-    "classes": lambda ax: plots.plot_classes(CLASSES, what="processors", ax=ax),
-    "load": lambda ax: plots.plot_load(TRACE, ax=ax),
-    "speed": lambda ax: plots.plot_speed(BAND, ax=ax),
+    "makespans": plots.makespans(ROWS, "equal"),
+    "shares": plots.shares(SHARES, unit="rows"),
+    "verification": plots.verification(VERIFIED),
+    "differences": plots.differences(DIFFERENCES, axis="difference in s"),
+    "gains": plots.gains(GAINS),
+    "sensitivity": plots.sensitivity(SENSITIVITY),
+    "points": plots.points([1.0, 10.0], MEANS, below="bandwidth in MB/s"),
+    "ended": plots.ended({"equal": np.array([1.0, 2.0, 3.0])}),
+    "runs": plots.runs([RUN, RUN]),
+    "scorecard": plots.scorecard(CASES),
+    "breakdown": plots.breakdown(PROCESSES),
+    "timeline": plots.timeline(TIMELINE),
+    "waits": plots.waits({"easy": np.array([0.0, 10.0, 4000.0])}),
+    "classes": plots.classes(CLASSES, what="processors"),
+    "load": plots.load(TRACE),
+    "speed": plots.speed(BAND),
 }
 drawn = pytest.mark.parametrize("name", DRAWN)
 
@@ -76,10 +80,10 @@ def hexes(artist):
 
 @drawn
 def test_a_figure_of_a_column_holds_all_its_text(name, tmp_path):
-    axes = DRAWN[name](None)
+    axes = DRAWN[name].axes()
     figure = axes.figure
     assert figure.get_figwidth() == plots.COLUMN_IN
-    plots.save_printed(axes, tmp_path / "f.png", kind="png")
+    DRAWN[name].save(tmp_path / "f.png", width_in=plots.COLUMN_IN)
     figure.canvas.draw()
     assert plots.cut_texts(figure) == []
     sizes = {text.get_fontsize() for text in figure.findobj(lambda one: hasattr(one, "get_fontsize"))}
@@ -91,11 +95,10 @@ def test_a_figure_of_a_column_holds_all_its_text(name, tmp_path):
 @drawn
 def test_on_axes_of_the_callers_it_draws_there_and_in_real_colours(name):
     own = Figure().subplots()
-    assert DRAWN[name](own) is own
+    assert DRAWN[name].axes(own) is own
     assert own.has_data() or own.collections
-    standing_in = {INK, PAPER, *SERIES}
     found = {colour for artist in own.findobj() for colour in hexes(artist)}
-    assert not found & standing_in
+    assert not found & set(_STAND_INS)
 
 
 @pytest.mark.parametrize(
@@ -110,21 +113,19 @@ def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
     texts = []
     for number in range(2):
         path = tmp_path / f"{number}.{kind}"
-        plots.save_printed(DRAWN[name](None), path, kind=kind)
+        DRAWN[name].save(path)
         texts.append(path.read_bytes())
     assert texts[0] == texts[1]
 
 
 def test_a_figure_that_cannot_hold_its_text_is_refused(tmp_path):
-    from simulator import ScenarioError
-
-    with plots.sized(1.0, 1.0), pytest.raises(ScenarioError, match="too small: its text"):
-        plots.save_printed(DRAWN["makespans"](None), tmp_path / "f.png", kind="png")
+    with pytest.raises(ScenarioError, match="too small: its text"):
+        DRAWN["makespans"].save(tmp_path / "f.png", width_in=1.0, height_in=1.0)
     assert not (tmp_path / "f.png").exists()
 
 
 def test_text_outside_and_names_upon_each_other_are_seen():
-    axes = plots.plot_runs({"equal": np.array([1.0, 2.0])})
+    axes = plots.ended({"equal": np.array([1.0, 2.0])}).axes()
     figure = axes.figure
     axes.text(2.0, 0.5, "far away", transform=axes.transAxes)
     axes.set_xticks([1.0, 1.01, 2.0], ["one name", "another", "third"])
@@ -133,6 +134,8 @@ def test_text_outside_and_names_upon_each_other_are_seen():
     assert {"far away", "another"} <= set(plots.cut_texts(figure))
 
 
-def test_objects_draw_themselves():
-    assert BAND.plot().get_xlabel() == "problem size in elements"
-    assert TRACE.plot().get_ylabel() == "competing processes"
+def test_one_function_draws_any_model_or_trace():
+    assert plots.plot(BAND).get_xlabel() == "problem size in elements"
+    assert plots.plot(TRACE).get_ylabel() == "competing processes"
+    with pytest.raises(ScenarioError, match="nothing draws int"):
+        plots.plot(3)

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,7 +18,8 @@ def share(name, after, *, node="", before=10, speed=4.0, left=1.0, **more):
 
 
 def texts(svg):
-    return [one.text for one in ElementTree.fromstring(svg).iter() if one.tag.endswith("}text")]  # noqa: S314 - our own
+    found = [one.text for one in ElementTree.fromstring(svg).iter() if one.tag.endswith(("}text", "}tspan"))]  # noqa: S314
+    return [text.strip() for text in found if text]
 
 
 def test_units_speed_and_load_of_each_pe_are_those_of_the_scenario():
@@ -61,33 +63,29 @@ def test_a_thousand_unlike_pes_are_eight_rows_that_hold_all_units():
 
 
 def test_the_figure_says_what_each_gets_and_names_from_outside_are_escaped():
-    drawn = plots.shares_svg([share(HOSTILE, 15), share("idle", 0, before=0)], unit="rows", names=("as now", "advised"))
+    drawn = plots.shares([share(HOSTILE, 15), share("idle", 0, before=0)], unit="rows").svg()
     assert "15 (+50 %)" in texts(drawn)
     assert {"0", "4.00 rows/s, no load", "as now", "advised"} <= set(texts(drawn))
     assert "<script" not in drawn
-    assert plots.shares_svg([share("a", 2)], unit="rows") == plots.shares_svg([share("a", 2)], unit="rows")
-    assert plots.shares_svg([], unit="rows") == ""
+    assert plots.shares([share("a", 2)], unit="rows").svg() == plots.shares([share("a", 2)], unit="rows").svg()
+    assert not plots.shares([], unit="rows")
 
 
 def test_ids_of_a_figure_begin_with_its_name():
-    rows = [{"name": "a", "predicted_s": 2.0, "low_s": 1.9, "high_s": 2.1, "measured_s": [2.0, 2.2], "median_s": 2.1}]
+    rows = [{"name": "a", "predicted_s": 2.0, "measured_s": [2.0, 2.2], "measured_median_s": 2.1}]
     run = {"title": "a", "makespan_s": 2.0, "rows": [{"name": "p", "computing": [1, 0.5], "other": [0, 0.5]}]}
     cases = [{"name": "a", "ratio": 1.1, "low": 0.9, "high": 1.2, "held": True}]
-    for drawn in (
-        plots.makespans_svg(rows, name="own"),
-        plots.runs_svg([run, run], name="own"),
-        plots.scorecard_svg(cases, name="own"),
-        plots.shares_svg([share("a", 2)], unit="rows", name="own"),
-    ):
+    figures = (
+        plots.verification(rows),
+        plots.runs([run, run]),
+        plots.scorecard(cases),
+        plots.shares([share("a", 2)], unit="rows"),
+    )
+    for drawn in (one.svg("own") for one in figures):
         found = re.findall(r'id="([^"]+)"', drawn)
         assert found
         assert all(one.startswith("own-") for one in found)
         ElementTree.fromstring(drawn)  # noqa: S314 - our own
-
-
-def test_the_error_of_a_prediction_has_its_sign():
-    row = {"name": "a", "predicted_s": 1.8, "measured_s": [2.0], "median_s": 2.0}
-    assert "2 s; predicted −10.0 %" in texts(plots.makespans_svg([row]))
 
 
 def test_what_bars_cover_of_each_stretch():
@@ -98,10 +96,10 @@ def test_what_bars_cover_of_each_stretch():
 
 def test_times_of_day_stand_below_a_load_that_says_when_it_began():
     trace = {"times_s": [0.0, 3600.0], "values": [0.0, 2.0], "end_s": 6 * 3600.0}
-    begun = datetime.datetime(2026, 3, 2, 8, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
-    drawn = plots.load_svg({"pe": "a", "rule": "fair", "trace": trace | {"start": begun.isoformat()}})
+    begun = datetime.datetime(2026, 3, 2, 8, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=1))).isoformat()
+    drawn = plots.load(SimpleNamespace(**trace), pe="a", start=begun).svg()
     assert {"09:00", "14:00"} <= set(re.findall(r"\d\d:\d\d", drawn))
     assert "time of day (UTC+01:00)" in drawn
-    assert "time in s" in plots.load_svg({"pe": "a", "rule": "fair", "trace": trace})
-    week = trace | {"end_s": 5 * 86_400.0, "start": begun.isoformat()}
-    assert "Tue 00:00" in plots.load_svg({"pe": "a", "rule": "fair", "trace": week})
+    assert "time in hours" in plots.load(SimpleNamespace(**trace), pe="a").svg()
+    week = SimpleNamespace(**trace | {"end_s": 5 * 86_400.0})
+    assert "Tue 00:00" in plots.load(week, pe="a", start=begun).svg()

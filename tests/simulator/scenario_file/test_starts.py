@@ -181,7 +181,7 @@ def test_one_replication_alone_is_its_row_of_the_whole_run(tmp_path, engine, dou
             )
 
 
-@pytest.mark.parametrize("ending", ["t.json", "t.csv", "t.paje"])
+@pytest.mark.parametrize("ending", ["t.json", "t.csv"])
 def test_a_timeline_of_one_replication_is_that_of_the_whole_run(tmp_path, ending):
     made = stencil(tmp_path, doubt=True)
     whole = run(made, engine="process", log_replications=6)

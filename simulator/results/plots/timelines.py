@@ -4,19 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simulator.base import units
-from simulator.results.plots.frame import (
-    INK,
-    PAPER,
-    SERIES,
-    Entry,
-    drawing,
-    label,
-    legend,
-    name_rows,
-    number,
-    on_axes,
-    svg,
-)
+from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, label, name_rows, number, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,73 +24,51 @@ class _Bar(NamedTuple):
     pe: str
 
 
-def gantt_svg(
-    timeline: Sequence[Entry], *, path: Sequence[tuple[int, float, float]] = (), name: str = "timeline"
-) -> str:
+def timeline(entries: Sequence[Entry], *, path: Sequence[tuple[int, float, float]] = ()) -> Drawing:
     """Draw who computed, sent and received when: a row per process, full bars for computing, half ones for messages.
 
     Parameters
     ----------
-    timeline
-        One entry per operation: `process`, `pe`, `operation`, `start_s`, `end_s`.
+    entries
+        One per operation: `process`, `pe`, `operation`, `start_s`, `end_s`; the first processes of many.
     path
         Steps of the critical path: process, begin and end in seconds.
-    name
-        Begins the ids of the figure.
     """
-    every = _bars(timeline)
+    every = _bars(entries)
     if not every:
-        return ""
-    rows = _rows(every, _MOST_ROWS)
+        return NOTHING
+    rows = {process: row for row, process in enumerate(sorted({bar.process for bar in every})[:_MOST_ROWS])}
     start_s, end_s = min(bar.start_s for bar in every), max(bar.end_s for bar in every)
-    with drawing(height_in=1.1 + 0.36 * max(len(rows), 2)) as figure:
-        axes = figure.subplots()
-        titles = _draw_all(axes, every, path, rows=rows)
-        legend(figure, [axes])
-        parts = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
-        return svg(figure, name=name, title="Timeline of one replication", description="; ".join(parts), titles=titles)
+    shown = _shown([bar for bar in every if bar.process in rows])
+    titles = {
+        f"bar-{place}": f"{bar.pe}: {_WORDS.get(bar.operation, bar.operation)} "
+        f"{units.show_duration(bar.end_s - bar.start_s)}, from {bar.start_s:.4g} s to {bar.end_s:.4g} s"
+        for place, (bar, _) in enumerate(shown)
+    }
 
+    def draw(axes: "Axes") -> None:
+        _draw(axes, shown, rows=rows)
+        _draw_path(axes, [step for step in path if step[0] in rows], rows=rows)
+        _finish(axes, every, rows, ends=(start_s, end_s))
 
-def plot_timeline(
-    timeline: Sequence[Entry], *, path: Sequence[tuple[int, float, float]] = (), ax: "Axes | None" = None
-) -> "Axes":
-    """Draw who computed, sent and received when, the first processes of many; see `gantt_svg`."""
-    every = _bars(timeline)
-    rows = _rows(every, _MOST_PRINTED)
-    with on_axes(ax, height_in=0.7 + 0.17 * max(len(rows), 2)) as axes:
-        if every:
-            _draw_all(axes, every, path, rows=rows)
-    return axes
-
-
-_MOST_PRINTED: Final = 32
-"""Rows of a figure of a column's width."""
+    said = [f"makespan {units.show_duration(end_s - start_s)}", *_tell(every, list(rows)[:16])]
+    heights = 1.1 + 0.36 * max(len(rows), 2), 0.7 + 0.17 * max(len(rows), 2)
+    return Drawing("timeline", "Timeline of one replication", {"all": draw}, "; ".join(said), heights, titles)
 
 
 def _bars(timeline: Sequence[Entry]) -> list[_Bar]:
     return sorted(bar for entry in timeline if (bar := _bar(entry)) is not None)
 
 
-def _rows(every: Sequence[_Bar], most: int) -> dict[int, int]:
-    """The row of each process that is drawn."""
-    return {process: row for row, process in enumerate(sorted({bar.process for bar in every})[:most])}
-
-
-def _draw_all(
-    axes: "Axes", every: Sequence[_Bar], path: Sequence[tuple[int, float, float]], *, rows: Mapping[int, int]
-) -> dict[str, str]:
-    """Bars, critical path and the end; what a reader sees who points at a bar, by its id."""
+def _finish(axes: "Axes", every: Sequence[_Bar], rows: Mapping[int, int], *, ends: tuple[float, float]) -> None:
+    """The end, the names of rows and what is below them."""
     pes = {bar.process: bar.pe for bar in reversed(every)}
-    start_s, end_s = min(bar.start_s for bar in every), max(bar.end_s for bar in every)
-    titles = _draw(axes, _merged([bar for bar in every if bar.process in rows]), rows=rows)
-    _draw_path(axes, [step for step in path if step[0] in rows], rows=rows)
     alone = len(set(pes.values())) == len(pes)
-    axes.axvline(end_s, color=INK, lw=0.9, ls=(0, (1, 2)))
-    axes.set_xlim(start_s, end_s + ((end_s - start_s) * 0.01 or 1.0))
+    axes.axvline(ends[1], color=INK, lw=0.9, ls=(0, (1, 2)))
+    axes.set_xlim(ends[0], ends[1] + ((ends[1] - ends[0]) * 0.01 or 1.0))
     fewer = "" if len(rows) == len(pes) else f" (the first {len(rows)} of {len(pes)} processes)"
     names = [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows]
     name_rows(axes, names, below=f"time in s{fewer}", ends=(len(rows) - 0.45, -0.55))
-    return titles
 
 
 def _bar(entry: Entry) -> _Bar | None:
@@ -112,15 +78,19 @@ def _bar(entry: Entry) -> _Bar | None:
     return _Bar(int(process or 0), start, end, label(entry.get("operation")), label(entry.get("pe")))
 
 
-def _draw(axes: "Axes", bars: Sequence[_Bar], *, rows: Mapping[int, int]) -> dict[str, str]:
-    """One artist per bar; returns what a reader sees who points at it, by the artist's id."""
-    kinds = list(dict.fromkeys([kind for kind in _LANES if any(bar.operation == kind for bar in bars)]))
-    kinds += sorted({bar.operation for bar in bars} - set(kinds))
-    titles = {}
-    for index, bar in enumerate(sorted(bars, key=lambda bar: kinds.index(bar.operation))):
-        word = _WORDS.get(bar.operation, bar.operation)
-        colour = SERIES[kinds.index(bar.operation) % len(SERIES)]
+def _shown(bars: Sequence[_Bar]) -> list[tuple[_Bar, int]]:
+    """Bars as they are drawn, each with the number of its kind: computing first, messages next."""
+    merged = _merged(bars)
+    known = {bar.operation for bar in merged}
+    kinds = [*(kind for kind in _LANES if kind in known), *sorted(known - set(_LANES))]
+    return sorted(((bar, kinds.index(bar.operation)) for bar in merged), key=lambda one: one[1])
+
+
+def _draw(axes: "Axes", shown: Sequence[tuple[_Bar, int]], *, rows: Mapping[int, int]) -> None:
+    """One artist per bar."""
+    for place, (bar, kind) in enumerate(shown):
         shift, height = _LANES.get(bar.operation, (0.0, 0.4))
+        colour = series(kind)
         (patch,) = axes.barh(
             rows[bar.process] + shift,
             bar.end_s - bar.start_s,
@@ -129,12 +99,9 @@ def _draw(axes: "Axes", bars: Sequence[_Bar], *, rows: Mapping[int, int]) -> dic
             color=colour,
             edgecolor=colour,
             lw=0.4,  # the edge keeps a bar visible that is thinner than a line
-            label=word,
+            label=_WORDS.get(bar.operation, bar.operation),
         )
-        patch.set_gid(f"bar-{index}")
-        spent = units.show_duration(bar.end_s - bar.start_s)
-        titles[f"bar-{index}"] = f"{bar.pe}: {word} {spent}, from {bar.start_s:.4g} s to {bar.end_s:.4g} s"
-    return titles
+        patch.set_gid(f"bar-{place}")
 
 
 def _draw_path(axes: "Axes", path: Sequence[tuple[int, float, float]], *, rows: Mapping[int, int]) -> None:
