@@ -143,14 +143,14 @@ class RunSet:
 
     def at(self, replications: NDArray[np.int64]) -> "RunSet":
         """Some of its replications in this order, some more than once; no logs, nothing doubted and no units moved."""
-        tables = {name: tuple(table[replications] for table in getattr(self, name)) for name in TABLES}
+        tables: dict[str, Any] = {name: tuple(table[replications] for table in getattr(self, name)) for name in TABLES}
         return replace(self, makespan_ticks=self.makespan_ticks[:, replications], logs={}, **tables)
 
     def followed_by(self, other: "RunSet") -> "RunSet":
         """The replications of both, the other's last, at the longer tick; of the same configurations, as `at`."""
         tick_s = max(self.tick_s, other.tick_s)
         mine, theirs = round(tick_s / self.tick_s), round(tick_s / other.tick_s)
-        tables = {
+        tables: dict[str, Any] = {
             name: tuple(
                 np.concatenate((one // mine, more // theirs))
                 for one, more in zip(getattr(self, name), getattr(other, name), strict=True)
