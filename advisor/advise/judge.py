@@ -203,10 +203,7 @@ class Judge:
     def of(self, configurations: Sequence[Configuration]) -> list[float]:
         """The objective of each; infinite without memory.
 
-        Raises
-        ------
-        OutOfBudgetError
-            If no more may be spent; what was simulated is kept.
+        Raises OutOfBudgetError if no more may be spent; what was simulated is kept.
         """
         fresh = {_key(one): one for one in configurations if _key(one) not in self._seen}
         held = [one for one in fresh.values() if self.scenario.lacking_bytes(one) <= 0]
@@ -292,10 +289,7 @@ class Judge:
     def settle(self, configuration: Configuration) -> None:
         """Simulate one that memory holds on all draws, whatever is better.
 
-        Raises
-        ------
-        OutOfBudgetError
-            As `of` does.
+        Raises OutOfBudgetError as `of` does.
         """
         self.of([configuration])
         self._simulate([configuration], self.draws)

@@ -80,6 +80,9 @@ def measure_again(
     The same kernel or command on the same processor up to the same size by the same campaign; what was measured before
     stays as it is. Where no measurement is expected to save anything, the source that explains most is measured.
 
+    Raises ScenarioError if nothing is doubted, the budget is too small, or no source was measured on this machine, with
+    the command that measures the first of them; CalibrationError if a run fails.
+
     Parameters
     ----------
     path
@@ -90,14 +93,6 @@ def measure_again(
         The command line that the user agrees to run: a model that names another one is not measured again.
     tell
         Called with what is about to be measured, or is not without consent, a line each.
-
-    Raises
-    ------
-    ScenarioError
-        If nothing is doubted, the budget is too small, or no source was measured on this machine, with the command that
-        measures the first of them.
-    CalibrationError
-        If a run fails.
     """
     if not found.ranked:
         raise ScenarioError(f"--measure-next: {FEW if found.doubted else NOTHING}")
@@ -130,10 +125,7 @@ def measure_again(
 def check_budget(budget_s: float) -> None:
     """Refuse a time in which nothing can be measured.
 
-    Raises
-    ------
-    ScenarioError
-        If it is that.
+    Raises ScenarioError if it is that.
     """
     if budget_s < LEAST_S:
         short = f"{units.show_duration(budget_s)} is too little to measure anything"

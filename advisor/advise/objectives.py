@@ -49,10 +49,7 @@ def over_runs(objective: Objective) -> Literal["mean", "p95", "worst"]:
 def check_objective(objective: str) -> Objective:
     """The objective of that name.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, with those that there are.
+    Raises ScenarioError if there is none, with those that there are.
     """
     for known in get_args(Objective):
         if objective == known:
@@ -63,10 +60,7 @@ def check_objective(objective: str) -> Objective:
 def rates_of(scenario: Scenario, configurations: Sequence[Configuration], objective: Objective) -> NDArray[np.float64]:
     """What a second of each configuration counts for: 1 where time is the objective, else its cost or watts.
 
-    Raises
-    ------
-    ScenarioError
-        If cost or energy is asked for and PEs or nodes do not all say theirs.
+    Raises ScenarioError if cost or energy is asked for and PEs or nodes do not all say theirs.
     """
     if objective not in UNITS:
         return np.ones(len(configurations))
@@ -80,10 +74,7 @@ def rates_of(scenario: Scenario, configurations: Sequence[Configuration], object
 def rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
     """Cost per second and watts of each PE and, for what a node takes as a whole, of each node after them.
 
-    Raises
-    ------
-    ScenarioError
-        If some PEs or nodes say theirs and others do not.
+    Raises ScenarioError if some PEs or nodes say theirs and others do not.
     """
     platform, found = scenario.platform, {}
     nodes = [None if node.price_per_hour is None else node.price_per_hour / HOUR_S for node in platform.known_nodes]

@@ -63,10 +63,7 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
     A PE that takes part costs for the whole makespan, whether it computes or waits. Fronts are views of the records of
     two searches, that of the advice and one for the least cost; their best are simulated on the draws of the advice.
 
-    Raises
-    ------
-    ScenarioError
-        If no PE says a cost or a power, or some do and others do not.
+    Raises ScenarioError if no PE says a cost or a power, or some do and others do not.
     """
     runs, fronts = recommendation.runs, list[Front]()
     for of, rate in check_rates(scenario).items():

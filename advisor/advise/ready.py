@@ -13,10 +13,7 @@ CANDIDATES = 4
 def check_ready(scenario: Scenario) -> None:
     """Refuse, before anything is searched, a scenario that no advice can be found for.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault.
+    Raises ScenarioError with one line per fault.
     """
     if faults := lacks(scenario):
         raise ScenarioError(faults)

@@ -314,6 +314,9 @@ def recommend(  # noqa: PLR0913 - all by name
     Compared are what the search finds, the naive strategies and the scenario's own configurations. The simplest is
     recommended that loses at most 1 % to the best in expectation: the fewest PEs, then processes, equal units, ...
 
+    Raises ScenarioError if there is no such application or objective, parameters or model do not fit the application,
+    something else shall vary, memory and swap hold no candidate, or the budget does not allow one.
+
     Parameters
     ----------
     scenario
@@ -336,12 +339,6 @@ def recommend(  # noqa: PLR0913 - all by name
         Replications that the reference engine runs of the two best, 0 for none; a callback for how far the search is.
     level
         How often stated intervals hold.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such application or objective, parameters or model do not fit the application, something else
-        shall vary, memory and swap hold no candidate, or the budget does not allow one.
     """
     check_objective(objective)
     vary = usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else vary

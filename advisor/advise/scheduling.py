@@ -73,15 +73,12 @@ class Scheduling:
 def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> list[Configuration]:
     """The best rules on few draws, from the first and the last of some static partitions whose units can move.
 
+    Raises ScenarioError if units cannot move.
+
     Parameters
     ----------
     static
         The best first.
-
-    Raises
-    ------
-    ScenarioError
-        If units cannot move.
     """
     held = [one for one in static if all(one.partition)]
     if not held:  # a process that has nothing to begin with would teach nothing

@@ -80,10 +80,7 @@ class Spending:
     def simulate(self, scenario: Scenario, **how: Any) -> RunSet:
         """As `simulator.run`, if the stage may go on.
 
-        Raises
-        ------
-        OutOfBudgetError
-            If what the stage may take is spent.
+        Raises OutOfBudgetError if what the stage may take is spent.
         """
         over_time = self.time_s is not None and self.left_s < (1 - self._until) * self.time_s
         if over_time or (self.most is not None and self.runs - self._before >= self.most):

@@ -38,17 +38,14 @@ class Strategies:
 def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: Sequence[str] = ()) -> Strategies:
     """Each of some configurations once, in order, if memory and swap hold it.
 
+    Raises ScenarioError if nothing can run, with how much memory the least of them lacks.
+
     Parameters
     ----------
     found
         Of equal ones the first stands for all.
     left_out
         Lines on what else was left out.
-
-    Raises
-    ------
-    ScenarioError
-        If nothing can run, with how much memory the least of them lacks.
     """
     master = scenario.application.work.has_master
     kept: dict[object, Configuration] = {}

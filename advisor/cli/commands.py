@@ -262,10 +262,7 @@ def _built() -> Any:
 def _check_words(arguments: list[str]) -> None:
     """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
 
-    Raises
-    ------
-    ApportionError
-        With the word, or the option.
+    Raises ApportionError with the word, or the option.
     """
     for number, word in enumerate(arguments, 1):
         if any("\ud800" <= letter <= "\udfff" for letter in word):

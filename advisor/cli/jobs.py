@@ -174,10 +174,7 @@ def _runs(
 ) -> "simulator.JobRuns":
     """The stream under the policy, with advised sizes if these are asked for.
 
-    Raises
-    ------
-    ScenarioError
-        For a draw that is not there, and what policy and estimates refuse.
+    Raises ScenarioError for a draw that is not there, and what policy and estimates refuse.
     """
     if draw >= setting.draws:
         known = "no loads that are drawn" if setting.draws == 1 else f"draws 0 to {setting.draws - 1}"
@@ -249,10 +246,7 @@ def read_estimates(
 ) -> "simulator.Estimates":
     """What is planned with.
 
-    Raises
-    ------
-    ScenarioError
-        For a regression that is not named or does not fit the stream.
+    Raises ScenarioError for a regression that is not named or does not fit the stream.
     """
     from advisor.jobs.setting import fitted_estimates
 

@@ -534,10 +534,7 @@ class ModalCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command.
 
-        Raises
-        ------
-        ScenarioError
-            With a line for each option that has no effect in the mode that was asked for.
+        Raises ScenarioError with a line for each option that has no effect in the mode that was asked for.
         """
         names = {str(param.name): option_name(param) for param in self.params}
         given = {name: ctx.params.get(key) for key, name in names.items()}

@@ -96,10 +96,7 @@ def load_changed(
 ) -> "simulator.Scenario":
     """The scenario with what `--set` and `--resource-model` change in it; faults name the option that was given.
 
-    Raises
-    ------
-    ScenarioError
-        As `load_scenario`.
+    Raises ScenarioError as `load_scenario`.
     """
     chosen = [] if resource_model is None else [f"{RESOURCE_MODEL}={resource_model}"]
     try:
@@ -144,17 +141,14 @@ LEAST_LEFT_S = 1e-6
 def read_budget(text: str, *, least_s: float = 0.0, most_s: float = DAY_S, ending_s: float = 0.0) -> float:
     """Seconds that a `--budget` leaves for work: it is what the whole command may take, its start and its end included.
 
+    Raises ScenarioError with what will do, if it is out of these bounds.
+
     Parameters
     ----------
     least_s, most_s
         What a budget is refused below and above, at once.
     ending_s
         What the command takes after its work, such as fits.
-
-    Raises
-    ------
-    ScenarioError
-        With what will do, if it is out of these bounds.
     """
     given_s = units.parse_duration(text, field="--budget")
     if not least_s <= given_s <= most_s:
@@ -185,10 +179,7 @@ def read_share(text: str, field: str) -> float:
 def read_number(text: str, field: str) -> float:
     """A number above 0.
 
-    Raises
-    ------
-    BadParameter
-        If it is none, with the option's name.
+    Raises BadParameter if it is none, with the option's name.
     """
     value = units.to_number(text)
     if value is None or not (math.isfinite(value) and value > 0):

@@ -91,10 +91,7 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _check_environment() -> None:
     """Refuse what the environment says that this process, or a library in it, would fail on in the middle.
 
-    Raises
-    ------
-    ScenarioError
-        With the variable.
+    Raises ScenarioError with the variable.
     """
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
         try:
@@ -158,10 +155,7 @@ def _alone_in(folder: Path, name: str) -> Iterator[Callable[[Callable[[], None]]
 def _check_ours(folder: Path, name: str) -> list[str]:
     """Refuse a folder that holds anything but results that this command goes on with or replaces; what it wrote there.
 
-    Raises
-    ------
-    ScenarioError
-        With what is in it.
+    Raises ScenarioError with what is in it.
     """
     inside = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     if not inside or name == "scenarios":

@@ -77,10 +77,7 @@ class ClusterWish:
     def application(self) -> Application:
         """What is advised.
 
-        Raises
-        ------
-        ScenarioError
-            If it lacks what is needed.
+        Raises ScenarioError if it lacks what is needed.
         """
         if self.command:
             if (count := self.parameters.get("units")) is None:
@@ -129,17 +126,12 @@ def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
 def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
     """The scenario of this machine alone, measured as a host of a cluster is; what is doubtful stands in its notes.
 
+    Raises ScenarioError if something asked for cannot be; CalibrationError if a run fails.
+
     Parameters
     ----------
     folder
         Keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
-
-    Raises
-    ------
-    ScenarioError
-        If something asked for cannot be.
-    CalibrationError
-        If a run fails.
     """
     require_linux()
     name, lost = this_machine().host or "localhost", dict[str, str]()

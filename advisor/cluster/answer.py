@@ -53,12 +53,7 @@ class Asked:
 def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], None]) -> ClusterResult:
     """Measure, advise, write what launchers read, and run it if that is asked for.
 
-    Raises
-    ------
-    ScenarioError
-        If something asked for cannot be.
-    CalibrationError
-        If no host holds out.
+    Raises ScenarioError if something asked for cannot be; CalibrationError if no host holds out.
     """
     lost: dict[str, str] = {}
     with ExitStack() as stack:

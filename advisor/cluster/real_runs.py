@@ -189,12 +189,7 @@ def verify_cluster(
 ) -> Verified:
     """Run the advised configuration and that of now across the hosts in turns, and compare with what was predicted.
 
-    Raises
-    ------
-    ScenarioError
-        If the budget is too small.
-    CalibrationError
-        If a run fails, or a host.
+    Raises ScenarioError if the budget is too small; CalibrationError if a run fails, or a host.
     """
     made = answer.recommendation
     wanted = tuple(dict.fromkeys((made.configuration, configuration_now(made))))

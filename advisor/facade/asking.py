@@ -43,15 +43,12 @@ def load(what: Asked, *, changes: str | Sequence[str] | Mapping[str, object] = (
     >>> load("two-cores", changes={"replications": 50}).replications
     50
 
+    Raises ScenarioError with a line per fault: where, what, and what to do.
+
     Parameters
     ----------
     changes
         Fields to set in place of what the file says: `{"replications": 50}`, or `["replications=50"]`.
-
-    Raises
-    ------
-    ScenarioError
-        With a line per fault: where, what, and what to do.
     """
     if isinstance(what, Scenario):
         if changes:
@@ -66,10 +63,7 @@ def load(what: Asked, *, changes: str | Sequence[str] | Mapping[str, object] = (
 def save(scenario: Scenario, path: str | Path) -> None:
     """Write a scenario as a file that `load` and every command read.
 
-    Raises
-    ------
-    ScenarioError
-        If it holds what no file can: a program written by hand, or costs of your own.
+    Raises ScenarioError if it holds what no file can: a program written by hand, or costs of your own.
     """
     given.check_is(scenario, Scenario, where="save: scenario", give="a Scenario")
     files.write_text(Path(path), dump_scenario(scenario))
@@ -85,6 +79,8 @@ def simulate(
     equal: 688 ms (659 to 715)
     90 % intervals of the true mean: noise and what is not known of the models included; 20 truths x 10 replications
 
+    Raises ScenarioError if the scenario cannot be used.
+
     Parameters
     ----------
     replications, seed
@@ -93,11 +89,6 @@ def simulate(
         `auto`, `process` or `compiled`; results are the same.
     timelines
         How many replications keep their operations, for `runs.timeline(...)`.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario cannot be used.
     """
     given.check_choice(engine, ENGINES, where="simulate: engine")
     scenario = load(what)
@@ -131,6 +122,8 @@ def advise(
     Give 1781 rows to core0 and 723 to core1: 1.60 (1.55 to 1.66) times faster than the equal split (predicted; no ...
     Predicted makespan: mean 429 ms (421 to 437), stepped; equal: 688 ms (659 to 715).
 
+    Raises ScenarioError if the scenario cannot be used.
+
     Parameters
     ----------
     objective
@@ -143,11 +136,6 @@ def advise(
         In place of the scenario's own.
     level
         How often stated intervals hold.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario cannot be used.
     """
     given.check_choice(objective, get_args(Objective), where="advise: objective")
     varied = (vary,) if isinstance(vary, str) else vary
@@ -181,6 +169,8 @@ def what_if(  # noqa: PLR0913 - all by name
     >>> what_if("three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=20).findings["pays_most"]
     2
 
+    Raises ScenarioError if the scenario cannot be used, or a path leads nowhere.
+
     Parameters
     ----------
     vary
@@ -191,11 +181,6 @@ def what_if(  # noqa: PLR0913 - all by name
         Where every point is kept as it is found.
     workers
         Processes that answer; 0 for this one.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario cannot be used, or a path leads nowhere.
     """
     example = "paths with their values, such as {'platform.link.bandwidth': ['x1', 'x2']}"
     given.check_is(vary, Mapping, where="what_if: vary", give=example)
@@ -227,6 +212,8 @@ def verify(
 ) -> Verified:
     """Really run the recommended configuration and the others on this machine, and compare with the prediction.
 
+    Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
+
     Parameters
     ----------
     advice
@@ -239,13 +226,6 @@ def verify(
         Also let units move while it runs.
     seed, level
         In place of the scenario's own; how often stated intervals hold.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be run here, or the budget is too small.
-    CalibrationError
-        If a run fails.
     """
     if advice is not None:
         give = "what advise(...) found, or leave it out"
@@ -273,6 +253,8 @@ def measure(
 ) -> Scenario:
     """Measure this machine: speeds of its PEs, messages, what PEs lose to each other; a scenario ready for `advise`.
 
+    Raises ScenarioError if there is no such kernel, or the budget is too small; CalibrationError if a run fails.
+
     Parameters
     ----------
     kernel
@@ -287,13 +269,6 @@ def measure(
         Keeps every measured point; the same call on it goes on where it was broken off.
     seed
         Of the order of measurements and of all draws.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such kernel, or the budget is too small.
-    CalibrationError
-        If a run fails.
     """
     words, budget_s = tuple(command or ()), _budget(budget, "measure: budget")
     asked = {name: given.plain(value) for name, value in (parameters or {}).items()}

@@ -148,6 +148,8 @@ def candidates(
 
     On a platform also placements, quantiles of predicted run times, other sizes of moldable jobs, and changes of it.
 
+    Raises ScenarioError for a price of an unknown kind, or one that is not positive.
+
     Parameters
     ----------
     stream
@@ -158,11 +160,6 @@ def candidates(
         PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
     prices
         By kind; that of `add` is for each PE.
-
-    Raises
-    ------
-    ScenarioError
-        For a price of an unknown kind, or one that is not positive.
     """
     known = dict(prices or {})
     if wrong := [name for name, price in known.items() if name not in KINDS or not price > 0]:
@@ -236,10 +233,7 @@ def advise(  # noqa: PLR0913 - all by name
     A change pays if its difference to the base is one after Holm's correction for all changes. Another cannot be
     distinguished from the best if their own difference, corrected likewise, is none.
 
-    Raises
-    ------
-    ScenarioError
-        As `compare`.
+    Raises ScenarioError as `compare`.
     """
     choices = [base, *(one.alternative for one in changes)]
     found = compare(source, choices, draws=draws, replications=replications, metrics=[objective], level=level,

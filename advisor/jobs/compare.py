@@ -249,15 +249,12 @@ class Compared:
 def read_policy(text: str, *, named: bool = False) -> Policy:
     """`easy`, `sjf easy`, `fcfs conservative named`, `easy shortest first`: words as in `Policy.name`.
 
+    Raises ScenarioError for a word that no policy has.
+
     Parameters
     ----------
     named
         Have PEs named in any case, as a platform needs them; a placement says so itself.
-
-    Raises
-    ------
-    ScenarioError
-        For a word that no policy has.
     """
     fields: dict[str, str] = {}
     for word in text.replace("shortest first", "shortest").split():
@@ -292,17 +289,14 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """All combinations; a name says what is not the same in all.
 
+    Raises ScenarioError if two are the same, and for advised sizes of a stream whose run times nobody predicts.
+
     Parameters
     ----------
     estimates
         A number stands for a quantile of the run times that the setting predicts.
     sizes
         What moldable jobs get: as they ask, whatever ends first, or what `setting.advised_sizes` says for `stream`.
-
-    Raises
-    ------
-    ScenarioError
-        If two are the same, and for advised sizes of a stream whose run times nobody predicts.
     """
     places = [Setting(one) if isinstance(one, int) else one for one in settings]
     lists = tuple(policies), tuple(estimates), tuple(places), tuple(sizes)
@@ -348,6 +342,8 @@ def compare(  # noqa: PLR0913 - all by name
     weeks, users of other users, shaken submissions only of chance within a minute. With a generator it is the mean
     over all of its streams.
 
+    Raises ScenarioError for unknown words, fewer than one alternative, and what a policy refuses.
+
     Parameters
     ----------
     source
@@ -367,11 +363,6 @@ def compare(  # noqa: PLR0913 - all by name
         Share of the jobs, those that ended first, that averages leave out.
     workers
         Threads; one per core if not given.
-
-    Raises
-    ------
-    ScenarioError
-        For unknown words, fewer than one alternative, and what a policy refuses.
     """
     if not choices:
         raise ScenarioError("alternatives: there is none; name at least one policy")

@@ -103,10 +103,7 @@ class StartForecasts:
     With conservative backfilling, all promises are made again in the order of the queue, so that forecasts may be off
     by what earlier promises kept.
 
-    Raises
-    ------
-    ScenarioError
-        For jobs without limits, and orders that ask how long a job has waited.
+    Raises ScenarioError for jobs without limits, and orders that ask how long a job has waited.
     """
 
     runs: JobRuns

@@ -35,15 +35,12 @@ def named_file(named: str) -> tuple[Path, str]:
 def own_policy(named: str, *, processors: str = "counted", same_second: str = "instant") -> Policy:
     """The policy of `FILE.py`, whose function is `decide`, or of `FILE.py:FUNCTION`.
 
+    Raises ScenarioError for a file that is not there or cannot be run, and a name that is no function in it.
+
     Parameters
     ----------
     processors, same_second
         As in `Policy`.
-
-    Raises
-    ------
-    ScenarioError
-        For a file that is not there or cannot be run, and a name that is no function in it.
     """
     path, function = named_file(named)
     wanted = function or FUNCTION

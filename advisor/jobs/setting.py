@@ -118,17 +118,14 @@ def predict_times(
 ) -> PredictedTimes:
     """Simulate each application alone on as many PEs as its jobs may have, the slowest of each class in turn.
 
+    Raises ScenarioError for a stream with durations, and for applications that the scenario's platform cannot run.
+
     Parameters
     ----------
     scenario
         Its platform, kernel, loads and draws; jobs replace its application and configurations.
     replications, seed
         In place of the scenario's own.
-
-    Raises
-    ------
-    ScenarioError
-        For a stream with durations, and for applications that the scenario's platform cannot run.
     """
     if not stream.applications or np.any(stream.application < 0):
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be predicted")
@@ -241,10 +238,7 @@ class Setting:
     ) -> JobRuns:
         """All jobs of a stream in one draw of the loads.
 
-        Raises
-        ------
-        ScenarioError
-            For what policy and estimates refuse.
+        Raises ScenarioError for what policy and estimates refuse.
         """
         if self.predicted is None or self.scenario is None:
             return run_jobs(stream, self.cluster, policy, estimates, engine=engine)
@@ -273,10 +267,7 @@ class Setting:
     ) -> job_metrics.Delayed:
         """Which of a sample of jobs later ones delay; see `job_metrics.delayed_jobs`.
 
-        Raises
-        ------
-        ScenarioError
-            For jobs that are simulated together.
+        Raises ScenarioError for jobs that are simulated together.
         """
         if self.predicted is not None and self.times == "simulated":
             raise ScenarioError("fairness: a simulation of all jobs for each of the sample takes long; predict times")
@@ -286,10 +277,7 @@ class Setting:
     def planned(self, stream: Stream, quantile: float, policy: Policy) -> Estimates:
         """Estimates from the predicted times: one quantile, then the higher ones.
 
-        Raises
-        ------
-        ScenarioError
-            For a stream of durations.
+        Raises ScenarioError for a stream of durations.
         """
         if self.predicted is None:
             raise ScenarioError("estimates predicted: durations have no predicted times; take limit, last-two or fit")
@@ -313,6 +301,9 @@ def setting_of(
 ) -> Setting:
     """What a stream runs on.
 
+    Raises ScenarioError without any of these, for applications without a platform, and for durations that are to be
+    simulated.
+
     Parameters
     ----------
     platform
@@ -323,11 +314,6 @@ def setting_of(
         Draws of the loads; the scenario's own if None.
     label
         How comparisons call it.
-
-    Raises
-    ------
-    ScenarioError
-        Without any of these, for applications without a platform, and for durations that are to be simulated.
     """
     if times == "simulated" and not stream.applications:
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be simulated")
@@ -350,10 +336,7 @@ def fitted_estimates(stream: Stream, model: RuntimeModel, quantile: float) -> Es
 
     The model's parameters are `processors`, `limit_s`, or parameters of the jobs' applications.
 
-    Raises
-    ------
-    ScenarioError
-        For a model of anything else, and quantiles below the middle.
+    Raises ScenarioError for a model of anything else, and quantiles below the middle.
     """
     if not MIDDLE <= quantile < 1:
         raise ScenarioError(f"quantile: a plan cannot be made with {quantile:g}; give 0.5 up to 0.99")

@@ -81,6 +81,8 @@ OWN_FILES = ("measurements.json", "scenario.yaml", "load.csv", "result.json", "r
 def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
     """Run the whole loop on this machine and leave report, scenario and all measurements in a folder.
 
+    Raises ApportionError if the folder cannot be written; Interrupted on Ctrl-C, naming what was kept.
+
     Parameters
     ----------
     folder
@@ -96,13 +98,6 @@ def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progres
     -------
     dict
         The document that `--json` prints and the report shows.
-
-    Raises
-    ------
-    ApportionError
-        If the folder cannot be written.
-    Interrupted
-        On Ctrl-C, naming what was kept.
     """
     require_linux()
     files.make_folder(folder)

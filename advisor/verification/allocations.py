@@ -17,10 +17,7 @@ Run = tuple[float, Allocation, float]
 class AllocationPredictions:
     """A fitted model whose predictions runs are to test; read before any is made.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds none, or one of other kinds of PEs.
+    Raises ScenarioError if the file holds none, or one of other kinds of PEs.
     """
 
     def __init__(self, path: Path, kinds: Sequence[str]) -> None:

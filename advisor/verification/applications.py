@@ -103,10 +103,7 @@ def by_pe(run: RealRun, seats: Sequence[Seat], pes: int) -> RealRun:
 def parse_command(text: str) -> tuple[str, ...]:
     """The words of a command line, split as a shell would but without one.
 
-    Raises
-    ------
-    ScenarioError
-        If it is empty, a quotation does not end, or a place in braces is none of `PLACES`.
+    Raises ScenarioError if it is empty, a quotation does not end, or a place in braces is none of `PLACES`.
     """
     try:
         words = tuple(shlex.split(text))
@@ -119,10 +116,7 @@ def parse_command(text: str) -> tuple[str, ...]:
 def check_command(words: Sequence[str]) -> None:
     """Refuse a command line that says nothing of its units, or has places that are unknown.
 
-    Raises
-    ------
-    ScenarioError
-        With what is wrong.
+    Raises ScenarioError with what is wrong.
     """
     if not words:
         raise ScenarioError("--command is empty; give the command line that each rank runs")

@@ -31,6 +31,8 @@ def verify(  # noqa: PLR0913 - all by name
 ) -> dict[str, Any]:
     """Really run the recommended configuration and the others, interleaved, with the scenario's loads on.
 
+    Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
+
     Parameters
     ----------
     what
@@ -57,13 +59,6 @@ def verify(  # noqa: PLR0913 - all by name
     -------
     dict
         What `apportion verify --json` prints; see `verification.check.Verified`.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be run here, or the budget is too small.
-    CalibrationError
-        If a run fails.
     """
     plan = plan_verification(
         what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level, dynamic=dynamic
@@ -123,10 +118,7 @@ def _with_dynamic(
 def check_document(path: Path) -> None:
     """Refuse folders and JSON documents that are neither an advice nor a scenario, in one sentence.
 
-    Raises
-    ------
-    ScenarioError
-        With what it is.
+    Raises ScenarioError with what it is.
     """
     advised = path / ADVICE if path.is_dir() else None
     if advised is not None and not advised.exists():

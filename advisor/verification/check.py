@@ -89,10 +89,7 @@ class VerifyPlan:
     def check(self) -> None:
         """Refuse what cannot be run here, before anything is started.
 
-        Raises
-        ------
-        ScenarioError
-            With one line per fault.
+        Raises ScenarioError with one line per fault.
         """
         if faults := lacks_here(self.scenario, self.command):
             raise ScenarioError(faults)
@@ -276,6 +273,8 @@ def verify(
 
     What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
 
+    Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
+
     Parameters
     ----------
     kept
@@ -285,13 +284,6 @@ def verify(
     elsewhere
         What runs it on other hosts, under the loads that are there; what is compared is then not kept for models made
         on this machine.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be run here, or the budget is too small.
-    CalibrationError
-        If a run fails.
     """
     if elsewhere is None:
         plan.check()

@@ -168,6 +168,8 @@ def check_load_band(
     The competitor stays throughout. While it is alone on its processor the recorder sees its load exactly as a busy
     share; the kernel then shares the processor with it under the rule `fair`.
 
+    Raises ScenarioError if an option is out of range; CalibrationError if a process fails.
+
     Parameters
     ----------
     plan
@@ -176,13 +178,6 @@ def check_load_band(
         Where `load.csv` (the recording) and `model.json` (the band) go.
     on_stage
         Called with what begins.
-
-    Raises
-    ------
-    ScenarioError
-        If an option is out of range.
-    CalibrationError
-        If a process fails.
     """
     path, column = folder / "load.csv", f"busy_cpu{plan.cpu}"
     with Competitor(plan.cpu, plan.trace()) as competitor, competitor.replay(0.0):

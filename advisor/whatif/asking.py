@@ -154,10 +154,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
 def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
     """Paths and values as points are made of them; see `what_if`.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, or a text of values cannot be read.
+    Raises ScenarioError if there is none, or a text of values cannot be read.
     """
     if not vary:
         raise ScenarioError("vary: nothing is to vary; name at least one path with its values")

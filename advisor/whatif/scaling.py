@@ -101,10 +101,7 @@ class Scaling:
 def read_nodes(text: str) -> tuple[int, ...]:
     """Read `1,2,4,8` or `1..8`: whole numbers of nodes, ascending.
 
-    Raises
-    ------
-    ScenarioError
-        If one is none, or given twice.
+    Raises ScenarioError if one is none, or given twice.
     """
     found = []
     try:
@@ -136,6 +133,9 @@ def plan_scaling(
 ) -> ScalingPlan:
     """A scenario on so many nodes, step by step: its own in order, and copies of them where it has fewer.
 
+    Raises ScenarioError if the scenario is wrong, its network does not say how copies are joined, or its problem how it
+    grows.
+
     Parameters
     ----------
     kind
@@ -146,11 +146,6 @@ def plan_scaling(
         Compare what is recommended at each step, in place of equal units and units by speed.
     replications, seed, level, here
         See `what_if` and `make_plan`.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario is wrong, its network does not say how copies are joined, or its problem how it grows.
     """
     if kind not in get_args(Kind):
         raise ScenarioError(f"--scaling: {kind!r} is unknown; take {' or '.join(get_args(Kind))}")

@@ -86,10 +86,7 @@ class OwnDecisions:
     def check_ended(self, waiting: Sequence[int]) -> None:
         """Refuse a policy that leaves jobs waiting when nothing else is to come.
 
-        Raises
-        ------
-        ScenarioError
-            With how many, and the first.
+        Raises ScenarioError with how many, and the first.
         """
         if waiting:
             found = f"it leaves {len(waiting)} jobs waiting for ever, job {self.stream.ids[waiting[0]]} first"

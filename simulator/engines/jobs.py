@@ -39,6 +39,9 @@ def run_jobs(
 ) -> JobRuns:
     """Run all jobs of a stream.
 
+    Raises ScenarioError for jobs that the cluster cannot hold, and what the estimates or the policy need and do not
+    get.
+
     Parameters
     ----------
     stream
@@ -53,11 +56,6 @@ def run_jobs(
         What really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such job.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`; both give the same starts.
-
-    Raises
-    ------
-    ScenarioError
-        For jobs that the cluster cannot hold, and what the estimates or the policy need and do not get.
     """
     if engine not in {"auto", "process", "compiled"}:
         raise ScenarioError(f"engine: there is no {engine!r}; take auto, process or compiled")

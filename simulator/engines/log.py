@@ -53,10 +53,7 @@ class Step:
 def times_by_pe(runs: RunSet, configuration: int, replication: int) -> list[Times]:
     """Busy, communication and idle time of each PE that ran a process, in the order of its first process.
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
+    Raises ScenarioError if this replication was not logged.
     """
     log = _log(runs, configuration, replication)
     busy = runs.busy_ticks[configuration][replication]
@@ -104,10 +101,7 @@ def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replicat
     A step that waited for another process begins when that one was ready; waiting for links, for PEs shared with
     others and for a farm's work is part of a step.
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
+    Raises ScenarioError if this replication was not logged.
     """
     log, causes = explain(scenario, runs, configuration, replication)
     return [Step(log[row], begin, log[row].end_ticks) for row, begin in causes.path()]
@@ -116,10 +110,7 @@ def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replicat
 def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> dict[tuple[str, str], float]:
     """Seconds that processes of one PE waited for those of another to be ready, by their names; without message times.
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
+    Raises ScenarioError if this replication was not logged.
     """
     log, causes = explain(scenario, runs, configuration, replication)
     found: dict[tuple[str, str], int] = defaultdict(int)
@@ -210,10 +201,7 @@ def explain(
 ) -> tuple[tuple[LoggedOperation, ...], Causes]:
     """The log of a run and what each of its operations waited for.
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
+    Raises ScenarioError if this replication was not logged.
     """
     log = _log(runs, configuration, replication)
     columns = assemble(runs.program_of(scenario, configuration, replication))

@@ -195,10 +195,7 @@ class Simulation:
     def run(self) -> None:
         """Let all processes run to their ends.
 
-        Raises
-        ------
-        SimulationError, TraceError
-            As `process.run`.
+        Raises SimulationError, TraceError as `process.run`.
         """
         for number in range(len(self.placement)):
             self.env.process(_Actor(self, number).live())
@@ -410,6 +407,9 @@ def run(
 ) -> RunSet:
     """Simulate every configuration and replication of a scenario.
 
+    Raises SimulationError for a deadlock, a message that nobody receives, a stalled PE or a link with too many flows,
+    with names; TraceError if a trace that ends does so before the run.
+
     Parameters
     ----------
     scenario
@@ -426,13 +426,6 @@ def run(
         How processes share a PE, in place of equal shares of what its load leaves.
     progress
         Called after each run.
-
-    Raises
-    ------
-    SimulationError
-        For a deadlock, a message that nobody receives, a stalled PE or a link with too many flows, with names.
-    TraceError
-        If a trace that ends does so before the run.
     """
     starts = start_ticks(draws, tick_s=tick_s).tolist()
     services, of_services = _services(scenario, sharing, tick_s), scenario

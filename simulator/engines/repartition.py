@@ -64,12 +64,7 @@ class Moves:
 def run_moves(scenario: Scenario, configuration: Configuration, simulate: Simulate) -> list[Moves]:
     """All replications of a configuration with a rule.
 
-    Raises
-    ------
-    ScenarioError
-        If units cannot move, or there are fewer than processes.
-    SimulationError
-        As of any program.
+    Raises ScenarioError if units cannot move, or there are fewer than processes; SimulationError as of any program.
     """
     work, movable = scenario.application.work, scenario.movable(configuration)
     state = first_state(scenario, configuration, work, movable)
@@ -112,10 +107,7 @@ def first_state(scenario: Scenario, configuration: Configuration, work: Work, mo
 def balance_text(scenario: Scenario, configuration: Configuration) -> str:
     """What the rule of a configuration knows before the first iteration, as real programs restore it.
 
-    Raises
-    ------
-    ScenarioError
-        If units cannot move.
+    Raises ScenarioError if units cannot move.
     """
     return save(first_state(scenario, configuration, scenario.application.work, scenario.movable(configuration)))
 

@@ -79,6 +79,9 @@ def run(  # noqa: PLR0913 - all by name
 ) -> RunSet:
     """Simulate every configuration of a scenario on the same draws.
 
+    Raises ScenarioError if the scenario or the engine's name cannot be used; SimulationError for a deadlock or a
+    stalled PE, with names; UnsupportedProgram if `compiled` is asked for what it does not interpret, with the reason.
+
     Parameters
     ----------
     replications, seed, first_replication, only
@@ -93,15 +96,6 @@ def run(  # noqa: PLR0913 - all by name
         wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has these.
     progress
         Called now and then with how many runs are done, of how many.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario or the engine's name cannot be used.
-    SimulationError
-        For a deadlock or a stalled PE, with names.
-    UnsupportedProgram
-        If `compiled` is asked for what it does not interpret, with the reason.
     """
     scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table

@@ -184,10 +184,7 @@ class RunSet:
     def timeline(self, configuration: str, *, replication: int = 0) -> list[dict[str, Any]]:
         """The logged operations of one replication in seconds: `process`, `pe`, `operation`, `start_s`, `end_s`.
 
-        Raises
-        ------
-        KeyError
-            If that replication was not logged.
+        Raises KeyError if that replication was not logged.
         """
         return [
             {

@@ -81,15 +81,12 @@ def waited_for(
     or the slowest one where messages do not share links. Without links it counts for `the network`, within a node for
     that node.
 
+    Raises ScenarioError if this replication was not logged.
+
     Parameters
     ----------
     replication, first_replication
         Which of the runs, and the number of the first one, as given to `run`.
-
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
     """
     scenario = of_replication(runs.drawn(scenario), first_replication + replication)
     log, causes = explain(scenario, runs, configuration, replication)

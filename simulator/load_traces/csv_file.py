@@ -74,10 +74,7 @@ class RecordingHead:
 def read_head(path: Path) -> RecordingHead:
     """Read the head of a recording.
 
-    Raises
-    ------
-    ScenarioError
-        If the file does not begin as a recording does.
+    Raises ScenarioError if the file does not begin as a recording does.
     """
     comments: dict[str, str] = {}
     columns: list[str] = []
@@ -176,6 +173,8 @@ def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str |
     >>> read_trace("on-off-1-2").end_s
     120.0
 
+    Raises TraceError, ScenarioError as in `read_table`; also if the column is not there.
+
     Parameters
     ----------
     path
@@ -184,11 +183,6 @@ def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str |
         What holds after the last sample.
     column
         Which column to read; by default `load` or `available`, whichever is there.
-
-    Raises
-    ------
-    TraceError, ScenarioError
-        As in `read_table`; also if the column is not there.
     """
     path = locate(path) if isinstance(path, str) else path
     table = read_table(path)

@@ -184,10 +184,7 @@ class BlockBootstrap:
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
         """Blocks that begin anywhere in the recording, each with equal probability.
 
-        Raises
-        ------
-        TraceError
-            If the step is not that of the recording.
+        Raises TraceError if the step is not that of the recording.
         """
         recorded_s = regular_step(self.trace)
         if abs(step_s - recorded_s) > 1e-6 * recorded_s:
@@ -238,6 +235,9 @@ GENERATORS: dict[str, type[Generator]] = {
 def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrace | None = None) -> Generator:
     """A generator from settings as people write them: `{"mean_on": "10s", "load": "1"}`; durations carry units.
 
+    Raises ScenarioError, TraceError for an unknown kind or parameter, one that is missing, or a value that cannot be
+    used.
+
     Parameters
     ----------
     kind
@@ -246,11 +246,6 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
         Parameter name, without `_s` for durations -> its value.
     recorded
         What `bootstrap` takes its blocks from.
-
-    Raises
-    ------
-    ScenarioError, TraceError
-        For an unknown kind or parameter, one that is missing, or a value that cannot be used.
     """
     if kind not in GENERATORS:
         raise ScenarioError(f"generate: kind is {kind!r}; give one of {', '.join(GENERATORS)}")
@@ -357,6 +352,8 @@ def fit_generator(
 ) -> FitReport:
     """Estimate a generator from a recording and compare what it draws with the recording.
 
+    Raises TraceError if the recording cannot tell the parameters.
+
     Parameters
     ----------
     trace
@@ -367,11 +364,6 @@ def fit_generator(
         Where the compared trace is drawn from.
     stays
         Law of the stays of `on-off`.
-
-    Raises
-    ------
-    TraceError
-        If the recording cannot tell the parameters.
     """
     step_s = regular_step(trace)
     fitters: dict[str, Callable[[], Generator]] = {

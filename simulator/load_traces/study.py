@@ -54,6 +54,8 @@ def load_study(
     At an instant the load functions of the `h` observations before it are compared with the mean loads over the next
     1 to `w` observations.
 
+    Raises TraceError if the recording is shorter than the longest history and one window.
+
     Parameters
     ----------
     trace
@@ -64,11 +66,6 @@ def load_study(
         Longest window `w` in observations.
     every
         Observations between two instants; by default a sixtieth of the window.
-
-    Raises
-    ------
-    TraceError
-        If the recording is shorter than the longest history and one window.
     """
     step_s = regular_step(trace)
     check_lengths(window, min(histories))
@@ -113,10 +110,7 @@ def _row(loads: Floats, step_s: float, history: int, window: int, instants: np.n
 def in_samples(text: str, step_s: float, *, field: str) -> int:
     """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps.
 
-    Raises
-    ------
-    ScenarioError
-        If it is neither, or less than one sample.
+    Raises ScenarioError if it is neither, or less than one sample.
     """
     samples = units.to_whole(text.strip())
     if samples is not None:

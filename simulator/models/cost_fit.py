@@ -57,6 +57,9 @@ def fit_costs(
     too low. The shrinkage is the one whose groups left out are predicted best, by the mean of |log(p / t)|.
     An operation that no run uses costs f g.
 
+    Raises ScenarioError if shapes do not fit, a time or guess is not above 0, a count is below 0, or a run uses
+    nothing.
+
     Parameters
     ----------
     counts
@@ -69,11 +72,6 @@ def fit_costs(
         Seconds that each operation is thought to cost, above 0: their ratios matter only; (k,).
     classes
         Name of each run's class, all of a group in one; (n,). By default there is one class.
-
-    Raises
-    ------
-    ScenarioError
-        If shapes do not fit, a time or guess is not above 0, a count is below 0, or a run uses nothing.
     """
     used, times, guess = (np.asarray(x, dtype=np.float64) for x in (counts, times_s, guesses_s))
     _check(used, times, guess, groups)

@@ -151,6 +151,8 @@ def doubt_of_errors(
     The form's is the standard deviation of the errors at the nearest sizes, as their mean distance from 0 has it,
     without what noise explains; beyond the sizes measured it grows with the logarithm of the distance.
 
+    Raises ScenarioError if there is no error, or one is not a number.
+
     Parameters
     ----------
     sizes
@@ -163,11 +165,6 @@ def doubt_of_errors(
         That of what is left of it in the fit.
     drift
         That of what changes until the model is used.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no error, or one is not a number.
     """
     where, errors = np.log(np.maximum(np.asarray(sizes, np.float64), 1.0)), np.abs(np.asarray(logs, np.float64))
     if not errors.size or errors.shape != where.shape or not np.all(np.isfinite(errors)):

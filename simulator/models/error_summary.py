@@ -34,10 +34,7 @@ class ErrorStatistics:
 def error_statistics(errors: ArrayLike) -> ErrorStatistics:
     """Sum up errors; any shape, in any unit (characterisation paper, table 7).
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, or one that is no finite number.
+    Raises ScenarioError if there is none, or one that is no finite number.
     """
     found = np.asarray(errors, dtype=np.float64).reshape(-1)
     if found.size == 0 or not np.isfinite(found).all():

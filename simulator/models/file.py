@@ -19,10 +19,7 @@ T = TypeVar("T")
 def model_kind(path: str | Path) -> str:
     """Which kind of model a file holds: `speed`, `runtime` or what else it says.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is missing or no JSON object.
+    Raises ScenarioError if the file is missing or no JSON object.
     """
     document = files.read_json(Path(path))
     if not isinstance(document, dict):
@@ -41,10 +38,7 @@ class ModelFile:
 def read_model(path: str | Path, kind: str, form: type[T], *, writer: str, newest: int) -> tuple[T, dict[str, Any]]:
     """What the JSON file of a model says, in its form and as plain data; see `model_of`.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, no model of the kind, or of another format.
+    Raises ScenarioError if the file is missing, no JSON, no model of the kind, or of another format.
     """
     path = Path(path)
     document = files.read_json(path)
@@ -53,6 +47,9 @@ def read_model(path: str | Path, kind: str, form: type[T], *, writer: str, newes
 
 def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: int, place: str | Path) -> T:
     """What the document of a model says, in its form.
+
+    Raises ScenarioError if it is no model of the kind, or of another format, or says anything against the form: a line
+    for each key.
 
     Parameters
     ----------
@@ -64,11 +61,6 @@ def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: in
         The format that is read.
     place
         The file, for messages.
-
-    Raises
-    ------
-    ScenarioError
-        If it is no model of the kind, or of another format, or says anything against the form: a line for each key.
     """
     if not isinstance(document, dict) or document.get("kind") != kind:
         kind_found = document.get("kind") if isinstance(document, dict) else None
@@ -90,10 +82,7 @@ def cell_faults(table: Table, name: str, values: NDArray[np.float64], wrong: Any
 def refuse(faults: list[str]) -> None:
     """Refuse what has faults, the first of them in words.
 
-    Raises
-    ------
-    ScenarioError
-        If there is one.
+    Raises ScenarioError if there is one.
     """
     if len(faults) > MAX_FAULTS:
         faults = [*faults[:MAX_FAULTS], f"{len(faults) - MAX_FAULTS} more such faults"]
@@ -104,10 +93,7 @@ def refuse(faults: list[str]) -> None:
 def check_level(level: float) -> None:
     """Refuse a probability of an interval that is none.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not between 0 and 1.
+    Raises ScenarioError if it is not between 0 and 1.
     """
     if not 0 < level < 1:
         raise ScenarioError(f"level is {level:g}; give a probability between 0 and 1")

@@ -81,10 +81,7 @@ class LoadTrace:
     def starting_at(self, start_s: float) -> "LoadTrace":
         """The same trace seen from `start_s` on (modulo its length if it cycles): how a replication starts its load.
 
-        Raises
-        ------
-        TraceError
-            If a trace that does not cycle is over by then.
+        Raises TraceError if a trace that does not cycle is over by then.
         """
         if self.after_end == "cycle":
             start_s = float(start_s % self.end_s)
@@ -104,10 +101,7 @@ class LoadTrace:
 
         Times without a zone are in the trace's own.
 
-        Raises
-        ------
-        TraceError
-            If it does not lie in the trace, or the trace does not say when it began.
+        Raises TraceError if it does not lie in the trace, or the trace does not say when it began.
         """
         if isinstance(at, float):
             found_s, shown = at, f"{at:g} s"
@@ -132,10 +126,7 @@ class LoadTrace:
     def resampled(self, step_s: float) -> "LoadTrace":
         """The same load in equal steps, each the exact mean over its time; a shorter last piece is left out.
 
-        Raises
-        ------
-        TraceError
-            If the trace is shorter than two steps.
+        Raises TraceError if the trace is shorter than two steps.
         """
         count = int(np.floor(self.end_s / step_s * (1 + 1e-12))) if step_s > 0 else 0
         if count < 2:
@@ -260,15 +251,12 @@ class Capacity:
     def integral(self, times_s: ArrayLike) -> Floats:
         """Capacity up to each time, in seconds of an idle PE.
 
+        Raises TraceError if a time is negative or no number, or past the end of a trace that ends.
+
         Parameters
         ----------
         times_s
             Times of at least 0, any shape; with several traces the last axis runs over them or has length 1.
-
-        Raises
-        ------
-        TraceError
-            If a time is negative or no number, or past the end of a trace that ends.
         """
         which, times = self._queries(times_s, "time_s")
         periods, rest = self._fold(which, times, self._last(self.knots_s), "time_s")
@@ -280,15 +268,12 @@ class Capacity:
     def inverse(self, capacity_s: ArrayLike) -> Floats:
         """Earliest time at which each capacity has been reached; infinity where it never is.
 
+        Raises TraceError if a capacity is negative or no number, or more than a trace that ends holds.
+
         Parameters
         ----------
         capacity_s
             Seconds of an idle PE, at least 0; shapes as in `integral`.
-
-        Raises
-        ------
-        TraceError
-            If a capacity is negative or no number, or more than a trace that ends holds.
         """
         which, asked = self._queries(capacity_s, "capacity_s")
         periods, rest = self._fold(which, asked, self._last(self.totals_s), "capacity_s", from_above=True)

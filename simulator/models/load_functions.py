@@ -71,10 +71,7 @@ class LoadFunctions:
     def predict(self, ideal_s: ArrayLike) -> PredictedLoads:
         """Loads that a run taking `ideal_s` on an idle PE will meet, where `t = ideal_s / (1 - l(t))` first holds.
 
-        Raises
-        ------
-        TraceError
-            If an ideal time is not above zero and finite.
+        Raises TraceError if an ideal time is not above zero and finite.
         """
         ideal = np.asarray(ideal_s, dtype=np.float64)
         if not (np.all(ideal > 0) and np.all(np.isfinite(ideal))):
@@ -86,6 +83,8 @@ class LoadFunctions:
 def build_load_functions(trace: LoadTrace, *, window: int, history: int | None = None) -> LoadFunctions:
     """Build the load functions of a trace's latest observations in O(h w).
 
+    Raises TraceError if the steps differ or window or history are not at least 1.
+
     Parameters
     ----------
     trace
@@ -94,11 +93,6 @@ def build_load_functions(trace: LoadTrace, *, window: int, history: int | None =
         Longest window `w` in samples; shortened to the history where that is shorter.
     history
         How many of the latest samples `h` count; all by default.
-
-    Raises
-    ------
-    TraceError
-        If the steps differ or window or history are not at least 1.
     """
     step_s = regular_step(trace)
     check_lengths(window, trace.values.size if history is None else history)
@@ -116,10 +110,7 @@ def build_load_functions(trace: LoadTrace, *, window: int, history: int | None =
 def regular_step(trace: LoadTrace) -> float:
     """The one step between a trace's samples, in seconds.
 
-    Raises
-    ------
-    TraceError
-        If the steps differ; `LoadTrace.resampled` makes them equal.
+    Raises TraceError if the steps differ; `LoadTrace.resampled` makes them equal.
     """
     steps = trace.durations_s
     least, greatest = float(np.min(steps)), float(np.max(steps))
@@ -204,10 +195,7 @@ class LoadWindow:
     def update(self, load: float) -> None:
         """Take in one observation; the oldest leaves when the history is full.
 
-        Raises
-        ------
-        TraceError
-            If it is negative or no finite number.
+        Raises TraceError if it is negative or no finite number.
         """
         self.extend(np.array([load], dtype=np.float64))
 

@@ -79,17 +79,14 @@ class NeighboursModel:
     ) -> float:
         """The share of its lone speed that a computation keeps next to others.
 
+        Raises ScenarioError if a kernel was not measured, or there are not so many PEs.
+
         Parameters
         ----------
         subject, beside
             Kernels with their problem sizes in elements.
         pes
             Where the subject and then the others are, among the node's PEs; the first ones by default.
-
-        Raises
-        ------
-        ScenarioError
-            If a kernel was not measured, or there are not so many PEs.
         """
         own, others = _computation(subject), [_computation(one) for one in beside]
         places = tuple(range(1 + len(others))) if pes is None else tuple(pes)
@@ -163,15 +160,12 @@ def fit_neighbours(
 ) -> NeighboursModel:
     """Fit visits; see `neighbours_fit`.
 
+    Raises ScenarioError if there is no visit.
+
     Parameters
     ----------
     judge
         Whether to fit again without a fifth of the cells, five times, to judge the errors of what was not measured.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no visit.
     """
     if not visits:
         raise ScenarioError("neighbours: there is no visit; measure times alone and together")
@@ -452,10 +446,7 @@ def read_visits(path: str | Path) -> tuple[Together, ...]:
 
     `beside` and `pes` are lists separated by spaces: `triad:3e6 dgemm:1e5`, and `0 1 3` with the subject's first.
 
-    Raises
-    ------
-    ScenarioError
-        If a column is missing or a cell holds something else; one line per cell.
+    Raises ScenarioError if a column is missing or a cell holds something else; one line per cell.
     """
     table = read_table(path)
     pairs = _read_pairs(table)
@@ -519,10 +510,7 @@ def visits_table(visits: Sequence[Together]) -> str:
 def predict_neighbours(path: str | Path, at: Table | str | Path) -> list[dict[str, Any]]:
     """Times together over times alone at the pairs of a table (`subject,size_elements,beside`), in its order.
 
-    Raises
-    ------
-    ScenarioError
-        If model or table cannot be used, or a kernel was not measured.
+    Raises ScenarioError if model or table cannot be used, or a kernel was not measured.
     """
     model, table = read_neighbours(path), as_table(at)
     entries, faults = [], []

@@ -125,15 +125,12 @@ def predicted_speeds(
     Time per unit is `1 / flop_rate + w (T(M) - T(nearest level))`: the compute part is what the flop rate leaves. Where
     a model says more of these accesses than its levels, `w T` is what it says, and sweeps overlap with computing.
 
+    Raises ScenarioError if there are no levels.
+
     Parameters
     ----------
     flop_rate
         Units per second with data in the nearest level.
-
-    Raises
-    ------
-    ScenarioError
-        If there are no levels.
     """
     if not levels:
         raise ScenarioError("platform: a predicted speed needs the memory levels of the node; give some")

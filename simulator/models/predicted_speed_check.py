@@ -147,17 +147,15 @@ def predict_speed(
     (`models.predicted_speed.rescaled`); from the whole model the middle one of those whose data are near, since the
     fastest may be a size that fits vectors and lines by luck.
 
+    Raises ScenarioError if a file cannot be used, fewer than two sizes were measured, or nothing is known of the
+    kernel's accesses.
+
     Parameters
     ----------
     kernel
         By default what the speed model says that it measured.
     use
         How the kernel uses memory; by default as is known of it.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be used, fewer than two sizes were measured, or nothing is known of the kernel's accesses.
     """
     speed_model = Path(speed_model)
     memory_model = Path(memory_model)
@@ -175,10 +173,8 @@ def swept_by_kernel(speed_model: str | Path) -> Sweeps:
 
     Where its data are near its computing is in it too: there words of others take no longer.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be used, fewer than two sizes were measured, or the kernel is none that is known.
+    Raises ScenarioError if the file cannot be used, fewer than two sizes were measured, or the kernel is none that is
+    known.
     """
     speed_model = Path(speed_model)
     _, document = load_speed_model(speed_model)

@@ -229,17 +229,14 @@ class CostVector:
     def time(self, ruv: Ruv, *, working_set_bytes: ArrayLike | None = None, used_by: str = "ruv") -> Times:
         """Seconds of one execution.
 
+        Raises ScenarioError if an operation has no cost here.
+
         Parameters
         ----------
         working_set_bytes
             What its accesses go through, any shape; see `MemoryTerm.time_s`.
         used_by
             Where the RUV stands, for messages.
-
-        Raises
-        ------
-        ScenarioError
-            If an operation has no cost here.
         """
         refused = self.refusal(ruv, used_by=used_by)
         if refused is not None:
@@ -272,10 +269,7 @@ class CostVector:
     def from_dict(cls, method: Method, data: Any) -> "CostVector":
         """The vector of a document: `costs`; or `rate_per_s` (and `weights`); or `cycle_s` and `e`; or `timed`.
 
-        Raises
-        ------
-        ScenarioError
-            With one line per fault, each beginning with its keys.
+        Raises ScenarioError with one line per fault, each beginning with its keys.
         """
         return read(_Said, {"methods": {method: data}}).vectors()[method]
 
@@ -412,10 +406,7 @@ class HardwareModel:
     def vector(self, method: Method) -> CostVector:
         """The costs by a method.
 
-        Raises
-        ------
-        ScenarioError
-            If there are none, with the methods that have some.
+        Raises ScenarioError if there are none, with the methods that have some.
         """
         if method not in self.vectors:
             known = ", ".join(self.methods) or "none"
@@ -437,10 +428,7 @@ class HardwareModel:
     def from_dict(cls, data: Any) -> "HardwareModel":
         """The model that `to_dict` wrote, or that somebody wrote by hand: of each method one of several forms.
 
-        Raises
-        ------
-        ScenarioError
-            With one line per fault, each beginning with its field.
+        Raises ScenarioError with one line per fault, each beginning with its field.
         """
         kind = data.get("kind") if isinstance(data, Mapping) else None
         if kind != KIND:
@@ -460,10 +448,7 @@ def save_resource_model(model: HardwareModel, path: str | Path) -> None:
 def load_resource_model(path: str | Path) -> HardwareModel:
     """Read a resource model; see `HardwareModel.from_dict` for what a file may say.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no resource model; one line per fault.
+    Raises ScenarioError if the file is missing, no JSON, or no resource model; one line per fault.
     """
     path = Path(path)
     document = files.read_json(path)

@@ -263,10 +263,7 @@ class SpeedBand(Record):
     def run_interval(self, size: ArrayLike, *, level: float = 0.9) -> tuple[Floats, Floats]:
         """Speeds between which one run lies with a probability, noise and doubt together; as the sizes.
 
-        Raises
-        ------
-        ScenarioError
-            If noise and doubt are one: then `low` and `high` are limits, without a probability.
+        Raises ScenarioError if noise and doubt are one: then `low` and `high` are limits, without a probability.
         """
         from scipy.special import ndtri
 
@@ -461,10 +458,7 @@ class SpeedFile(ModelFile):
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
     """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no speed model.
+    Raises ScenarioError if the file is missing, no JSON, or no speed model.
     """
     model, document = load_speed(path)
     return (model.at(model.columns[-1]) if isinstance(model, SpeedSurface) else model), document
@@ -473,10 +467,7 @@ def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
 def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, Any]]:
     """Read a speed model: its band or, where it was measured on panels, its surface, and the whole document.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no speed model.
+    Raises ScenarioError if the file is missing, no JSON, or no speed model.
     """
     found, document = read_model(path, "speed", SpeedFile, writer="apportion calibrate speed", newest=FORMAT)
     return found.model, document
@@ -485,16 +476,13 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
 def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
     """The band at the sizes of a table or a CSV file (`size_elements`), in its order; speeds in volume per second.
 
+    Raises ScenarioError if model or table cannot be used, or a size is not above 0.
+
     Parameters
     ----------
     level
         Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
         Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
-
-    Raises
-    ------
-    ScenarioError
-        If model or table cannot be used, or a size is not above 0.
     """
     band, document = load_speed_model(path)
     table = as_table(at)

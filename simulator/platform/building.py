@@ -71,6 +71,8 @@ def nodes(  # noqa: PLR0913 - all by name
     >>> nodes("fast[1-4]", cores=8, speeds={"stencil": "3 Gflop/s"})
     Nodes(fast1, fast2, fast3, fast4: 8 cores each, kernels: stencil)
 
+    Raises ScenarioError if one of these is nothing of the kind.
+
     Parameters
     ----------
     names
@@ -87,11 +89,6 @@ def nodes(  # noqa: PLR0913 - all by name
         Of a node, in a unit of yours.
     link
         Its own link, where not all nodes have the same.
-
-    Raises
-    ------
-    ScenarioError
-        If one of these is nothing of the kind.
     """
     given.check_name(names, where="nodes: names")
     where = f"nodes {names}"
@@ -126,6 +123,8 @@ def star(
     >>> star(fast, link=Link("10 GbE", "30us", "10 Gbit/s"), contention="fair")
     Platform(2 PEs with 16 cores on 2 nodes, star, contention fair)
 
+    Raises ScenarioError if a node has no link, or something is nothing of the kind.
+
     Parameters
     ----------
     groups
@@ -134,11 +133,6 @@ def star(
         Of each node that has none of its own.
     meeting
         `contention`, `eager`, `loopback`; see `Meeting`.
-
-    Raises
-    ------
-    ScenarioError
-        If a node has no link, or something is nothing of the kind.
     """
     joined = _Joined.of(groups)
     above = None if backbone is None else replace(_link(backbone, "star: backbone"), name="backbone", shared=True)
@@ -292,6 +286,8 @@ def busy(
     >>> busy("13:00", "18:00", processes=8).trace
     LoadTrace(3 values over 8.64e+04 s, mean 1.667, then cycle)
 
+    Raises ScenarioError if a time is none, or a number of processes is below 0.
+
     Parameters
     ----------
     first, last
@@ -302,11 +298,6 @@ def busy(
         When runs begin.
     rule
         `fair`: equal shares for all; `idle`: we take what is idle.
-
-    Raises
-    ------
-    ScenarioError
-        If a time is none, or a number of processes is below 0.
     """
     begin_s, end_s = _seconds(first, "busy: first"), _seconds(last, "busy: last")
     given.check_choice(rule, ("fair", "idle"), where="busy: rule")

@@ -214,10 +214,7 @@ class KernelUsesForm(Form):
     def uses(self) -> KernelUses:
         """What it uses, over sizes or the same at each.
 
-        Raises
-        ------
-        ScenarioError
-            If lists are not as long as sizes, or these do not ascend.
+        Raises ScenarioError if lists are not as long as sizes, or these do not ascend.
         """
         sizes = [1.0] if self.sizes is None else self.sizes
         if any(after <= before for before, after in pairwise(sizes)):
@@ -270,10 +267,7 @@ class NeighboursForm(Form):
 def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
     """The domains and uses of a model of neighbours, in the form in which a scenario file writes them.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none, with each fault.
+    Raises ScenarioError if it is none, with each fault.
     """
     return validated(NeighboursForm, Document(Path(path), neighbours_data(document, path), None))
 
@@ -281,10 +275,7 @@ def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
 def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
     """The same as a scenario file would write it: PEs by their places, and that kernels take nothing of a level, too.
 
-    Raises
-    ------
-    ScenarioError
-        If it is no such model.
+    Raises ScenarioError if it is no such model.
     """
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind != "neighbours":
@@ -376,6 +367,8 @@ def sharing(
 ) -> Sharing:
     """What a node's PEs share, and what kernels use of it: of a model, unless the file says it itself.
 
+    Raises ScenarioError with all that is wrong with it.
+
     Parameters
     ----------
     domains, uses
@@ -384,11 +377,6 @@ def sharing(
         Where that stands.
     levels
         Of the node: a cache without a capacity has that of its level.
-
-    Raises
-    ------
-    ScenarioError
-        With all that is wrong with it.
     """
     faults, notes = site.faults(), tuple[str, ...]()
     if isinstance(domains, DomainsModelForm):
@@ -508,15 +496,12 @@ def _check_not_twice(
 def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
     """A domain with `{node}` in place of its node's name, as it is read back.
 
+    Raises ScenarioError if its name does not hold that of its node.
+
     Parameters
     ----------
     names
         Of its PEs.
-
-    Raises
-    ------
-    ScenarioError
-        If its name does not hold that of its node.
     """
     name = domain.name.replace(node, NODE)
     if NODE not in name:

@@ -281,10 +281,7 @@ class PE:
     def speed_of(self, kernel: str) -> SpeedBand:
         """The speed band of a kernel.
 
-        Raises
-        ------
-        ScenarioError
-            If none was measured here, with those that were.
+        Raises ScenarioError if none was measured here, with those that were.
         """
         if kernel not in self.speeds:
             raise ScenarioError(f"platform: {_no_speed((self,), kernel)}")
@@ -296,10 +293,7 @@ def bands_of(speeds: object, *, where: str) -> Mapping[str, SpeedBand]:
 
     What holds bands only is given back as it is: PEs that are alike share one.
 
-    Raises
-    ------
-    ScenarioError
-        If one is none of these, or not above 0.
+    Raises ScenarioError if one is none of these, or not above 0.
     """
     if not isinstance(speeds, Mapping):
         example = "speeds by kernel, such as {'stencil': '3 Gflop/s'}"
@@ -431,15 +425,12 @@ class Platform:
     def of_nodes(self, nodes: Sequence[int]) -> "Platform":
         """Some of its nodes with their PEs, links and domains; one that comes again is a copy, named `NAME-copy1`.
 
+        Raises ScenarioError if the network does not say how copies would be joined.
+
         Parameters
         ----------
         nodes
             Node numbers, in the order in which they are to be.
-
-        Raises
-        ------
-        ScenarioError
-            If the network does not say how copies would be joined.
         """
         tails = [f"-copy{turn}" if turn else "" for turn in turns(nodes)]
         pes, known, domains = list[PE](), list[Node](), list[SharingDomain]()
@@ -561,10 +552,7 @@ class Platform:
     def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> NDArray[np.float64]:
         """Seconds of messages from one PE to another that meet no others; of the shape of `size_bytes`.
 
-        Raises
-        ------
-        ScenarioError
-            If nothing joins them.
+        Raises ScenarioError if nothing joins them.
         """
         sizes, ends = np.asarray(size_bytes, dtype=np.float64), self.node_of[[source, destination]]
         if ends[0] == ends[1]:

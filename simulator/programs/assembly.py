@@ -104,10 +104,8 @@ class _Assembly:
 def assemble(program: Program) -> Columns:
     """The primitive operations of a program.
 
-    Raises
-    ------
-    ScenarioError
-        For negative work, partners or roots that do not exist, or groups that a process is not part of.
+    Raises ScenarioError for negative work, partners or roots that do not exist, or groups that a process is not part
+    of.
     """
     if program.assembled is not None:
         return program.assembled

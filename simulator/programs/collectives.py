@@ -340,6 +340,8 @@ ALGORITHMS: dict[type[Collective], dict[str, Algorithm]] = {
 def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ...]) -> list[Slot]:
     """What processes `ids` do in a collective of `members`.
 
+    Raises ScenarioError if the root is no member, the size is no number of bytes, or there is no such algorithm.
+
     Parameters
     ----------
     operation
@@ -354,11 +356,6 @@ def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ..
     list[Slot]
         Primitive operations in order, those left out that none of `ids` has; each field broadcasts to
         (process, iterations...).
-
-    Raises
-    ------
-    ScenarioError
-        If the root is no member, the size is no number of bytes, or there is no such algorithm.
     """
     name = type(operation).__name__.lower()
     rank_of = np.full(int(members.max()) + 1, -1, dtype=np.int64)

@@ -151,10 +151,7 @@ class Columns:
     def check(self) -> None:
         """Refuse what no engine could run.
 
-        Raises
-        ------
-        ScenarioError
-            For negative work, sizes, times or tags, and for partners that do not exist.
+        Raises ScenarioError for negative work, sizes, times or tags, and for partners that do not exist.
         """
         if self.amount.size and not (self.amount.min() >= 0 and self.amount.max() < np.inf):  # NaN fails both
             row = int(np.argmax(~np.isfinite(self.amount) | (self.amount < 0)))

@@ -397,6 +397,8 @@ def delayed_jobs(
 ) -> Delayed:
     """The strict fair start of a sample of jobs: each one's stream is simulated again up to and with that job.
 
+    Raises ScenarioError for a run without jobs.
+
     Parameters
     ----------
     runs
@@ -411,11 +413,6 @@ def delayed_jobs(
         How often the interval of the share is to hold.
     times
         As `run_jobs` got them for the whole stream.
-
-    Raises
-    ------
-    ScenarioError
-        For a run without jobs.
 
     Source: Sabin and Sadayappan, "Unfairness metrics for space-sharing parallel job schedulers", JSSPP 2005.
     """

@@ -117,10 +117,7 @@ class Rule:
 class Band:
     """A process's speed over units: lower and upper at points, straight between them, constant beyond.
 
-    Raises
-    ------
-    ScenarioError
-        If points do not ascend, a speed is none, or more units would take less time.
+    Raises ScenarioError if points do not ascend, a speed is none, or more units would take less time.
     """
 
     units: tuple[float, ...]
@@ -202,6 +199,8 @@ def begin(
 ) -> State:
     """The state before the first call.
 
+    Raises ScenarioError for numbers that cannot be used, or units that do not fit.
+
     Parameters
     ----------
     units
@@ -212,11 +211,6 @@ def begin(
         Each process's, in units per second, or on any scale of its own if all share it; equal if not given.
     most
         Units that fit each process.
-
-    Raises
-    ------
-    ScenarioError
-        For numbers that cannot be used, or units that do not fit.
     """
     rule = rule or Rule()
     parts = list(units) if isinstance(units, Iterable) else [units]
@@ -254,15 +248,13 @@ def begin(
 def decide(state: State, times: Sequence[float | None]) -> tuple[State, tuple[int, ...] | None]:
     """Take in each process's seconds of computing since the last call: the next state, and new units or None to stay.
 
+    Raises ScenarioError for times that are none, and where no process answers or those that are left cannot hold all
+    units.
+
     Parameters
     ----------
     times
         One per process; infinite or None: no answer. Those of processes without units, or left out, are not looked at.
-
-    Raises
-    ------
-    ScenarioError
-        For times that are none, and where no process answers or those that are left cannot hold all units.
     """
     book = _open(state, _times(state, times))
     found = decide_units(book)
@@ -350,10 +342,7 @@ def save(state: State) -> str:
 def restore(text: str) -> State:
     """A state from what `save` wrote.
 
-    Raises
-    ------
-    ScenarioError
-        If the text is none of these.
+    Raises ScenarioError if the text is none of these.
     """
     try:
         document = json.loads(text)

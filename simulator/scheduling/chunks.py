@@ -254,10 +254,7 @@ def begin(told: SelfScheduling, units: int, processes: int, *, chunk: int = 1) -
 def decide(rule: int, left: int, processes: int, place: int, notes: Notes) -> int:
     """Units for a process that asks.
 
-    Raises
-    ------
-    SimulationError
-        If a rule hands out what there is not, or nothing where something is left.
+    Raises SimulationError if a rule hands out what there is not, or nothing where something is left.
     """
     if left == 0:
         return 0

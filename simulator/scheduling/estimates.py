@@ -29,10 +29,7 @@ Source: Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predi
 class Estimates:
     """Where planned run times come from; none is longer than the job's limit.
 
-    Raises
-    ------
-    ScenarioError
-        For unknown words, or estimates that are given without times.
+    Raises ScenarioError for unknown words, or estimates that are given without times.
     """
 
     source: Source = "limit"
@@ -84,6 +81,8 @@ class JobTimes:
     def choices(self, stream: Stream, *, sizes: str) -> tuple[Ints, Ints, Floats]:
         """Where each job's choices begin, their processes, and their seconds.
 
+        Raises ScenarioError for a job of which no number of processes is in the table.
+
         Parameters
         ----------
         sizes
@@ -93,11 +92,6 @@ class JobTimes:
         -------
         tuple
             (job + 1,), (choice,) and (choice, class).
-
-        Raises
-        ------
-        ScenarioError
-            For a job of which no number of processes is in the table.
         """
         counts, size, seconds = [0], [], []
         for job, row in enumerate(self.row.tolist()):

@@ -38,10 +38,7 @@ Floats = NDArray[np.float64]
 class Cluster:
     """PEs by number; arrays (PE,).
 
-    Raises
-    ------
-    ScenarioError
-        Without a PE, or for times that are not positive.
+    Raises ScenarioError without a PE, or for times that are not positive.
     """
 
     slowness: Floats

@@ -21,10 +21,7 @@ Sizes = Literal["fixed", "fit"]
 class Policy:
     """What decides who starts when and where.
 
-    Raises
-    ------
-    ScenarioError
-        For unknown words, or two that exclude each other.
+    Raises ScenarioError for unknown words, or two that exclude each other.
     """
 
     order: Order = "fcfs"

@@ -84,10 +84,7 @@ class Explanation:
 def check_explained(objective: str) -> None:
     """Whether there is an explanation for an objective.
 
-    Raises
-    ------
-    ScenarioError
-        If it is no time.
+    Raises ScenarioError if it is no time.
     """
     if objective in UNITS:
         why = f"an explanation asks what a makespan hangs on, and {objective} is no time"
@@ -100,6 +97,8 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     What asking shows to be better than the advice takes its place, and that is explained. Regrets are against the best
     that a short search finds in the changed scenario.
 
+    Raises ScenarioError if the objective of the recommendation is no time.
+
     Parameters
     ----------
     scenario
@@ -107,11 +106,6 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     most_runs
         Simulated runs (a configuration in a replication) after which nothing more is asked; what they do not suffice
         for is left out.
-
-    Raises
-    ------
-    ScenarioError
-        If the objective of the recommendation is no time.
     """
     check_explained(recommendation.objective)
     spent, asked, rows = 0, *_asked(scenario, recommendation, most_runs)

@@ -48,10 +48,7 @@ class _Row:
 def others(asked: Questions) -> tuple[Other, ...]:
     """One row for each change of the advice; of PEs that are alike for one of them.
 
-    Raises
-    ------
-    OutOfBudgetError
-        If no more may be asked.
+    Raises OutOfBudgetError if no more may be asked.
     """
     now_s, predicted_s = asked.kept(asked.now), asked.now.value(asked.chosen)
     found = []

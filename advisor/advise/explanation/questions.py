@@ -87,12 +87,8 @@ class Questions:
     def judge(self, changed: Scenario) -> Judge:
         """Of a changed scenario, with what a short search tried: the advice among it, if memory holds it.
 
-        Raises
-        ------
-        OutOfBudgetError
-            If no more may be asked.
-        ScenarioError
-            If memory and swap hold nothing of what was tried.
+        Raises OutOfBudgetError if no more may be asked; ScenarioError if memory and swap hold nothing of what was
+        tried.
         """
         judge = self._fresh(changed)
         known = [one.configuration for one in self.made.record]
@@ -114,10 +110,7 @@ class Questions:
     def kept(self, judge: Judge) -> Floats:
         """What the advice takes there, in seconds; (draw,).
 
-        Raises
-        ------
-        ScenarioError
-            If memory and swap do not hold it.
+        Raises ScenarioError if memory and swap do not hold it.
         """
         if not np.isfinite(judge.value(self.chosen)):
             raise ScenarioError("memory and swap do not hold what is advised")
@@ -126,10 +119,7 @@ class Questions:
     def best_over(self, *placements: Placement, given: tuple[Configuration, ...] = ()) -> Floats | None:
         """The best that is found for exactly these processes, or of some configurations; None if memory holds none.
 
-        Raises
-        ------
-        OutOfBudgetError
-            If no more may be asked.
+        Raises OutOfBudgetError if no more may be asked.
         """
         now = self.now.value(self.chosen)
         judge = self._fresh(self.scenario)

@@ -114,10 +114,7 @@ class Reasons:
 def reasons(asked: Questions) -> Reasons:
     """Look at the recommended configuration's runs, and at what it takes without messages, load, and so on.
 
-    Raises
-    ------
-    OutOfBudgetError
-        If no more may be asked.
+    Raises OutOfBudgetError if no more may be asked.
     """
     scenario, chosen, runs = asked.scenario, asked.made.configuration, asked.made.runs
     used = np.flatnonzero(np.array(chosen.partition) > 0)

@@ -141,12 +141,7 @@ def called(scenario: Scenario, kind: Kind) -> str:
 def effect(asked: Questions, changed: Scenario, by: float) -> Effect:
     """The recommended configuration in a changed scenario, against before and against the best found there.
 
-    Raises
-    ------
-    OutOfBudgetError
-        If no more may be asked.
-    ScenarioError
-        If memory does not hold it there.
+    Raises OutOfBudgetError if no more may be asked; ScenarioError if memory does not hold it there.
     """
     before, judge = asked.now, asked.judge(changed)
     certain = asked.scenario.deterministic and changed.deterministic

@@ -47,10 +47,7 @@ def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, 
 def save_exports(scenario: Scenario, configuration: Configuration, folder: str | Path) -> list[str]:
     """Write every export into a folder, each whole or not at all, and name them.
 
-    Raises
-    ------
-    ScenarioError
-        If the folder cannot be written.
+    Raises ScenarioError if the folder cannot be written.
     """
     folder = Path(folder)
     texts = export_files(scenario, configuration)

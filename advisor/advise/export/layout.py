@@ -92,10 +92,7 @@ class Layout:
 def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
     """The ranks of a configuration, on hosts that launchers can name.
 
-    Raises
-    ------
-    ScenarioError
-        If a host has a name that launchers do not take.
+    Raises ScenarioError if a host has a name that launchers do not take.
     """
     layout = ranks_of(scenario, configuration)
     check_hosts((rank.host for rank in layout.ranks), "platform: node", advice=ADVICE)
@@ -118,10 +115,7 @@ def ranks_of(scenario: Scenario, configuration: Configuration) -> Layout:
 def check_hosts_of(scenario: Scenario) -> None:
     """Refuse, before anything is searched, nodes that no host file can name: what launchers do not take, and repeats.
 
-    Raises
-    ------
-    ScenarioError
-        With the first node of such a name.
+    Raises ScenarioError with the first node of such a name.
     """
     nodes: dict[str, str] = {}
     for node in scenario.platform.known_nodes:
@@ -135,10 +129,7 @@ def check_hosts_of(scenario: Scenario) -> None:
 def check_hosts(hosts: Iterable[str], place: str, *, advice: str = "") -> None:
     """Refuse the first name that launchers do not take.
 
-    Raises
-    ------
-    ScenarioError
-        With the place where it was found.
+    Raises ScenarioError with the place where it was found.
     """
     for host in dict.fromkeys(hosts):
         if not HOST.fullmatch(host):

@@ -32,17 +32,14 @@ def least_regret(units: int, pes: SpeedKinds, *, low: Floats, high: Floats) -> P
 
     The best partition of a corner is taken with parts of units: `units / sum of speeds`.
 
+    Raises ScenarioError if a speed is not constant, or a PE has a set-up cost or a memory limit.
+
     Parameters
     ----------
     units, pes
         What is divided, and by whom: the middle speeds.
     low, high
         Lower and upper speeds at the knots of `pes`, the same at all knots of a kind.
-
-    Raises
-    ------
-    ScenarioError
-        If a speed is not constant, or a PE has a set-up cost or a memory limit.
     """
     first = pes.starts[:-1]
     for curve in (low, pes.speeds, high):
@@ -91,6 +88,9 @@ def banded(
     In a replication each PE runs at one place in its band, uniform across it (half of them below the middle curve). The
     level is chosen on some draws, and its makespans are those of others.
 
+    Raises ScenarioError if an option is outside what is allowed, a lower speed is 0, there is no unit, or not all fit
+    the memory.
+
     Parameters
     ----------
     units, pes
@@ -103,11 +103,6 @@ def banded(
         Of the PEs' places in their bands, from 0 to below 1: what they have in common (a normal copula).
     replications, seed
         How many draws, and which.
-
-    Raises
-    ------
-    ScenarioError
-        If an option is outside what is allowed, a lower speed is 0, there is no unit, or not all fit the memory.
     """
     _check(objective, correlation, low, pes)
     check_units(units, pes)

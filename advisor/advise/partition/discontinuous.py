@@ -97,10 +97,7 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
 
     Its `padding_bound_s` is the least makespan if PEs may do as if they had more units than they have.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, or not all fit the memory of all PEs.
+    Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
     reach = np.minimum(pes.limits, units)

@@ -10,10 +10,7 @@ from advisor.advise.partition.speed_kinds import SpeedKinds
 def equal(units: int, pes: SpeedKinds) -> Partition:
     """Split units evenly, or as evenly as memory limits allow; the first PEs take one more.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, or not all fit the memory of all PEs.
+    Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
     alike = pes.with_constant(np.ones(len(pes.names)))

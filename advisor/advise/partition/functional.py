@@ -22,10 +22,7 @@ def functional(units: int, pes: SpeedKinds) -> Partition:
     Times must grow with the units. Where they do not, or by less than rounding, `discontinuous` answers, and a warning
     says so.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, or not all fit the memory of all PEs.
+    Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
     if pes.grows(units):

@@ -27,6 +27,9 @@ def grid2d(units: int, pes: SpeedKinds, *, rows: int | None = None, columns: int
     Which PEs share a column is chosen for little communication; widths and heights then for the least makespan that
     those columns allow, exactly where times grow with the units.
 
+    Raises ScenarioError if there is no unit, rows times columns are not the units, there are too many PEs, or memory
+    limits leave no rectangles.
+
     Parameters
     ----------
     units, pes
@@ -38,12 +41,6 @@ def grid2d(units: int, pes: SpeedKinds, *, rows: int | None = None, columns: int
     -------
     Partition
         `details` holds the rectangles, their half perimeters in all, and twice the roots of their areas in all.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, rows times columns are not the units, there are too many PEs, or memory limits leave no
-        rectangles.
     """
     check_units(units, pes)
     if pes.pe_count > MOST_PES:

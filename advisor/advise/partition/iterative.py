@@ -62,6 +62,8 @@ def iterative(
 ) -> Partition:
     """Begin with the equal split, and repartition by what was measured while that promises a gain.
 
+    Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
+
     Parameters
     ----------
     units, pes
@@ -79,11 +81,6 @@ def iterative(
     Partition
         The best one measured, with its measured makespan; 0 is its bound, since nothing is known for sure. `details`
         holds every measured makespan and why it ended.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
     points = [_Points([], [], []) for _ in range(pes.pe_count)]

@@ -30,10 +30,7 @@ METHODS: dict[str, Callable[..., Partition]] = {
 def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
     """What a method takes besides units and PEs, from the options of the command line; None is an option not given.
 
-    Raises
-    ------
-    ScenarioError
-        If the text of an option says nothing that can be used.
+    Raises ScenarioError if the text of an option says nothing that can be used.
     """
     options = {name: value for name, value in given.items() if value is not None}
     if "at" in options:
@@ -63,6 +60,8 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
     >>> partition(100, "speeds.json").units.sum()
     np.int64(100)
 
+    Raises ScenarioError if there is no such method, it cannot use an option, or there is no feasible partition.
+
     Parameters
     ----------
     units, speeds
@@ -71,11 +70,6 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
         One of `METHODS`.
     options
         What else that method takes.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such method, it cannot use an option, or there is no feasible partition.
     """
     if method not in METHODS:
         raise ScenarioError(f"--method {method!r} is not known; give {', '.join(METHODS)}")

@@ -62,10 +62,7 @@ class Bracket:
 def check_units(units: int, pes: SpeedKinds) -> None:
     """Refuse what no partition could be made of.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, or all memory together holds fewer than all of them.
+    Raises ScenarioError if there is no unit, or all memory together holds fewer than all of them.
     """
     if units < 1:
         raise ScenarioError(f"units is {units}; give at least 1")

@@ -14,6 +14,8 @@ from advisor.advise.partition.speed_kinds import SpeedKinds
 def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: bool = False) -> Partition:
     """The exact partition as if each PE kept one speed, evaluated with its real speeds; memory limits are kept.
 
+    Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
+
     Parameters
     ----------
     units, pes
@@ -22,11 +24,6 @@ def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: 
         Size of the one benchmark; by default each PE's smallest size.
     peak
         Take each PE's greatest speed at any size instead.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
     if peak:

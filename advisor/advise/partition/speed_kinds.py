@@ -54,10 +54,7 @@ class SpeedKinds:
     ) -> "SpeedKinds":
         """Join one array of sizes and one of speeds per kind; by default one PE of each, without limit and set-up cost.
 
-        Raises
-        ------
-        ScenarioError
-            If sizes do not ascend, lengths differ, or a number is outside what is allowed.
+        Raises ScenarioError if sizes do not ascend, lengths differ, or a number is outside what is allowed.
         """
         kinds = len(sizes)
         parts = [np.atleast_1d(np.asarray(part, np.float64)) for part in sizes]

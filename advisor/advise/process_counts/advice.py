@@ -354,6 +354,8 @@ def advise_allocation(
 ) -> ProcessCountAdvice:
     """Rank every configuration at a problem size by a fitted model: the one of least estimate is advised.
 
+    Raises ScenarioError if the model does not know a kind, nothing fits into memory, or a number cannot be.
+
     Parameters
     ----------
     fitted
@@ -366,11 +368,6 @@ def advise_allocation(
         How many configurations the ranking holds; 1000 by default.
     inputs
         Names and hashes of input files, for the provenance.
-
-    Raises
-    ------
-    ScenarioError
-        If the model does not know a kind, nothing fits into memory, or a number cannot be.
     """
     if not 0 < size <= LARGEST_SIZE:
         raise ScenarioError(f"--size is {size:g}; give a number above 0 and up to {LARGEST_SIZE:g}")
@@ -467,10 +464,7 @@ def _fault(name: str, count: int, named: Sequence[str]) -> str | None:
 def layout_of_advice(advice: ProcessCountAdvice, hosts: Hosts | None = None) -> Layout:
     """The ranks of the advised configuration, those of a PE side by side; without hosts, each PE is one, by its name.
 
-    Raises
-    ------
-    ScenarioError
-        If a kind that takes part has no host, or more or other hosts than its PEs can be spread over.
+    Raises ScenarioError if a kind that takes part has no host, or more or other hosts than its PEs can be spread over.
     """
     ranks, faults = [], []
     for name, part in advice.configuration.items():

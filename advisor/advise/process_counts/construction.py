@@ -66,6 +66,9 @@ def plan_construction(
 ) -> ConstructionPlan:
     """Plan the runs that a process-count model needs.
 
+    Raises ScenarioError if a kind is unknown, sizes are too few or too large for every configuration, or the budget is
+    too small.
+
     Parameters
     ----------
     most
@@ -74,11 +77,6 @@ def plan_construction(
         Units of volume of a run, a formula over N; divided by the speeds it guesses what runs cost.
     kernel
         The kernel whose speeds are taken.
-
-    Raises
-    ------
-    ScenarioError
-        If a kind is unknown, sizes are too few or too large for every configuration, or the budget is too small.
     """
     middle = sorted(wishes.sizes)[len(wishes.sizes) // 2]
     kinds = kinds_of(platform, kernel=kernel, size=middle**2, most=most or {})
@@ -202,15 +200,13 @@ def make_construction_plan(
 ) -> ConstructionPlan:
     """The runs to make, in order, within the budget, and some more in case they cost less than guessed.
 
+    Raises ScenarioError if there are too few sizes, or the budget does not even pay for one run of each kind at each
+    size.
+
     Parameters
     ----------
     memory_bytes
         Of each node that says it: runs whose matrix does not fit are not planned.
-
-    Raises
-    ------
-    ScenarioError
-        If there are too few sizes, or the budget does not even pay for one run of each kind at each size.
     """
     sizes, at = tuple(sorted(wishes.sizes)), tuple(sorted(wishes.at))
     if (missing := LEAST_SIZES - len(set(sizes))) > 0:

@@ -49,10 +49,7 @@ class Limits:
 def parse_kinds(text: str) -> dict[str, tuple[int, int]]:
     """`fast:1:4,slow:3:2` as kinds: name, how many PEs, most processes on one.
 
-    Raises
-    ------
-    ScenarioError
-        For every part that is none, and for a kind that is named twice.
+    Raises ScenarioError for every part that is none, and for a kind that is named twice.
     """
     found: dict[str, tuple[int, int]] = {}
     faults = []
@@ -247,10 +244,7 @@ class SpaceAt:
     def best(self, most: int) -> Allocations:
         """Up to `most` of the best configurations, best first; of equals, the first in order (PEs before processes).
 
-        Raises
-        ------
-        ScenarioError
-            If memory holds none.
+        Raises ScenarioError if memory holds none.
         """
         if not np.any(np.isfinite(self.times_s)):
             raise ScenarioError(self._nothing())
@@ -307,10 +301,7 @@ def as_configuration(allocation: Ints) -> Configuration:
 def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = None) -> Space:
     """The space of some kinds.
 
-    Raises
-    ------
-    ScenarioError
-        If the model does not know a kind, or no kind is given.
+    Raises ScenarioError if the model does not know a kind, or no kind is given.
     """
     unknown = [name for name in kinds if name not in model.kinds]
     if unknown:

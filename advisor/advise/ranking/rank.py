@@ -69,6 +69,8 @@ def rank(
 ) -> Ranking:
     """Rank candidates by paired runs, and say how likely each is the best of them.
 
+    Raises ScenarioError if there is no candidate or no such objective.
+
     Parameters
     ----------
     makespans_s
@@ -83,11 +85,6 @@ def rank(
         Number of the truth of each replication; None where nothing is doubted.
     level
         How often stated intervals hold.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no candidate or no such objective.
     """
     check_objective(objective)
     if not makespans_s.size:

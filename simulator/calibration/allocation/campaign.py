@@ -71,6 +71,8 @@ class MadeRun:
 class RunTable:
     """Runs, on disk as they are made: each a line of a journal, and those that ended well a row of a table.
 
+    Raises ScenarioError if there are runs of something else, or the table holds other rows.
+
     Parameters
     ----------
     path
@@ -84,11 +86,6 @@ class RunTable:
         What the runs are of, plain data: runs of something else are refused.
     machine
         Where they are made, kept likewise.
-
-    Raises
-    ------
-    ScenarioError
-        If there are runs of something else, or the table holds other rows.
     """
 
     def __init__(
@@ -218,6 +215,8 @@ def make_runs(
     each run the expected costs are corrected by what was measured, and what the budget then does not pay for is left
     out, from the end of the plan on; the reserve is used where the budget pays for it.
 
+    Raises ScenarioError if it is to run here and a kind is no processor of this machine.
+
     Parameters
     ----------
     on_run
@@ -227,11 +226,6 @@ def make_runs(
     -------
     Campaign
         With a line for each run that failed; all finished ones are in the table.
-
-    Raises
-    ------
-    ScenarioError
-        If it is to run here and a kind is no processor of this machine.
     """
     if program.local:
         check_processors(plan.kinds, affinity())

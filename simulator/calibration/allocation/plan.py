@@ -60,6 +60,8 @@ def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mappi
     PEs are alike if their speeds, cores and loads are, and the memory of their nodes. A kind is named after what the
     names of its PEs have in common: `fast[01-08]` gives `fast`.
 
+    Raises ScenarioError if `most` names no kind.
+
     Parameters
     ----------
     kernel
@@ -69,11 +71,6 @@ def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mappi
     most
         Most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at most
         `MOST_DEFAULT`, and as many as it has cores.
-
-    Raises
-    ------
-    ScenarioError
-        If `most` names no kind.
     """
     nodes = {node.name: node for node in platform.known_nodes}
     groups: dict[tuple[Any, ...], list[PE]] = {}
@@ -381,10 +378,7 @@ class ConstructionPlan(Record):
 def read_plan(path: str | Path) -> ConstructionPlan:
     """Read the file of a plan.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none, or damaged; with the run where it is one.
+    Raises ScenarioError if it is none, or damaged; with the run where it is one.
     """
     document = files.read_json(Path(path))
     if not isinstance(document, dict) or document.get("kind") != KIND:

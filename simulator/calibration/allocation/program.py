@@ -59,15 +59,12 @@ class OutputReader:
     def read(self, output: str, *, wall_s: float, kinds: Sequence[str]) -> MeasuredTimes:
         """The times of a run; of several matches the last one counts.
 
+        Raises CalibrationError if the output tells no time, or one that is none.
+
         Parameters
         ----------
         kinds
             Those that took part.
-
-        Raises
-        ------
-        CalibrationError
-            If the output tells no time, or one that is none.
         """
         if self.time is not None and self.time.pattern == HPL_TIME and _HPL_FAILED.search(output):
             raise CalibrationError("a residual that FAILED in its output")
@@ -119,10 +116,7 @@ def _seconds(text: str | None) -> float:
 def make_reader(time: str | None, phases: str | None) -> OutputReader:
     """A reader from the options: a pattern or `hpl`; without a time pattern it is the wall clock.
 
-    Raises
-    ------
-    ScenarioError
-        If a pattern is too long, no regular expression, or has not the groups it needs.
+    Raises ScenarioError if a pattern is too long, no regular expression, or has not the groups it needs.
     """
     found = _compiled("--time", HPL_TIME if time == "hpl" else time) if time else None
     if found is not None and not (found.groups == 1 or "time_s" in found.groupindex):
@@ -244,10 +238,7 @@ class AllocatedProgram:
     def rendered(self, size: float, ranks: Sequence[PlacedRank]) -> list[str]:
         """The words of a run; a word that is `{pin}` or `{python}` becomes several.
 
-        Raises
-        ------
-        ScenarioError
-            If a PE has no processor where one is asked for.
+        Raises ScenarioError if a PE has no processor where one is asked for.
         """
         values = self._values(size, ranks)
         found: list[str] = []
@@ -293,11 +284,8 @@ def parse_program(
 
     A word with a slash that names a file here stays that file wherever the program runs.
 
-    Raises
-    ------
-    ScenarioError
-        If the command is empty or badly quoted, its program is not there, it has an unknown placeholder, nothing tells
-        the program N and P, or ranks are to be pinned and nothing does that.
+    Raises ScenarioError if the command is empty or badly quoted, its program is not there, it has an unknown
+    placeholder, nothing tells the program N and P, or ranks are to be pinned and nothing does that.
     """
     try:
         words = shlex.split(command)

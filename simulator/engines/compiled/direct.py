@@ -276,10 +276,7 @@ def _shares(scenario: Scenario, costs: Costs, *, calm: bool) -> bool:
 def do_block(block: Block) -> Outcome:
     """Do all runs of a block.
 
-    Raises
-    ------
-    SimulationError
-        For a deadlock, or messages that nobody receives.
+    Raises SimulationError for a deadlock, or messages that nobody receives.
     """
     made = plan_of(block.rows)
     configurations, replications, _ = block.shape

@@ -30,6 +30,9 @@ def run(
 ) -> RunSet:
     """Simulate every configuration and replication of a scenario.
 
+    Raises UnsupportedProgram for a program that this engine does not interpret, with the reason; SimulationError,
+    TraceError as the `process` engine does; TickOverflowError if a run would pass the last tick.
+
     Parameters
     ----------
     scenario
@@ -45,15 +48,6 @@ def run(
         To work with at most; those that this process may use by default. They decide no result.
     progress
         Called after each block of runs.
-
-    Raises
-    ------
-    UnsupportedProgram
-        For a program that this engine does not interpret, with the reason.
-    SimulationError, TraceError
-        As the `process` engine does.
-    TickOverflowError
-        If a run would pass the last tick.
     """
     names = tuple(configuration.name for configuration in scenario.configurations)
     makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)

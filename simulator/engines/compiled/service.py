@@ -355,6 +355,8 @@ def build_all(tables: ServiceTables) -> bool:
 def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTables:
     """The tables of all PEs.
 
+    Raises TickOverflowError if a trace is longer than all ticks; TraceError if a trace is shorter than a tick.
+
     Parameters
     ----------
     pes
@@ -363,13 +365,6 @@ def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTa
         The most processes that each PE ever runs, 0 for none; (PE,).
     tick_s
         Seconds per tick.
-
-    Raises
-    ------
-    TickOverflowError
-        If a trace is longer than all ticks.
-    TraceError
-        If a trace is shorter than a tick.
     """
     loads: dict[tuple[int, str, int], list[int]] = {}
     for pe, count in enumerate(most.tolist()):

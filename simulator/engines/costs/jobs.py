@@ -71,11 +71,8 @@ def job_costs(
 ) -> JobCosts:
     """Lower a stream.
 
-    Raises
-    ------
-    ScenarioError
-        For jobs that the cluster cannot hold, missing run times or limits that the estimates need, and policies that
-        do not fit the cluster; all faults at once.
+    Raises ScenarioError for jobs that the cluster cannot hold, missing run times or limits that the estimates need, and
+    policies that do not fit the cluster; all faults at once.
     """
     first, size, seconds = _choices(stream, cluster, times, policy)
     of_job = np.repeat(np.arange(len(stream)), np.diff(first))

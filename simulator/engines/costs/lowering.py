@@ -320,6 +320,9 @@ class Costs:
 def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]:
     """The integer costs of all configurations and replications, block by block.
 
+    Raises ScenarioError for programs, routes or memory that the platform cannot offer; TickOverflowError if an
+    operation alone would pass the last tick.
+
     Parameters
     ----------
     scenario
@@ -328,13 +331,6 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
         Axes (replication, PE).
     tick_s
         Seconds per tick.
-
-    Raises
-    ------
-    ScenarioError
-        For programs, routes or memory that the platform cannot offer.
-    TickOverflowError
-        If an operation alone would pass the last tick.
     """
     wide, programs, base = bands_have_width(scenario), _by_program(scenario), dict[Hashable, Costs]()
     for truth, whole in _truths(scenario, draws):

@@ -88,15 +88,12 @@ class _Sent:
 def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: float) -> MessageCosts:
     """The integer costs of all operations but computations.
 
+    Raises ScenarioError for messages that are too large, and routes or disks that do not exist.
+
     Parameters
     ----------
     placement
         PE of each process; (configuration, process).
-
-    Raises
-    ------
-    ScenarioError
-        For messages that are too large, and routes or disks that do not exist.
     """
     kind, network = columns.kind, platform.network
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))

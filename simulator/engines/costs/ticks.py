@@ -23,10 +23,7 @@ def to_ticks(seconds: Floats | float, tick_s: float) -> Ticks:
 def rounded(seconds: Floats, tick_s: float) -> Ticks:
     """Seconds as ticks, rounded half to even.
 
-    Raises
-    ------
-    TickOverflowError
-        If any is past the last tick.
+    Raises TickOverflowError if any is past the last tick.
     """
     if seconds.size and not np.max(seconds) <= LAST_TICK * tick_s:
         raise TickOverflowError

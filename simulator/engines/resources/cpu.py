@@ -50,10 +50,7 @@ class Service:
     def when(self, attained: int) -> int | None:
         """The least tick by which `attained` (above 0) is reached; None if it never is.
 
-        Raises
-        ------
-        TraceError
-            If the trace ends before.
+        Raises TraceError if the trace ends before.
         """
         if self._even and attained <= self._total:
             return _steps(self._rate, attained, self._end)

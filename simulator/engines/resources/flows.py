@@ -238,10 +238,7 @@ class FlowLink:
     def plan(self, wake: Callable[[simpy.Event], None]) -> None:
         """Have `wake` called when the first flow that it holds back ends.
 
-        Raises
-        ------
-        TickOverflowError
-            If that is past the last tick.
+        Raises TickOverflowError if that is past the last tick.
         """
         target = self._first()
         if target is None or (target, self.rate) == self._planned:

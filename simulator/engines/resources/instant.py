@@ -38,10 +38,7 @@ class Occurrence(simpy.Event):
     def after(self, ticks: int, value: Any = None) -> "Occurrence":
         """Let it happen so many ticks from now.
 
-        Raises
-        ------
-        TickOverflowError
-            If that is past the last tick.
+        Raises TickOverflowError if that is past the last tick.
         """
         env = self.env
         if env.now + ticks > LAST_TICK:

@@ -67,10 +67,7 @@ class Rows:
     def add(self, place: int | str, time_s: float, value: float) -> None:
         """Take in a row that stands at a line or record.
 
-        Raises
-        ------
-        TraceError
-            If time or value is not finite, the value negative, or the time not after the row before.
+        Raises TraceError if time or value is not finite, the value negative, or the time not after the row before.
         """
         if not math.isfinite(time_s) or (self.times_s and time_s <= self.times_s[-1]):
             allowed = f"more than {self.times_s[-1]:.12g}, as before" if self.times_s else "a finite number"
@@ -132,10 +129,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
 def by_name(path: Path, place: int, cells: Sequence[str], header: Sequence[str]) -> dict[str, str]:
     """The cells of a line by the names in the header; of several columns of a name the first.
 
-    Raises
-    ------
-    TraceError
-        If there are more or fewer than in the header.
+    Raises TraceError if there are more or fewer than in the header.
     """
     if len(cells) != len(header):
         raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
@@ -177,10 +171,7 @@ def instant(path: Path, place: int | str, name: str, text: str) -> float:
 def choose_measure(path: Path, stated: Measure | None, offered: tuple[Measure, ...]) -> Measure:
     """The measure to take from a source that holds `offered`; with more than one the user must say which.
 
-    Raises
-    ------
-    TraceError
-        If none was stated where several are there, or one that is not there.
+    Raises TraceError if none was stated where several are there, or one that is not there.
     """
     if stated is None and len(offered) == 1:
         return offered[0]

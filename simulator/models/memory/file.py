@@ -71,11 +71,8 @@ class MemoryFit:
 def read_memory_times(path: str | Path) -> MemoryTimes:
     """Read a table `M_words,alpha,L,time_per_word_s`; repeated rows are repetitions.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be read, lacks a column, or a row has L above M, alpha outside (0, 1], or no time above 0;
-        one line per cell.
+    Raises ScenarioError if the table cannot be read, lacks a column, or a row has L above M, alpha outside (0, 1], or
+    no time above 0; one line per cell.
     """
     path = Path(path)
     table = read_table(path)
@@ -105,6 +102,8 @@ def fit_memory(
 ) -> MemoryFit:
     """Fit models 0 to 3 and those of more levels, choose, and compare capacities with what a machine reports.
 
+    Raises ScenarioError if not even the simplest form can be fitted.
+
     Parameters
     ----------
     machine
@@ -115,11 +114,6 @@ def fit_memory(
         Hash by file that the times came from; what to know about the times.
     sweeps
         What words take that vector loops sweep; kept as they are.
-
-    Raises
-    ------
-    ScenarioError
-        If not even the simplest form can be fitted.
     """
     from simulator.base.provenance import provenance
 
@@ -153,10 +147,7 @@ def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
 def predict_memory(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
     """Seconds per word at the targets of a table or a CSV file (`M_words,alpha,L`), in its order.
 
-    Raises
-    ------
-    ScenarioError
-        If model or table cannot be used, or a target is no (M, alpha, L).
+    Raises ScenarioError if model or table cannot be used, or a target is no (M, alpha, L).
     """
     model, _ = load_memory_model(path)
     where, faults = _where(as_table(at), AXES)

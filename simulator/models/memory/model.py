@@ -136,17 +136,15 @@ class MemoryModel(Record):
     ) -> MemoryPredictions:
         """Seconds per word with the correction, and the interval that a measured time lies in.
 
+        Raises ScenarioError if the level is not between 0 and 1, or a target is not within 1 <= L <= M and 0 < alpha <=
+        1.
+
         Parameters
         ----------
         m_words, alpha, run_words
             M, alpha and L of n targets; (n,) or one number for all.
         level
             Probability that an interval is meant to hold; its width is calibrated on held-out points.
-
-        Raises
-        ------
-        ScenarioError
-            If the level is not between 0 and 1, or a target is not within 1 <= L <= M and 0 < alpha <= 1.
         """
         check_level(level)
         m, a, run = (

@@ -139,10 +139,7 @@ def select_model(points: MemoryTimes) -> Selection:
     another one's held-out error is smaller by more than two standard errors of the difference; then that one. A
     correction is kept only if it makes held-out errors smaller, see `_worth_it`.
 
-    Raises
-    ------
-    ScenarioError
-        If there are fewer than 2 distinct points.
+    Raises ScenarioError if there are fewer than 2 distinct points.
     """
     import scipy.linalg
     import scipy.optimize  # noqa: F401 - only libraries that are loaded can be limited

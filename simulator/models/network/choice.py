@@ -96,15 +96,12 @@ class NetworkFit:
 def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
     """Fit every form to measured message times and choose; `CRITERION` says how.
 
+    Raises ScenarioError if there are too few sizes for any form.
+
     Parameters
     ----------
     drift
         Standard deviation of what message times will have changed by when the model is used.
-
-    Raises
-    ------
-    ScenarioError
-        If there are too few sizes for any form.
     """
     if points.sizes.size < FEWEST_SIZES:
         needed = ", ".join(f"{fit.name} needs {fit.needs}" for fit in FITS.values())

@@ -104,10 +104,7 @@ def _breakpoints(fit: NetworkFit) -> list[dict[str, float]]:
 def read_network_table(path: str | Path) -> NetworkPoints:
     """Message times of a CSV file `bytes,hops,one_way_s`; without `hops` all are of one hop.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be read or holds what no message has; one line per fault.
+    Raises ScenarioError if the table cannot be read or holds what no message has; one line per fault.
     """
     path = Path(path)
     table = read_table(path)
@@ -130,10 +127,7 @@ def _sizes_and_hops(table: Table) -> tuple[NDArray[np.float64], NDArray[np.float
 def fit_network_table(path: str | Path) -> CalibratedNetwork:
     """Fit every form of message times to a recorded table, and choose one.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be used, or has too few sizes.
+    Raises ScenarioError if the table cannot be used, or has too few sizes.
     """
     path = locate(path)
     points = read_network_table(path)
@@ -171,10 +165,7 @@ def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
 def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost | None:
     """What the messages of a network model's file cost; None where it does not say.
 
-    Raises
-    ------
-    ScenarioError
-        If the entries are no costs.
+    Raises ScenarioError if the entries are no costs.
     """
     names = ("cpu", "memory_bytes_per_byte", "memory_from")
     try:
@@ -186,10 +177,7 @@ def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost |
 def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
     """Message times at the rows of a table or a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
 
-    Raises
-    ------
-    ScenarioError
-        If model or table cannot be used.
+    Raises ScenarioError if model or table cannot be used.
     """
     model, _ = load_network_model(path)
     size, hops = _sizes_and_hops(as_table(at))

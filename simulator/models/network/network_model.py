@@ -74,10 +74,7 @@ class NetworkModel:
     def predict(self, size_bytes: ArrayLike, hops: ArrayLike = 1, *, level: float = 0.95) -> MessageTimes:
         """Message times with intervals that hold with probability `level`; sizes and hops of any shapes that broadcast.
 
-        Raises
-        ------
-        ScenarioError
-            If `level` is not between 0 and 1.
+        Raises ScenarioError if `level` is not between 0 and 1.
         """
         check_level(level)
         size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))

@@ -72,10 +72,7 @@ class NetworkPoints:
 def make_points(size_bytes: ArrayLike, hops: ArrayLike, time_s: ArrayLike) -> NetworkPoints:
     """Points of measured message times, in any order; repetitions of one size and distance are one point.
 
-    Raises
-    ------
-    ScenarioError
-        For sizes below 0, hops below 1 or not whole, and times not above 0.
+    Raises ScenarioError for sizes below 0, hops below 1 or not whole, and times not above 0.
     """
     size, distance, time = (np.asarray(column, dtype=np.float64) for column in (size_bytes, hops, time_s))
     if np.any(size < 0) or np.any(distance < 1) or np.any(distance % 1) or not np.all(time > 0):

@@ -90,10 +90,7 @@ class AllocationFit:
 def fit_allocation_table(path: str | Path) -> AllocationFit:
     """Fit a process-count model to the runs of a CSV file; see `read_allocation_runs` for its columns.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be read, or its runs do not determine a model; one line per fault.
+    Raises ScenarioError if the table cannot be read, or its runs do not determine a model; one line per fault.
     """
     path = locate(path)
     from simulator.base.provenance import provenance
@@ -137,10 +134,7 @@ save_allocation_fit = write_model
 def load_allocation_fit(path: str | Path) -> AllocationFit:
     """Read a model that `save_allocation_fit` wrote.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no process-count model.
+    Raises ScenarioError if the file is missing, no JSON, or no process-count model.
     """
     found, _ = read_model(path, KIND, AllocationFile, writer=WRITER, newest=FORMAT)
     with in_file(path), at("runs"):

@@ -270,15 +270,12 @@ TEMPER = 0.3
 def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
     """Fit a model of a program that gives every process the same work.
 
+    Raises ScenarioError if there are too few runs, with how many more are needed.
+
     Parameters
     ----------
     runs
         At least two sizes and two process counts; every kind in at least one run.
-
-    Raises
-    ------
-    ScenarioError
-        If there are too few runs, with how many more are needed.
     """
     check_runs(runs)
     cells = cells_of(runs)

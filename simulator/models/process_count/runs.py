@@ -133,10 +133,8 @@ def read_allocation_runs(path: str | Path) -> tuple[AllocationRuns, tuple[str, .
     `KIND.procs` (processes on each of them), both 0 where the kind took no part; perhaps `KIND.comp_s` and
     `KIND.comm_s` (its computation and communication), whose cells may be empty. Repeated rows are repetitions.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be read, lacks a column or has no kind, or for every cell that cannot be: one line each.
+    Raises ScenarioError if the table cannot be read, lacks a column or has no kind, or for every cell that cannot be:
+    one line each.
     """
     path = Path(path)
     table = read_table(path)

@@ -129,15 +129,12 @@ class Posterior:
 def make_design(formula: Formula, cells: Cells, weights: Floats) -> tuple[Design, Floats]:
     """Choose groups, scales, exponents and lacking costs, and evaluate these at the cells, shape (extras, cells).
 
+    Raises FormulaError if a term is negative and no other outweighs it everywhere.
+
     Parameters
     ----------
     weights
         Weight of each cell's squared log residual, shape (cells,).
-
-    Raises
-    ------
-    FormulaError
-        If a term is negative and no other outweighs it everywhere.
     """
     from scipy.optimize import nnls
 

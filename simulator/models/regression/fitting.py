@@ -28,6 +28,10 @@ KEPT_POINTS = 2_000
 def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, method: str = "default") -> RuntimeModel:
     """Fit one model per response; the modelled time is the sum of the responses.
 
+    Raises ScenarioError if the method is unknown, a response has fewer runs than coefficients or only one point, or a
+    time is 0 where the method is relative; FormulaError if a term is infinite, undefined or (by default) negative at a
+    run.
+
     Parameters
     ----------
     formulas
@@ -36,14 +40,6 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         Response -> the runs that measured it.
     method
         `default`, `ols` (the paper's) or `relative`.
-
-    Raises
-    ------
-    ScenarioError
-        If the method is unknown, a response has fewer runs than coefficients or only one point, or a time is 0 where
-        the method is relative.
-    FormulaError
-        If a term is infinite, undefined or (by default) negative at a run.
     """
     if method not in METHODS:
         raise ScenarioError(f"method {method!r} is none of {', '.join(METHODS)}{meant(method, METHODS)}")

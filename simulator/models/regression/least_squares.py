@@ -78,10 +78,7 @@ class LinearFit(Record):
 def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> LinearFit:
     """Least squares over all runs with a constant; `relative` minimises errors relative to each point's mean time.
 
-    Raises
-    ------
-    ScenarioError
-        If there are not more runs than determined coefficients.
+    Raises ScenarioError if there are not more runs than determined coefficients.
     """
     columns = _columns(formula, runs.columns())
     scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)

@@ -58,6 +58,8 @@ class Cells:
 def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Sequence[str] | None = None) -> Runs:
     """Check runs and put them into arrays.
 
+    Raises ScenarioError if a number is infinite or not a number, or there is no run; one line per run.
+
     Parameters
     ----------
     values
@@ -66,11 +68,6 @@ def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Se
         Seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
     labels
         How messages name each run; `run 1`, `run 2`, ... if None.
-
-    Raises
-    ------
-    ScenarioError
-        If a number is infinite or not a number, or there is no run; one line per run.
     """
     times = np.asarray(times_s, dtype=np.float64)
     names = tuple(values)

@@ -248,10 +248,7 @@ class RuntimeModel(Record):
         far the candidate structures disagree) and `extrapolation` (what may change beyond the trained ranges). The
         standard deviation is that of a normal distribution whose 90 % interval is as wide as the model's.
 
-        Raises
-        ------
-        ScenarioError
-            As of `predict`.
+        Raises ScenarioError as of `predict`.
         """
         found = self.predict(values, level=LEVEL)
         columns = {name: np.array([float(values[name])]) for name in self.names}
@@ -267,10 +264,7 @@ class RuntimeModel(Record):
     def noise(self, values: Mapping[str, float]) -> Noise | None:
         """How one run at a target differs from its mean: the residuals of the runs, tails kept; None: not at all.
 
-        Raises
-        ------
-        ScenarioError
-            As of `predict`.
+        Raises ScenarioError as of `predict`.
         """
         targets = self._targets(values, None)
         columns = dict(zip(self.names, targets.T, strict=True))
@@ -288,6 +282,9 @@ class RuntimeModel(Record):
     ) -> Predictions:
         """Predict the time at each target.
 
+        Raises ScenarioError if a parameter is missing or not finite, the level is not between 0 and 1, or the runs do
+        not determine a target at all; one line per target.
+
         Parameters
         ----------
         values
@@ -296,12 +293,6 @@ class RuntimeModel(Record):
             Probability that an interval is meant to hold.
         labels
             How messages name each target; `target 1`, `target 2`, ... if None.
-
-        Raises
-        ------
-        ScenarioError
-            If a parameter is missing or not finite, the level is not between 0 and 1, or the runs do not determine a
-            target at all; one line per target.
         """
         check_level(level)
         targets = self._targets(values, labels)
@@ -539,10 +530,8 @@ def predict_table(
 ) -> tuple[dict[str, Any], Predictions]:
     """Targets of a table or a CSV file by column, and their predictions in the same order.
 
-    Raises
-    ------
-    ScenarioError
-        If the table lacks a parameter, holds something else than numbers, or a target is not determined.
+    Raises ScenarioError if the table lacks a parameter, holds something else than numbers, or a target is not
+    determined.
     """
     table = as_table(at)
     values = {name: table.numbers(name) for name in model.names}

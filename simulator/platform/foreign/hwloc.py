@@ -56,10 +56,7 @@ def read_hwloc(path: Path) -> Topology:
 
     Processors are numbered as the exporting system did (`os_index`); those that it was not allowed to use are left out.
 
-    Raises
-    ------
-    ScenarioError
-        With file and line, if it is no XML, has entities, or is no topology with processors.
+    Raises ScenarioError with file and line, if it is no XML, has entities, or is no topology with processors.
     """
     root = read_xml(path)
     if root.tag == "topologydiff":

@@ -313,6 +313,9 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
 
     Hosts with the property `apportion.node` are the PEs of that node.
 
+    Raises ScenarioError, TraceError with file and line, for what is not read: it is never left out silently if it
+    decides times.
+
     Parameters
     ----------
     path
@@ -322,11 +325,6 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     contention, eager_bytes
         What the file does not say of messages. Links that messages do not meet on (FATPIPE) need `none`, unless they
         never are the narrowest of a route, or only a host's messages to itself pass them.
-
-    Raises
-    ------
-    ScenarioError, TraceError
-        With file and line, for what is not read: it is never left out silently if it decides times.
     """
     root = read_xml(path)
     if root.tag != "platform":

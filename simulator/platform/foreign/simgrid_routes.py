@@ -17,10 +17,7 @@ DEFAULT_LOOPBACK = (0.0, 1e10)
 def grouped(zones: Zones) -> dict[str, str]:
     """The node of each host: its own, or the one that its property names.
 
-    Raises
-    ------
-    ScenarioError
-        If hosts of a node are not alone together in a zone.
+    Raises ScenarioError if hosts of a node are not alone together in a zone.
     """
     found = {}
     for name, element in zones.hosts.items():
@@ -42,16 +39,13 @@ def grouped(zones: Zones) -> dict[str, str]:
 def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topology:
     """A star for nodes that are all in one flat cluster, else all routes.
 
+    Raises ScenarioError if there are too many nodes, or the hosts of one have unlike routes, or for links that messages
+    do not meet on where they are the narrowest.
+
     Parameters
     ----------
     meets
         Whether messages share links.
-
-    Raises
-    ------
-    ScenarioError
-        If there are too many nodes, or the hosts of one have unlike routes, or for links that messages do not meet
-        on where they are the narrowest.
     """
     first: dict[str, str] = {}
     for host, node in groups.items():

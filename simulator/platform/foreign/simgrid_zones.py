@@ -150,10 +150,7 @@ class Zones:
     def way(self, source: str, destination: str) -> tuple[int, ...] | None:
         """Links from one host or router to another; None where no route is given.
 
-        Raises
-        ------
-        ScenarioError
-            If several are as short, or it leads between a point and a zone next to it.
+        Raises ScenarioError if several are as short, or it leads between a point and a zone next to it.
         """
         if source == destination:
             return ()
@@ -304,10 +301,7 @@ class Hosts:
     def pe(self, name: str, element: Element, node: str) -> PE:
         """A host as a PE of a node.
 
-        Raises
-        ------
-        ScenarioError, TraceError
-            For what cannot be taken over, and if its profile cannot be read.
+        Raises ScenarioError, TraceError for what cannot be taken over, and if its profile cannot be read.
         """
         if element.attributes.get("state_file"):
             raise element.fault("state_file", "a profile is not read here; leave it out")

@@ -51,10 +51,7 @@ def _patterns(names: Sequence[str]) -> str | list[str]:
 def hostlist(text: str, place: str) -> list[str]:
     """The names of a host list of Slurm: `tux[0-3,12],gpu[01-02]x[1-2]`.
 
-    Raises
-    ------
-    ScenarioError
-        With the place, if it is none.
+    Raises ScenarioError with the place, if it is none.
     """
     found: list[str] = []
     for part in _split(text, place):
@@ -101,10 +98,7 @@ def _range(text: str, place: str) -> list[str]:
 def switched_nodes(path: Path, names: Sequence[str]) -> SwitchedNodes:
     """Which switch each of some nodes hangs on; switches above those of nodes are one core.
 
-    Raises
-    ------
-    ScenarioError
-        With file and line, if it is no topology of switches, or a node is on none or on two.
+    Raises ScenarioError with file and line, if it is no topology of switches, or a node is on none or on two.
     """
     switches = _read_yaml(path) if path.suffix in (".yaml", ".yml") else _read_conf(path)
     by_name: dict[str, Switch] = {}

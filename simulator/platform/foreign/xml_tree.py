@@ -31,10 +31,7 @@ class Element:
     def text(self, name: str, default: str | None = None) -> str:
         """An attribute.
 
-        Raises
-        ------
-        ScenarioError
-            If it is not there and has no default.
+        Raises ScenarioError if it is not there and has no default.
         """
         found = self.attributes.get(name, default)
         if found is None:
@@ -83,10 +80,7 @@ def read_xml(path: Path) -> Element:
 
     A document type may be named, as SimGrid's files do, but is not fetched; declarations of entities are refused.
 
-    Raises
-    ------
-    ScenarioError
-        With the line, if it is no XML, or too large, or has entities.
+    Raises ScenarioError with the line, if it is no XML, or too large, or has entities.
     """
     data = files.read_bytes(path, limit_bytes=MAX_BYTES)
     parser = expat.ParserCreate()

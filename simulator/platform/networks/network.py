@@ -47,6 +47,8 @@ class Topology(Protocol):
     def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
         """Directed links from nodes to nodes.
 
+        Raises ScenarioError if there is no route, with the nodes.
+
         Parameters
         ----------
         sources, destinations
@@ -58,11 +60,6 @@ class Topology(Protocol):
             Where each pair's links begin, and the end; (pairs + 1,).
         links
             `2 * link + direction`, in the order passed.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no route, with the nodes.
         """
 
     def to_data(self, names: Sequence[str]) -> dict[str, Any]:
@@ -71,10 +68,7 @@ class Topology(Protocol):
     def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Topology":
         """The same between some nodes, which get these names; one that comes again is a copy, and so is its link.
 
-        Raises
-        ------
-        ScenarioError
-            If it does not say how copies would be joined.
+        Raises ScenarioError if it does not say how copies would be joined.
         """
 
 
@@ -132,10 +126,7 @@ class Network:
     def uniform_model(self) -> MessageModel:
         """The one model of a network without links.
 
-        Raises
-        ------
-        ScenarioError
-            If there are links.
+        Raises ScenarioError if there are links.
         """
         if self.model is None:
             raise ScenarioError("platform: network: it has links, and this needs one model for all pairs of nodes")
@@ -198,10 +189,7 @@ class Network:
     def routes(self, sources: Ints, destinations: Ints) -> Routes:
         """The routes of pairs of different nodes.
 
-        Raises
-        ------
-        ScenarioError
-            If there is none.
+        Raises ScenarioError if there is none.
         """
         if self.topology is None:
             raise ScenarioError("platform: network: a route asked for where there are no links")

@@ -91,10 +91,7 @@ class Listed:
     def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
         """As listed.
 
-        Raises
-        ------
-        ScenarioError
-            For the first pair without a route.
+        Raises ScenarioError for the first pair without a route.
         """
         keys = sources * self.node_count + destinations
         row = np.searchsorted(self._keys, keys)

@@ -59,10 +59,7 @@ GRAPH = "seg"
 def make_work(application: str, parameters: Parameters, model: "RuntimeModel | None" = None) -> Work:
     """An application with its parameters.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such application, or its parameters or the model do not fit it.
+    Raises ScenarioError if there is no such application, or its parameters or the model do not fit it.
     """
     if application == GRAPH:
         raise ScenarioError(
@@ -80,9 +77,6 @@ def build_program(
 ) -> Program:
     """The program of an application under a configuration.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such application, or its parameters, the model or the partition do not fit it.
+    Raises ScenarioError if there is no such application, or its parameters, the model or the partition do not fit it.
     """
     return make_work(application, parameters, model).program(configuration)

@@ -52,10 +52,7 @@ class BlockColumns:
         of HPL; unequal ones are those of Kalinov and Lastovetsky, "Heterogeneous distribution of computations solving
         linear algebra problems on networks of heterogeneous computers", 2001.
 
-        Raises
-        ------
-        ScenarioError
-            If a cycle is longer than all blocks, and longer than 1 for each process.
+        Raises ScenarioError if a cycle is longer than all blocks, and longer than 1 for each process.
         """
         per_cycle = np.array(configuration.partition, dtype=np.int64)
         cycle = int(per_cycle.sum())

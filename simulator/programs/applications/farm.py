@@ -97,10 +97,7 @@ class Farm(Work):
     def program(self, configuration: Configuration) -> Program:
         """One farm; a process without units takes no part.
 
-        Raises
-        ------
-        ScenarioError
-            If under `static` the parts do not add up to the units.
+        Raises ScenarioError if under `static` the parts do not add up to the units.
         """
         told = self.scheduling
         if told.rule == "static":

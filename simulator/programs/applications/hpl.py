@@ -314,10 +314,7 @@ def with_hpl_dat(parameters: Parameters, named: "NamedFiles") -> tuple[dict[str,
 
     What is said next to it holds in place of the file's: so one of several values is chosen.
 
-    Raises
-    ------
-    ScenarioError
-        If the file is none, or asks for several runs or for what is not simulated; with its line.
+    Raises ScenarioError if the file is none, or asks for several runs or for what is not simulated; with its line.
     """
     if KEY not in parameters:
         return dict(parameters), ()

@@ -74,10 +74,7 @@ class GridProduct(Work):
     def grid(self, configuration: Configuration) -> Grid:
         """The grid that a partition describes.
 
-        Raises
-        ------
-        ScenarioError
-            If it describes none.
+        Raises ScenarioError if it describes none.
         """
         return Grid.of(self.n, configuration, self.shape(configuration), noun="elements of C", power="n**2")
 

@@ -86,10 +86,7 @@ class Modelled(Work):
     def time_s(self, processes: int) -> float:
         """T: seconds that the model predicts for so many processes of equal share.
 
-        Raises
-        ------
-        ScenarioError
-            If the model has no answer there, or one that is no time.
+        Raises ScenarioError if the model has no answer there, or one that is no time.
         """
         mean_s = float(self._predict(processes).mean_s[0])
         if not (math.isfinite(mean_s) and mean_s > 0):
@@ -128,10 +125,7 @@ class Modelled(Work):
     def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:
         """The same with the waits for links and disks of a platform.
 
-        Raises
-        ------
-        ScenarioError
-            If the partition does not fit, or a node has no disk and a part acts on disks.
+        Raises ScenarioError if the partition does not fit, or a node has no disk and a part acts on disks.
         """
         return self._program(configuration, self._slower(configuration, platform))
 
@@ -245,17 +239,14 @@ def _disk(platform: "Platform", node: int) -> float:
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     """Check the parameters against the model.
 
+    Raises ScenarioError if there is no model, or the parameters do not fit it; one line per fault.
+
     Parameters
     ----------
     parameters
         `units`, and what the model needs but `P`.
     model
         Written by `apportion fit`.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no model, or the parameters do not fit it; one line per fault.
     """
     if model is None:
         raise ScenarioError("application: model: it is missing; name a file that `apportion fit` wrote")

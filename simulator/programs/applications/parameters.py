@@ -34,10 +34,7 @@ class Field(Protocol):
     def parse(self, value: float | str) -> Any:
         """Its value.
 
-        Raises
-        ------
-        ValueError
-            If the value does not fit, with what to give.
+        Raises ValueError if the value does not fit, with what to give.
         """
 
 
@@ -141,10 +138,7 @@ class Duration:
 def check_steps(n: int, nb: int) -> None:
     """Refuse blocks so narrow that a matrix has more than `MOST_STEPS` of them.
 
-    Raises
-    ------
-    ScenarioError
-        With how many there would be.
+    Raises ScenarioError with how many there would be.
     """
     if (count := -(-n // nb)) > MOST_STEPS:
         found = f"it is {nb}, which makes {count} blocks of n = {n}"
@@ -167,10 +161,7 @@ class Counted:
     def work(self, parameters: Parameters, model: "RuntimeModel | None") -> Work:
         """The application with its parameters.
 
-        Raises
-        ------
-        ScenarioError
-            If parameters are missing, unknown, or not what they may be, or there is a model.
+        Raises ScenarioError if parameters are missing, unknown, or not what they may be, or there is a model.
         """
         known = ", ".join(self.parameters)
         values, faults = dict[str, Any](), list[str]()

@@ -37,10 +37,7 @@ class Team:
     def of(cls, configuration: Configuration, *, total: int, noun: str, name: str) -> "Team":
         """Those of a partition that divides a total.
 
-        Raises
-        ------
-        ScenarioError
-            If the units do not add up.
+        Raises ScenarioError if the units do not add up.
         """
         found = sum(configuration.partition)
         if found != total:
@@ -113,10 +110,7 @@ class Grid:
     def of(cls, side: int, configuration: Configuration, shape: Shape, *, noun: str, power: str) -> "Grid":
         """The grid that a partition of the elements of a square describes.
 
-        Raises
-        ------
-        ScenarioError
-            If it describes none; the elements are called by the noun, their number by the power.
+        Raises ScenarioError if it describes none; the elements are called by the noun, their number by the power.
         """
         partition = configuration.partition
         elements = np.array(partition, dtype=np.int64).reshape(shape)
@@ -214,19 +208,13 @@ class Work(Protocol):
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes.
 
-        Raises
-        ------
-        ScenarioError
-            If the partition does not fit.
+        Raises ScenarioError if the partition does not fit.
         """
 
     def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:  # noqa: ARG002
         """The operations of all processes where they depend on the links and disks of a platform; most do not.
 
-        Raises
-        ------
-        ScenarioError
-            If the partition does not fit, or the platform lacks what it asks for.
+        Raises ScenarioError if the partition does not fit, or the platform lacks what it asks for.
         """
         return self.program(configuration)
 

@@ -92,10 +92,7 @@ class Seg:
     def graph(self, name: str | None = None) -> Graph:
         """A graph by its name; the first one if none is named.
 
-        Raises
-        ------
-        ScenarioError
-            If there is none of that name.
+        Raises ScenarioError if there is none of that name.
         """
         if name is None and self.graphs:
             return self.graphs[0]
@@ -159,10 +156,7 @@ class Fault:
 def check(seg: Seg) -> None:
     """Refuse a graph that cannot be evaluated, whatever its parameters are.
 
-    Raises
-    ------
-    ScenarioError
-        With one line per fault.
+    Raises ScenarioError with one line per fault.
     """
     found = faults(seg)
     if found:
@@ -398,6 +392,9 @@ class Totals:
 def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit, ...]:
     """How often each step is expected to run, those of called graphs by each call.
 
+    Raises ScenarioError if a value is missing, a probability is outside [0, 1], probabilities do not add up to 1, or a
+    count is below 0, with the step and the values.
+
     Parameters
     ----------
     seg
@@ -406,12 +403,6 @@ def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit
         Each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
     graph
         Where execution begins; by default in the first graph.
-
-    Raises
-    ------
-    ScenarioError
-        If a value is missing, a probability is outside [0, 1], probabilities do not add up to 1, or a count is below 0,
-        with the step and the values.
     """
     start = seg.graph(graph)
     missing = [name for name in start.parameters if name not in values]
@@ -433,10 +424,7 @@ def used_methods(seg: Seg) -> tuple[Method, ...]:
 def total_ruv(seg: Seg, method: Method, values: Values, *, graph: str | None = None) -> Totals:
     """The expected amounts of every operation in all.
 
-    Raises
-    ------
-    ScenarioError
-        As `visits`; or if a step has no RUV by the method.
+    Raises ScenarioError as `visits`; or if a step has no RUV by the method.
     """
     found = visits(seg, values, graph=graph)
     _check_method(found, method)
@@ -461,17 +449,14 @@ def expected_time(
 ) -> Times:
     """The expected time, with its range where costs or amounts are ranges.
 
+    Raises ScenarioError as `total_ruv`; or if an operation has no cost.
+
     Parameters
     ----------
     costs
         Of one PE; its method says which RUVs are used.
     working_set_bytes
         Of graphs that say none.
-
-    Raises
-    ------
-    ScenarioError
-        As `total_ruv`; or if an operation has no cost.
     """
     found = visits(seg, values, graph=graph)
     _check_method(found, costs.method)

@@ -139,10 +139,7 @@ class SegWork(Work):
     def band(self, resource: HardwareModel) -> SpeedBand:
         """Units per second over units on a PE, for two processes; a band where costs or amounts are ranges.
 
-        Raises
-        ------
-        ScenarioError
-            If the steps take no time there, or less than none.
+        Raises ScenarioError if the steps take no time there, or less than none.
         """
         if id(resource) not in self._bands:
             sizes = self._knots
@@ -164,15 +161,12 @@ class SegWork(Work):
     def program_on(self, configuration: Configuration, resources: Sequence[HardwareModel]) -> Program:
         """The operations of all processes.
 
+        Raises ScenarioError if the partition does not fit, or a step cannot be evaluated.
+
         Parameters
         ----------
         resources
             Of the PE that each process runs on.
-
-        Raises
-        ------
-        ScenarioError
-            If the partition does not fit, or a step cannot be evaluated.
         """
         team = Team.of(configuration, total=self.total, noun="units", name="units")
         placed = Placed(self, team, tuple(resources))
@@ -199,10 +193,7 @@ class SegWork(Work):
     def seconds(self, step: str, names: Values, resource: HardwareModel) -> Times:
         """Times of a step on a PE.
 
-        Raises
-        ------
-        ScenarioError
-            If the graph cannot be evaluated there, or takes less than no time.
+        Raises ScenarioError if the graph cannot be evaluated there, or takes less than no time.
         """
         one = self.steps[step]
         values = {name: formula.evaluate(names) for name, formula in one.arguments.items()}
@@ -314,15 +305,12 @@ RESERVED = (*EVERYWHERE, "units", "iteration", "partner", "round")
 def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) -> SegWork:
     """Check a graph, a template and resource models against each other.
 
+    Raises ScenarioError with one line per fault, each beginning with its field.
+
     Parameters
     ----------
     resources
         Those of the platform's PEs, the first PE's first.
-
-    Raises
-    ------
-    ScenarioError
-        With one line per fault, each beginning with its field.
     """
     check(seg)
     maker = _Maker(seg, asked)
@@ -350,10 +338,7 @@ def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) ->
 def with_parameters(work: SegWork, parameters: Mapping[str, float | str]) -> SegWork:
     """The same with other parameters.
 
-    Raises
-    ------
-    ScenarioError
-        As `make_seg_work`.
+    Raises ScenarioError as `make_seg_work`.
     """
     return make_seg_work(work.seg, replace(work.asked, parameters=parameters), work.resources)
 

@@ -82,6 +82,10 @@ class RawJobs:
 def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | None = None) -> Stream:
     """The stream of a log's jobs.
 
+    Raises ScenarioError if there is no such cleaning, no size of the machine, or no job is left; with `none` for jobs
+    that are larger than the machine, lack processors, submission or run time, have negative times, or are not in the
+    order of their submission: a line each.
+
     Parameters
     ----------
     raw
@@ -95,13 +99,6 @@ def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | N
         `none`: nothing is changed, and what cannot be simulated is refused.
     machine_processors
         Size of the machine, in place of what the log says.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such cleaning, no size of the machine, or no job is left; with `none` for jobs that are larger
-        than the machine, lack processors, submission or run time, have negative times, or are not in the order of
-        their submission: a line each.
 
     Notes
     -----
@@ -226,6 +223,8 @@ _RULES: Final[Mapping[str, Callable[[RawJobs, int], RawJobs]]] = {"strong": _str
 def tell(place: str, faults: Sequence[str], count: int | None = None) -> None:
     """Raise what was found wrong in a file, in up to `MOST_FAULTS` lines.
 
+    Raises ScenarioError if anything was found.
+
     Parameters
     ----------
     place
@@ -234,11 +233,6 @@ def tell(place: str, faults: Sequence[str], count: int | None = None) -> None:
         The first of them, a line each.
     count
         How many there are, if that is known.
-
-    Raises
-    ------
-    ScenarioError
-        If anything was found.
     """
     if max(len(faults), count or 0) > MOST_FAULTS:
         more = "more" if count is None else f"{count - MOST_FAULTS + 1} more"

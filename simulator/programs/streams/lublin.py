@@ -89,6 +89,8 @@ def lublin(
     others, so that predictions from a user's history gain nothing on such a stream. The users are ours, the rest is
     the authors'.
 
+    Raises ScenarioError for numbers out of range.
+
     Parameters
     ----------
     jobs, processors
@@ -102,11 +104,6 @@ def lublin(
         Hour of the day at second 0, from 0 to less than 24.
     users
         How many users there may be; the square root of `jobs`, rounded, if not given.
-
-    Raises
-    ------
-    ScenarioError
-        For numbers out of range.
 
     Source: U. Lublin and D. G. Feitelson, "The Workload on Parallel Supercomputers: Modeling the Characteristics of
     Rigid Jobs", Journal of Parallel and Distributed Computing 63(11), 2003, with the constants of their program

@@ -129,6 +129,8 @@ def make_stream(
 ) -> Stream:
     """A stream of the fields that are known; what is not given is missing.
 
+    Raises ScenarioError for fields of different lengths.
+
     Parameters
     ----------
     submit_s, processors, run_s, limit_s
@@ -137,11 +139,6 @@ def make_stream(
         1, 2, ... if not given.
     others
         Further fields of `Stream`.
-
-    Raises
-    ------
-    ScenarioError
-        For fields of different lengths.
     """
     submitted = np.asarray(submit_s, dtype=np.float64)
     count, sizes = submitted.size, np.asarray(processors, dtype=np.int64)

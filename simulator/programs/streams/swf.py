@@ -45,10 +45,8 @@ _NAMED: Final = {
 def read_swf(path: Path) -> RawJobs:
     """The jobs of a log as they stand in the file, plain or packed with gzip.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read or has no job, for lines without 18 numbers, and for a second header: one line each.
+    Raises ScenarioError if the file cannot be read or has no job, for lines without 18 numbers, and for a second
+    header: one line each.
 
     Notes
     -----

@@ -91,10 +91,7 @@ class KnotsModel(MessageModel):
 def fit_knots(points: NetworkPoints) -> Fitted:
     """Knots where measured; times that fall with the size are pooled (isotonic regression of their logarithms).
 
-    Raises
-    ------
-    TooFewPoints
-        If some distance has too few sizes.
+    Raises TooFewPoints if some distance has too few sizes.
     """
     from scipy.optimize import isotonic_regression
 

@@ -153,10 +153,7 @@ class Kind:
 def refuse_unless(ok: object, what: str) -> None:
     """Refuse numbers of a model.
 
-    Raises
-    ------
-    ScenarioError
-        If they are not as they have to be.
+    Raises ScenarioError if they are not as they have to be.
     """
     if not ok:
         raise ScenarioError(f"link: {what}")
@@ -165,10 +162,8 @@ def refuse_unless(ok: object, what: str) -> None:
 def check_curve(sizes: Floats, times: Floats, names: tuple[str, str]) -> None:
     """Refuse what is no curve of message times over sizes.
 
-    Raises
-    ------
-    ScenarioError
-        If sizes and times are not as many, at least two, ascending sizes from 0 and times that do not fall.
+    Raises ScenarioError if sizes and times are not as many, at least two, ascending sizes from 0 and times that do not
+    fall.
     """
     refuse_unless(
         sizes.ndim == 1 and sizes.size >= 2 and sizes.shape == times.shape,

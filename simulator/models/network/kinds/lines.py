@@ -124,10 +124,7 @@ _NUMBERS = [one.name for one in fields(PiecewiseModel) if one.name not in {"doub
 def fit_hockney(points: NetworkPoints) -> Fitted:
     """One line: a latency and a gap (seconds per byte); where distances differ, both for each further hop too.
 
-    Raises
-    ------
-    TooFewPoints
-        If there are fewer sizes than 2, or points than the line has numbers.
+    Raises TooFewPoints if there are fewer sizes than 2, or points than the line has numbers.
     """
     per_hop = points.distances.size > 1
     design, names = _design(points, per_hop=per_hop)
@@ -148,10 +145,7 @@ def fit_piecewise(points: NetworkPoints) -> Fitted:
     The number of lines has the least `n ln(mean squared relative error) + k ln(n) n/(n - k - 1)`, k counting every
     number fitted and each break as two. No gap is below 0: where times fall with the size, the line is level.
 
-    Raises
-    ------
-    TooFewPoints
-        If there are too few sizes for two lines.
+    Raises TooFewPoints if there are too few sizes for two lines.
     """
     if points.sizes.size < 2 * SEGMENT_SIZES:
         raise TooFewPoints(f"{points.sizes.size} sizes; at least {2 * SEGMENT_SIZES} are needed")

@@ -117,10 +117,7 @@ def fit_packetised(points: NetworkPoints) -> Fitted:
     would lie outside its split it is put to the split's edge. One distance determines alpha + d*beta only, and p no
     closer than its split.
 
-    Raises
-    ------
-    TooFewPoints
-        If there are too few points or sizes.
+    Raises TooFewPoints if there are too few points or sizes.
     """
     if points.sizes.size < 2 * SIDE_SIZES or points.size_bytes.size < FEWEST_POINTS:
         found = f"{points.size_bytes.size} points of {points.sizes.size} sizes"
