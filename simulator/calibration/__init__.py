@@ -99,7 +99,6 @@ if TYPE_CHECKING:
         link_lines,
         measure_link_times,
     )
-    from simulator.calibration.pingpong.pairs import ChainMeasurement, measure_chain
     from simulator.calibration.ranks.measuring import (
         Point,
         measure_speeds,

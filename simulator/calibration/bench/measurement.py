@@ -51,7 +51,7 @@ class Measurement:
     inner: int = 1
     """Runs per sample."""
     ended_by: str = ""
-    """`precision`, `long run`, `most samples`, `time cap` or `visits`; empty while more samples are to come."""
+    """`precision`, `most samples`, `time cap` or `visits`; empty while more samples are to come."""
     warm_up_kept: bool = False
     started: str = ""
     """Date and time in UTC."""

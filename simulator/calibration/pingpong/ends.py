@@ -8,7 +8,7 @@ import json
 import os
 import select
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -217,18 +217,6 @@ def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: 
             channel.send(received)
 
 
-def relay(back: Channel, forth: Channel, buffers: Buffers, *, packet_bytes: int, command: Mapping[str, Any]) -> None:
-    """Pass so many ping-pongs on, packet by packet: each packet is whole here before it goes on."""
-    size = int(command["size_bytes"])
-    _, packet = buffers.views(packet_bytes)
-    for _ in range(int(command["rounds"]) * int(command["batches"])):
-        for source, target in ((back, forth), (forth, back)):
-            for start in range(0, size, packet_bytes):
-                part = packet[: min(packet_bytes, size - start)]
-                source.receive(part)
-                target.send(part)
-
-
 class End:
     """One end: its channels, by the number of the process at the other end, and its buffers."""
 
@@ -243,12 +231,6 @@ class End:
         """Carry out a sample with a peer, which carries out the same."""
         return run_sample(self._channels[peer], command, self._buffers, self._waited_seconds)
 
-    def relay(self, peers: Sequence[int], packet_bytes: int, **command: Any) -> dict[str, Any]:
-        """Pass a sample's messages on between two peers."""
-        back, forth = (self._channels[peer] for peer in peers)
-        relay(back, forth, self._buffers, packet_bytes=packet_bytes, command=command)
-        return {}
-
 
 def jobs(channels: str) -> Jobs:
     """An end that has so many channels, `{"PEER": [OUT, IN]}`, or with `mpi` one to each rank of its program."""
@@ -258,4 +240,4 @@ def jobs(channels: str) -> Jobs:
         end = End({rank: MpiChannel(MPI, rank) for rank in range(MPI.COMM_WORLD.Get_size())}, Buffers())
     else:
         end = End({int(peer): StreamChannel(*ends) for peer, ends in json.loads(channels).items()}, Buffers())
-    return {"sample": end.sample, "relay": end.relay}
+    return {"sample": end.sample}

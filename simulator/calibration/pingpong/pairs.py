@@ -6,17 +6,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from simulator.base.errors import CalibrationError, ScenarioError, reason
-from simulator.base.machine import require_linux, this_machine
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.group import Group, mpi_fault
-from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, measure_sizes, open_store
 from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S
 from simulator.models.load import LoadTrace
 from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
@@ -154,69 +150,6 @@ def tcp_ends() -> tuple[Ends, Ends]:
 
 CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends, "unix": unix_ends, "tcp": tcp_ends}
 """Medium -> what makes both ends."""
-
-
-# Chains of processes in a row, joined by Unix sockets: each passes packets on to the next.
-
-
-@dataclass(frozen=True)
-class ChainMeasurement:
-    """Message times by size and hops, and what to know before they are trusted."""
-
-    packet_bytes: int
-    cpus: tuple[int, ...]
-    points: tuple[SizePoint, ...]
-    warnings: tuple[str, ...]
-
-    def rows(self) -> list[tuple[int, int, float]]:
-        """Bytes, hops, median one-way seconds."""
-        return [
-            (point.size_bytes, int(hops), point.median_s(hops)) for point in self.points for hops in point.samples_s
-        ]
-
-
-def measure_chain(
-    sizes: Sequence[int],
-    hops: Sequence[int],
-    *,
-    packet_bytes: int,
-    budget_s: float,
-    seed: int,
-    store: Path | None = None,
-    on_progress: Callable[[str, float], None] = lambda _stage, _share: None,
-) -> ChainMeasurement:
-    """Measure message times over chains of real processes on the PEs of this machine.
-
-    Raises `ScenarioError` if the budget is too small, or there is one PE only; `CalibrationError` elsewhere than on
-    Linux, and if a process ends early.
-    """
-    require_linux()
-    machine = this_machine()
-    cpus = tuple(core.cpu for core in machine.cores[: machine.pe_count])
-    if len(cpus) < 2:
-        raise ScenarioError("this machine has 1 PE, and messages between PEs need 2")
-    plan = Plan(sorted(sizes), [str(count) for count in hops], budget_s, seed)
-    subject = {"what": "chain", "packet_bytes": packet_bytes, "cpus": list(cpus)}
-    kept = open_store(store, plan, subject=subject, machine=machine)
-    places = [cpus[number % len(cpus)] for number in range(max(hops) + 1)]
-    with start_ends(places, "unix", joined=[(number, number + 1) for number in range(max(hops))]) as group:
-
-        def sample_s(pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
-            """Half a round trip over as many hops as the pattern says."""
-            shared = {"size_bytes": size_bytes, "rounds": rounds, "batches": batches}
-            last, ends = int(pattern), shared | {"do": "sample", "both": False}
-            commands = {0: ends | {"peer": 1, "first": True}, last: ends | {"peer": last - 1, "first": False}}
-            relays = shared | {"do": "relay", "packet_bytes": packet_bytes}
-            commands |= {number: relays | {"peers": [number - 1, number + 1]} for number in range(1, last)}
-            return float(group.ask(commands, limit_s=SAMPLE_LIMIT_S)[0]["wall_s"]) / rounds / 2
-
-        points = tuple(measure_sizes(plan, sample_s, kept, on_progress=on_progress))
-    warnings = machine_warnings(machine)
-    if max(hops) >= len(cpus):
-        warnings.append(
-            f"{max(hops) + 1} processes share {len(cpus)} PEs: no more than {len(cpus)} packets are passed on at once"
-        )
-    return ChainMeasurement(packet_bytes, cpus, points, tuple(warnings))
 
 
 # What a message costs in CPU at its ends: ping-pongs by the accounting of the system, alone and against computations.

@@ -1,9 +1,8 @@
 """Real runs as the source of a band's points: kernels or a command line on one pinned PE, every finished point kept."""
 
-import copy
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
@@ -99,7 +98,6 @@ class RealSource:
         time_cap_s: float,
         max_size: float | None = None,
         store: Path | None = None,
-        precision: float = PRECISION,
         memory_share: float = MEMORY_SHARE,
         columns: int | None = None,
         depth: int | None = None,
@@ -117,12 +115,12 @@ class RealSource:
         if columns is not None:
             max_size = float(kernel.size(columns)) if max_size is None else min(max_size, float(kernel.size(columns)))
         others = tuple(core.cpu for core in this_machine().cores if core.cpu != cpu) if together else ()
-        effort, share = Effort(time_cap_s, precision), memory_share
+        effort, share = Effort(time_cap_s), memory_share
         subject = KernelSubject(kernel)
         return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=share, beside=others)
 
     @classmethod
-    def of_command(  # noqa: PLR0913 - one option of the command line each
+    def of_command(
         cls,
         command: str,
         *,
@@ -132,14 +130,13 @@ class RealSource:
         time_cap_s: float,
         max_size: float | None = None,
         store: Path | None = None,
-        precision: float = PRECISION,
         memory_share: float = MEMORY_SHARE,
     ) -> "RealSource":
         """A command line with `{n}` in it, and formulas in n for size and volume; its CPU time includes its children's.
 
         The command runs with `OMP_NUM_THREADS=1` and the like, on one processor, and counts from its start to its end.
         """
-        subject, effort = command_subject(command, size=size, volume=volume), Effort(time_cap_s, precision)
+        subject, effort = command_subject(command, size=size, volume=volume), Effort(time_cap_s)
         return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
 
     def __enter__(self) -> Self:
@@ -210,24 +207,9 @@ class RealSource:
         )
 
     @property
-    def kept(self) -> Mapping[int, Measurement]:
-        """Every finished point of the store, by n."""
-        return {point.n: point for point in self._store.points.values()}
-
-    @property
     def subject(self) -> dict[str, Any]:
         """What is measured, and on which logical processor, as plain data."""
         return {**self._subject.to_dict(), "cpu": self._cpu} | ({"beside": list(self._others)} if self._others else {})
-
-    @property
-    def label(self) -> str:
-        """What messages call what is measured."""
-        return self._subject.label
-
-    @property
-    def effort(self) -> Effort:
-        """How hard each point is looked at."""
-        return self._effort
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -247,13 +229,6 @@ class RealSource:
         n = self.n_of(size)
         self._used[n] = self._finished(n)
         return self._used[n]
-
-    def measure_call(self) -> float:
-        """CPU seconds of the smallest run there is: what a call costs that has next to nothing to do.
-
-        Raises `CalibrationError` if a run fails.
-        """
-        return self._finished(1).ideal_s
 
     def _finished(self, n: int) -> Measurement:
         """A point with all its samples, which are taken in a row unless the store holds it."""
@@ -339,32 +314,9 @@ class RealSource:
         if reused:
             self._store.before.add(n)
 
-    def known(self, size: float) -> Measurement | None:
-        """What the store holds of a problem size, finished or not; nothing is run."""
-        return self._store.get(self.n_of(size))
-
     def n_of(self, size: float) -> int:
         """The parameter, between the ends, whose problem size is nearest."""
         return min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
-
-    def size_of(self, n: int) -> float:
-        """Problem size in elements."""
-        return self._subject.size(n)
-
-    def volume_of(self, n: int) -> float:
-        """Volume of computation of one run."""
-        return self._subject.volume(n)
-
-    def with_own_points(self, store: Path | None, *, effort: Effort | None = None) -> "RealSource":
-        """The same subject, ends and child with points of its own, so that nothing of this source's is used again.
-
-        Closing one of them closes the child of all; it starts again when it is needed.
-        """
-        other = copy.copy(self)
-        other._effort = effort or self._effort  # noqa: SLF001 - another of this class
-        other._used = {}  # noqa: SLF001
-        other._store = other._store_at(store, this_machine())  # noqa: SLF001
-        return other
 
     def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predicted seconds of points whose single runs take so long; see `Effort.cost_s`."""
@@ -432,7 +384,7 @@ class RealSource:
 
     def _doubt(self, point: Measurement) -> str | None:
         half, count = point.half_interval, len(point.samples)
-        if half <= self._effort.precision:
+        if half <= PRECISION:
             return None
         where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
         if math.isinf(half):
@@ -441,7 +393,7 @@ class RealSource:
         remedy = "raise the time cap per point" if point.ended_by == "time cap" else "measure again when it is quiet"
         return (
             f"{where}: the median's 95 % interval is +-{100 * half:.1f} % after {count} samples, "
-            f"{100 * self._effort.precision:g} % asked; {switches} involuntary switches: "
+            f"{100 * PRECISION:g} % asked; {switches} involuntary switches: "
             f"end other work on processor {self._cpu}, or {remedy}"
         )
 
@@ -460,7 +412,6 @@ def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, m
     faults = [] if cpu in allowed else [f"cpu is {cpu}; name one of {', '.join(map(str, allowed))}"]
     numbers: list[tuple[str, Any, float]] = [
         ("time cap", effort.time_cap_s, math.inf),
-        ("precision", effort.precision, 1.0),
         ("memory share", memory_share, 0.9),
         ("--max-size", 1.0 if max_size is None else max_size, math.inf),
     ]

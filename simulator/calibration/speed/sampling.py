@@ -26,7 +26,7 @@ from simulator.calibration.speed.subjects import Runner, Subject, largest_taken
 
 _MOST_INNER = 10**6
 _KEPT_WARM_UP = 1 / 3
-"""By default a warm-up of more than this share of the time cap is kept as a sample: a second run may not fit."""
+"""A warm-up of more than this share of the time cap is kept as a sample: a second run may not fit."""
 
 _SURELY_ENOUGH = 5.0
 """A warm-up this many times as long as a sample must last is no slow start of a run that is too short."""
@@ -38,14 +38,7 @@ class Effort:
 
     time_cap_s: float
     """Wall seconds for one point, its preparation included; no sample starts that would pass it."""
-    precision: float = PRECISION
-    """Half width of the 95 % interval of the median CPU time, as a share of it, that is good enough."""
     least_sample_s: float = LEAST_SAMPLE_S
-    most_samples: int = MOST_SAMPLES
-    kept_warm_up_s: float | None = None
-    """A warm-up that takes longer is kept as a sample; None: where a second run may not fit the time cap."""
-    long_once: bool = False
-    """Whether such a long run is the only sample."""
 
     def cost_s(self, times_s: Floats) -> Floats:
         """Predicted seconds of points whose single runs take so long; any shape.
@@ -54,13 +47,12 @@ class Effort:
         those above half of it only one. What preparing a point costs in addition shows in the cheapest point measured.
         """
         sampled = np.maximum(times_s, self.least_sample_s) * LEAST_SAMPLES + times_s
-        once_from_s = min(self.time_cap_s / 2, self.long_run_s if self.long_once else np.inf)
-        return np.asarray(np.where(times_s > once_from_s, times_s, np.minimum(sampled, self.time_cap_s)))
+        return np.asarray(np.where(times_s > self.time_cap_s / 2, times_s, np.minimum(sampled, self.time_cap_s)))
 
     @property
     def long_run_s(self) -> float:
         """From which wall seconds on a warm-up is kept."""
-        return _KEPT_WARM_UP * self.time_cap_s if self.kept_warm_up_s is None else self.kept_warm_up_s
+        return _KEPT_WARM_UP * self.time_cap_s
 
 
 def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
@@ -133,11 +125,9 @@ def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) ->
 
 def _ended_by(point: Measurement, effort: Effort) -> str:
     """Why no further sample of a point is taken; empty while one is."""
-    if point.half_interval <= effort.precision:
+    if point.half_interval <= PRECISION:
         return "precision"
-    if point.warm_up_kept and effort.long_once:
-        return "long run"
-    if len(point.samples) >= effort.most_samples:
+    if len(point.samples) >= MOST_SAMPLES:
         return "most samples"
     return "time cap" if point.cost_s + point.inner * point.samples[-1].wall_s > effort.time_cap_s else ""
 

@@ -11,7 +11,7 @@ import pytest
 
 from simulator import CalibrationError, ScenarioError
 from simulator.base.machine import this_machine
-from simulator.calibration import LinkPlan, measure_chain, measure_link_times
+from simulator.calibration import LinkPlan, measure_link_times
 from simulator.calibration.pingpong import campaign, measured
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, message_sizes, open_store
 from simulator.calibration.pingpong.ends import Buffers, StreamChannel, run_sample
@@ -116,17 +116,6 @@ def test_a_process_that_dies_is_told_and_the_rest_ends():
         psutil.Process(max(relatives())).kill()
         with pytest.raises(CalibrationError, match="ended early"):
             pairs.sample_s("one_way", 1, rounds=1, batches=1)
-    assert relatives() == []
-
-
-@pytest.mark.skipif(this_machine().pe_count < 2, reason="messages between PEs need two")
-@pytest.mark.usefixtures("quick")
-def test_a_chain_passes_messages_on():
-    """Sizes of less than a packet, of whole packets, and of some and a part; what comes back is compared."""
-    found = measure_chain([10, 512, 1300], [1, 4], packet_bytes=256, budget_s=20, seed=1)
-    rows = {(size, hops): time_s for size, hops, time_s in found.rows()}
-    assert set(rows) == {(size, hops) for size in (10, 512, 1300) for hops in (1, 4)}
-    assert all(time_s > 0 for time_s in rows.values())
     assert relatives() == []
 
 

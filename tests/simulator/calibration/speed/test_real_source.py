@@ -261,18 +261,6 @@ def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monke
 
 
 @pytest.mark.real
-def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path):
-    with RealSource.of_kernel("dgemm", max_size=100_000, store=tmp_path / "one.json", **QUICK) as source:
-        source.measure(50_000)
-        other = source.with_own_points(tmp_path / "other.json")
-        assert other.ends == source.ends
-        assert other.kept == {}
-        other.measure(20_000)
-        assert len(relatives()) == 1  # one child for both
-        assert {*source.kept} == {129}
-
-
-@pytest.mark.real
 def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
     store = tmp_path / "triad.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
