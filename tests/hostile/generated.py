@@ -50,7 +50,7 @@ COMMANDS = {
         "predict runtime.json --at targets.csv --next-run --json",
     ),
     "counts.json": ("allocate advise counts.json --kinds fast:1:6,slow:8:1 --size 6400",),
-    "plan.json": ("allocate run plan.json",),
+    "plan.json": ("allocate run plan.json --command nonesuch",),
     "speeds.json": (
         "partition --speeds speeds.json --units 1000",
         "partition --speeds speeds.json --units 1000 --method banded --json",

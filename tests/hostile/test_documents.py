@@ -36,7 +36,7 @@ FORMATS = {
     "run-time fit": ("predict {} --at targets.csv", "runtime.json", "parts.0.fit", "members", "step_s"),
     "process counts": (ADVISE, "counts.json", "runs", "comp_s", "time_s"),
     "neighbours": ("predict {} --at pairs.csv", "neighbours.json", "domains.0", "kind", "softness"),
-    "plan": ("allocate run {}", "plan.json", "runs.0", "repetitions", "size"),
+    "plan": ("allocate run {} --command nonesuch", "plan.json", "runs.0", "repetitions", "size"),
     "resource model": ("check application_seg.yaml", "files/resource.json", "", "methods", "methods"),
     "cost of an operation": ("check application_seg.yaml", "files/resource.json", "methods.icc", "e", "cycle_s"),
     "scenario": ("check {}", "scenario.json", "application", "name", "parameters"),

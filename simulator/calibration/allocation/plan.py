@@ -159,10 +159,6 @@ _CROWDED = 0.2
 """How much of its computation several processes on a PE may lose or win, as far as one knows before."""
 _SLICE_S, _WAITS = 1e-3, 1 / 64
 """What a process waits where another one has its PE, and how often that happens per row of the matrix."""
-_SPREAD_RIDGE = (2.0, 1.0, 1.0)
-"""How far off the guess may be before anything is measured, in natural logarithms: in all, by kind, by size."""
-_SCATTER = 0.2
-"""How far single runs scatter about the corrected guess, likewise."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +201,7 @@ class CostGuess:
 
 
 class Corrections:
-    """How far measured times are from the guess, by kind and size, learned run by run.
+    """Costs by the guess, each times what the run of the same slowest kind took that was nearest in size.
 
     Parameters
     ----------
@@ -216,47 +212,29 @@ class Corrections:
     """
 
     def __init__(self, guess: CostGuess, start_s: float) -> None:
-        self._guess = guess
-        self._start_s = start_s
-        self._rows: list[tuple[float, Ints, float]] = []
+        self._guess, self._start_s = guess, start_s
+        self._seen: list[tuple[int, float, float]] = []
+        """Slowest kind, size, and the time over the guess."""
         self._starts: list[float] = []
 
     def learn(self, size: float, allocation: Ints, *, time_s: float, wall_s: float) -> None:
         """Take in a run: what it measured, and what it took in all."""
-        self._rows.append((size, allocation, max(time_s, 1e-6)))
+        run = np.array([size]), allocation[np.newaxis]
+        self._seen.append((int(self._guess.slowest(*run)[0]), size, time_s / float(self._guess.time_s(*run)[0])))
         self._starts.append(max(0.0, wall_s - time_s))
 
-    @property
-    def start_s(self) -> float:
-        """Seconds of a run in addition to what it measures."""
-        return float(np.median(self._starts)) if self._starts else self._start_s
-
-    def time_s(self, size: Floats, allocations: Ints) -> Floats:
-        """Corrected seconds of runs, without their start; (runs,)."""
-        expected = self._guess.time_s(size, allocations)
-        if not self._rows:
-            return expected
-        sizes = np.array([row[0] for row in self._rows])
-        done = np.array([row[1] for row in self._rows])
-        ratio = np.log(np.array([row[2] for row in self._rows]) / self._guess.time_s(sizes, done))
-        middle = float(np.median(sizes))
-        A, sd = self._design(sizes, done, middle), self._spread()
-        scaled = A * sd
-        theta = sd * np.linalg.solve(scaled.T @ scaled + _SCATTER**2 * np.eye(sd.size), scaled.T @ ratio)
-        return np.asarray(expected * np.exp(self._design(size, allocations, middle) @ theta))
-
     def wall_s(self, size: Floats, allocations: Ints) -> Floats:
-        """Corrected seconds of runs in all; (runs,)."""
-        return self.time_s(size, allocations) + self.start_s
-
-    def _spread(self) -> Floats:
-        whole, kind, by_size = _SPREAD_RIDGE
-        return np.array([whole, *[kind] * len(self._guess.kinds), by_size])
-
-    def _design(self, size: Floats, allocations: Ints, middle: float) -> Floats:
+        """Seconds of runs in all; (runs,)."""
+        start_s = float(np.median(self._starts)) if self._starts else self._start_s
         slowest = self._guess.slowest(size, allocations)
-        by_kind = np.eye(len(self._guess.kinds))[slowest]
-        return np.column_stack([np.ones(size.size), by_kind, np.log(size / middle)])
+        factors = [self._factor(kind, n) for kind, n in zip(slowest.tolist(), size.tolist(), strict=True)]
+        return np.asarray(self._guess.time_s(size, allocations) * factors + start_s)
+
+    def _factor(self, kind: int, size: float) -> float:
+        of_kind = [row for row in self._seen if row[0] == kind] or self._seen
+        far = {n: abs(math.log(size / n)) for _, n, _ in of_kind}
+        nearest = [ratio for _, n, ratio in of_kind if far[n] == min(far.values())]
+        return float(np.median(nearest)) if nearest else 1.0
 
 
 def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tuple[Floats, Ints]:

@@ -137,8 +137,11 @@ def test_corrections_learn_how_wrong_the_guess_is(local):
         for size in (400.0, 800.0, 1600.0):
             true = factor * float(guess.time_s(np.array([size]), rows[row : row + 1])[0])
             costs.learn(size, rows[row], time_s=true, wall_s=true + 0.2)
-    assert costs.start_s == pytest.approx(0.2)
-    assert costs.time_s(sizes, rows) / guess.time_s(sizes, rows) == pytest.approx([4.0, 12.0], rel=0.05)
+    assert (costs.wall_s(sizes, rows) - 0.2) / guess.time_s(sizes, rows) == pytest.approx([4.0, 12.0])
+    later = float(guess.time_s(np.array([3200.0]), rows[:1])[0])
+    costs.learn(3200.0, rows[0], time_s=3 * later, wall_s=3 * later + 0.2)
+    far = np.array([6400.0, 6400.0])
+    assert (costs.wall_s(far, rows) - 0.2) / guess.time_s(far, rows) == pytest.approx([3.0, 12.0])
 
 
 def test_memory_leaves_out_what_does_not_fit():
