@@ -262,10 +262,7 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
 def study_kernel(name: str) -> StudyKernel:
     """The kernel of a name.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none, with those there are.
+    Raises ScenarioError if there is none, with those there are.
     """
     if name not in STUDY_KERNELS:
         there_are = f"only {', '.join(STUDY_KERNELS)} or a function of yours as FILE.py:FUNCTION"

@@ -86,10 +86,7 @@ def make_subject(
     design
         `OPERATION=FORMULA`, operations of `guesses.DESIGN`.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such kernel, file or function, or arguments, sizes or design cannot be used.
+    Raises ScenarioError if there is no such kernel, file or function, or arguments, sizes or design cannot be used.
     """
     given = parse_arguments(args, place="--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
@@ -215,12 +212,7 @@ def characterise(
     budget_s
         Seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.
 
-    Raises
-    ------
-    ScenarioError
-        If the function cannot be analysed.
-    CalibrationError
-        If its runs are too short to be timed.
+    Raises ScenarioError if the function cannot be analysed, CalibrationError if its runs are too short to be timed.
     """
     begin_s = time.monotonic()
     on_progress(f"graph of {subject.name}", 0.0)

@@ -89,10 +89,7 @@ def calibrate_resource(
     memory
         Seconds of a word by working set; None to measure them here.
 
-    Raises
-    ------
-    CalibrationError
-        If too little could be counted, or this is not Linux.
+    Raises CalibrationError if too little could be counted, or this is not Linux.
     """
     machines.require_linux()
     begin = time.monotonic()
@@ -219,10 +216,7 @@ def _words(words: int) -> tuple[Any, ...]:
 def kept_here() -> Path:
     """Path of the model of this machine, its compiler and these sources; it may not be there yet.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no folder that only this user can write.
+    Raises ScenarioError if there is no folder that only this user can write.
     """
     return _folder() / f"{fingerprint(machines.this_machine(), fitted=True)}.json"
 
@@ -230,10 +224,7 @@ def kept_here() -> Path:
 def runs_beside(path: Path | None) -> Path:
     """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from.
 
-    Raises
-    ------
-    ScenarioError
-        As `kept_here`.
+    Raises ScenarioError as `kept_here`.
     """
     if path is not None:
         return path.with_suffix(".runs.json")

@@ -270,10 +270,7 @@ class RunStore:
     key
         See `fingerprint`.
 
-    Raises
-    ------
-    ScenarioError
-        If the file holds something else than runs.
+    Raises ScenarioError if the file holds something else than runs.
     """
 
     def __init__(self, path: Path | None, *, key: str) -> None:

@@ -170,10 +170,7 @@ def fitted_vector(
     shrinkage
         Strength that is known already; None to choose it.
 
-    Raises
-    ------
-    CalibrationError
-        If no run is left.
+    Raises CalibrationError if no run is left.
     """
     roles = TAUGHT_BY[method]
     runs = [
@@ -237,10 +234,7 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
     A dot product (one sum that waits), a polynomial (vectors) and Horner's rule in a chain: from code that nothing can
     overlap to code that the compiler vectorises.
 
-    Raises
-    ------
-    CalibrationError
-        If they were not run.
+    Raises CalibrationError if they were not run.
     """
     rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):

@@ -61,10 +61,7 @@ def derive_seg(
     here
         Compile and run in this process: for functions of ours that surely end, some ten times faster.
 
-    Raises
-    ------
-    ScenarioError
-        If the function cannot be found, analysed, compiled, or run within the limit.
+    Raises ScenarioError if the function cannot be found, analysed, compiled, or run within the limit.
     """
     from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
 
@@ -116,10 +113,7 @@ def _versions(answer: running.Answer) -> list[str]:
 def ruvs_at(derived: Derived, method: Method, values: Values | None = None) -> dict[str, float]:
     """How often one run uses each operation, by a method, at values of the parameters (those asked for).
 
-    Raises
-    ------
-    ScenarioError
-        If the graph has no RUVs by the method, or cannot be evaluated there.
+    Raises ScenarioError if the graph has no RUVs by the method, or cannot be evaluated there.
     """
     totals = total_ruv(derived.seg, method, derived.arguments.parameters if values is None else values)
     return dict(zip(totals.operations, totals.amounts.tolist(), strict=True))

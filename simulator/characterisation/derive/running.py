@@ -71,10 +71,7 @@ def ask(
 ) -> Answer:
     """Compile the functions and run them at the points, in a child process; or here, functions of ours that surely end.
 
-    Raises
-    ------
-    ScenarioError
-        If Numba cannot compile them, a run does not end within `limit_s` seconds, or it fails.
+    Raises ScenarioError if Numba cannot compile them, a run does not end within `limit_s` seconds, or it fails.
     """
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
         folder = Path(name)
