@@ -36,32 +36,9 @@ def sum_over(polynomial: Polynomial, name: str, first: Polynomial, end: Polynomi
     return sympy.expand(total)
 
 
-def divided(polynomial: Polynomial, by: Polynomial) -> Polynomial | None:
-    """The exact quotient, None where there is a remainder."""
-    if not polynomial.free_symbols | by.free_symbols:
-        return polynomial / by if by else None
-    quotient, remainder = sympy.div(polynomial, by)
-    return None if remainder else sympy.expand(quotient)
-
-
-def text_of(polynomial: Polynomial) -> str:
-    """The formula language's text, high powers first: the common denominator taken out."""
-    names = sorted(names_in(polynomial))
-    scale, whole = sympy.Poly(polynomial, *map(sympy.Symbol, names or ["none"])).clear_denoms(convert=True)
-    terms = [([pair for pair in zip(names, powers, strict=False) if pair[1]], int(by)) for powers, by in whole.terms()]
-    terms.sort(key=lambda term: (-sum(power for _, power in term[0]), term[0]))
-    text = " ".join(_shown(powers, factor) for powers, factor in terms).removeprefix("+ ")
-    text = f"-{text[2:]}" if text.startswith("- ") else text
-    if scale == 1:
-        return text
-    return f"({text})/{scale}" if len(terms) > 1 else f"{text}/{scale}"
-
-
-def _shown(powers: Sequence[tuple[str, int]], factor: int) -> str:
-    """`- 3*n**2*m` of one term with a whole factor."""
-    parts = [name if power == 1 else f"{name}**{power}" for name, power in powers]
-    size = [str(abs(factor))] if abs(factor) != 1 or not parts else []
-    return f"{'-' if factor < 0 else '+'} {'*'.join([*size, *parts])}"
+def text_of(count: Polynomial) -> str:
+    """The formula language's text, of a quotient too: a common denominator taken out."""
+    return str(sympy.together(count))
 
 
 MAX_TOTAL_DEGREE = 8
@@ -260,8 +237,7 @@ def _repeat(
         if degree(entered) > MAX_TOTAL_DEGREE:
             return None, inside
     if own:
-        mean = divided(entered, total)
-        found[step.body.counter] = f"({text_of(entered)})/({text_of(total)})" if mean is None else text_of(mean)
+        found[step.body.counter] = text_of(sympy.cancel(entered / total))
     return entered, inside
 
 

@@ -14,7 +14,7 @@ from simulator.characterisation.derive.arguments import from_mapping, parse_argu
 from simulator.characterisation.derive.constructs import CONSTRUCTS, PRINCIPAL, Counting, Kinds, principal
 from simulator.characterisation.derive.machine.assembly import operations
 from simulator.characterisation.derive.source import read_source
-from simulator.characterisation.derive.symbolic import divided, recognised, sum_over, text_of
+from simulator.characterisation.derive.symbolic import recognised, sum_over, text_of
 from simulator.models.resource import FLOP_WEIGHTS
 
 KINDS = Kinds({"n": "int", "k": "int", "x": "float", "a": "array:float:1", "m": "array:int:2"}, {"other": "float"})
@@ -66,16 +66,6 @@ def test_sums_over_triangular_ranges(power, first, n):
     whole = sum_over(sum_over(j**power, "j", sympy.Integer(first), i + first), "i", sympy.Integer(0), end)
     found = fit.value_at(text_of(whole), {"n": n})
     assert found == sum(jj**power for ii in range(n) for jj in range(first, ii + first))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(-3, 3), st.integers(1, 3), st.integers(-3, 3))
-def test_exact_division(a, b, c):
-    n, m = sympy.symbols("n m")
-    one, two = n * a + m * m + c, n * m * b + 2
-    assert divided(sympy.expand(one * two), two) == one
-    assert divided(sympy.expand(one * two) + 1, two) is None
-    assert divided(sympy.Integer(0), two) == 0
 
 
 def test_recognised_lengths():
