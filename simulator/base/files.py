@@ -644,18 +644,64 @@ def user_state() -> Path | None:
 
 
 def private_folder(path: Path) -> Path | None:
-    """A folder that is this user's and that nobody else may write; it is made if it is not there.
+    """A folder in which nobody else can put, change or replace anything, without links on the way to it.
 
-    None if it cannot be made or written, or is somebody else's. Where users have no numbers it is trusted as it is.
+    It is made, for its owner alone, if it is not there. None if it cannot be made or written, belongs to somebody else,
+    or others can write in it or in a folder above it; in those above only if their sticky bit does not keep others from
+    renaming what is in them. On systems whose users have no numbers it is trusted as it is.
     """
     with contextlib.suppress(OSError, ValueError):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        real = path.resolve(strict=True)
-        found = real.stat()
-        others = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-        mine = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not others)
-        return real if mine and os.access(real, os.W_OK | os.X_OK) else None
+        if not hasattr(os, "geteuid"):
+            path.mkdir(parents=True, exist_ok=True)
+            return path if os.access(path, os.W_OK) else None
+        if all(_kept_safe(part) for part in _way_to(path)):
+            _make_private(path)
+            real = Path(os.path.realpath(path, strict=True))
+            found = real.lstat()
+            mine = found.st_uid == os.geteuid() and not _others_write(found)
+            if mine and os.access(real, os.W_OK | os.X_OK) and all(_kept_safe(part) for part in real.parents):
+                return real
     return None
+
+
+def _way_to(path: Path) -> list[Path]:
+    """What is there of a path, links in it included and where they lead: all that decides which folder it names."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links are looked at themselves
+    parts = [part for part in (absolute, *absolute.parents) if os.path.lexists(part)]
+    real = Path(os.path.realpath(path))
+    return [*parts, *(part for part in real.parents if part.exists())]
+
+
+def _kept_safe(path: Path) -> bool:
+    """Whether only its owner, who is this user or root, can replace what it holds."""
+    found = path.lstat()
+    owned = found.st_uid in {0, os.geteuid()}
+    return owned and (stat.S_ISLNK(found.st_mode) or bool(found.st_mode & stat.S_ISVTX) or not _others_write(found))
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """Whether others than the owner may write; a group that has the user's name and nobody else in it is no other."""
+    if found.st_mode & stat.S_IWOTH:
+        return True
+    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
+
+
+def _own_group(number: int) -> bool:
+    import grp
+    import pwd
+
+    with contextlib.suppress(KeyError):  # in neither list
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+        alone = set(group.gr_mem) <= {user.pw_name}
+        return user.pw_gid == number and group.gr_name == user.pw_name and alone
+    return False
+
+
+def _make_private(path: Path) -> None:
+    """Make a folder and those above it that are missing, each for its owner alone."""
+    for folder in (*reversed(path.parents), path):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
 
 
 def _umask() -> int:

@@ -28,7 +28,8 @@ def nowhere(tmp_path, monkeypatch):
 def test_it_lies_where_the_user_says_and_is_made_for_the_user_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "yet"))
     assert files.user_cache() == tmp_path / "not" / "yet" / "apportion"
-    assert (tmp_path / "not" / "yet" / "apportion").stat().st_mode & 0o777 == 0o700
+    for folder in ("not", "not/yet", "not/yet/apportion"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert files.user_cache() == tmp_path / ".cache" / "apportion"
@@ -65,6 +66,32 @@ def test_a_link_that_is_the_users_own_is_followed_where_its_end_is_private(nowhe
     assert files.user_cache() == tmp_path / "elsewhere"
     (tmp_path / "elsewhere").chmod(0o777)
     assert files.user_cache() is None
+
+
+@as_root
+def test_a_link_of_another_user_is_not_followed(nowhere, tmp_path):
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    nowhere.symlink_to(tmp_path / "elsewhere")
+    os.lchown(nowhere, ANOTHER, ANOTHER)
+    assert files.user_cache() is None
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(("mode", "safe"), [(0o777, False), (0o1777, True), (0o755, True)])
+def test_a_folder_above_in_which_others_can_rename_is_not_trusted(tmp_path, mode, safe):
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(mode)
+    wanted = tmp_path / "above" / "between" / "own"
+    assert files.private_folder(wanted) == (wanted if safe else None)
+    assert wanted.exists() == safe
+
+
+@as_root
+def test_a_folder_above_of_another_user_is_not_trusted(tmp_path):
+    (tmp_path / "above").mkdir(mode=0o755)
+    (tmp_path / "above" / "own").mkdir(mode=0o700)
+    os.chown(tmp_path / "above", ANOTHER, ANOTHER)
+    assert files.private_folder(tmp_path / "above" / "own") is None
 
 
 def test_a_user_without_a_home_has_one_too(nowhere, monkeypatch):
