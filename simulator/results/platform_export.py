@@ -445,8 +445,8 @@ def export_simgrid(
     approximate
         Leave out what SimGrid cannot express, and say so, in place of a refusal.
 
-    Raises ScenarioError, one line for each feature that SimGrid cannot express; or if there are too many routes, or a PE
-    has no speed.
+    Raises ScenarioError, one line for each feature that SimGrid cannot express; or if there are too many routes, or a
+    PE has no speed.
     """
     if size is not None and not 0 < size < np.inf:
         raise ScenarioError(f"size is {size:g}; give a finite number above 0")
