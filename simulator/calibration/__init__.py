@@ -9,155 +9,222 @@ from typing import TYPE_CHECKING
 from simulator.base.faces import face
 
 if TYPE_CHECKING:
-    from simulator.base.tables import Table, parse_points, read_shipped_table, read_table
-    from simulator.calibration.allocation.campaign import Campaign, Limits, RunTable, make_runs
+    from simulator.base.tables import (
+        Table as Table,
+        parse_points as parse_points,
+        read_shipped_table as read_shipped_table,
+        read_table as read_table,
+    )
+    from simulator.calibration.allocation.campaign import (
+        Campaign as Campaign,
+        Limits as Limits,
+        RunTable as RunTable,
+        make_runs as make_runs,
+    )
     from simulator.calibration.allocation.plan import (
-        PILOT,
-        Allocation,
-        ConstructionPlan,
-        CostGuess,
-        PEKind,
-        PlannedRun,
-        kinds_of,
-        read_plan,
+        PILOT as PILOT,
+        Allocation as Allocation,
+        ConstructionPlan as ConstructionPlan,
+        CostGuess as CostGuess,
+        PEKind as PEKind,
+        PlannedRun as PlannedRun,
+        kinds_of as kinds_of,
+        read_plan as read_plan,
     )
     from simulator.calibration.allocation.program import (
-        AllocatedProgram,
-        PlacedRank,
-        make_reader,
-        parse_program,
+        AllocatedProgram as AllocatedProgram,
+        PlacedRank as PlacedRank,
+        make_reader as make_reader,
+        parse_program as parse_program,
     )
-    from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
-    from simulator.calibration.apex.plan import SweepPlan, make_sweep
-    from simulator.calibration.apex.sweep import Sweep, measure_sweep, measure_vectors, write_sweep_table
-    from simulator.calibration.bands.build import save_speed_model
-    from simulator.calibration.bands.source import read_replay
-    from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, run_campaign
-    from simulator.calibration.bench.competitor import Competitor
-    from simulator.calibration.bench.journal import kept, points_kept
-    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, clean_samples
-    from simulator.calibration.bench.usage import Usage
+    from simulator.calibration.apex.held_out import (
+        JudgedFit as JudgedFit,
+        MeasuredMemory as MeasuredMemory,
+        fit_held_out as fit_held_out,
+        fit_sweep as fit_sweep,
+    )
+    from simulator.calibration.apex.plan import SweepPlan as SweepPlan, make_sweep as make_sweep
+    from simulator.calibration.apex.sweep import (
+        Sweep as Sweep,
+        measure_sweep as measure_sweep,
+        measure_vectors as measure_vectors,
+        write_sweep_table as write_sweep_table,
+    )
+    from simulator.calibration.bands.build import save_speed_model as save_speed_model
+    from simulator.calibration.bands.source import read_replay as read_replay
+    from simulator.calibration.bench.campaign import (
+        Budget as Budget,
+        BudgetTooShortError as BudgetTooShortError,
+        run_campaign as run_campaign,
+    )
+    from simulator.calibration.bench.competitor import Competitor as Competitor
+    from simulator.calibration.bench.journal import kept as kept, points_kept as points_kept
+    from simulator.calibration.bench.measurement import (
+        LEAST_SAMPLE_S as LEAST_SAMPLE_S,
+        Measurement as Measurement,
+        clean_samples as clean_samples,
+    )
+    from simulator.calibration.bench.usage import Usage as Usage
     from simulator.calibration.history.coverage import (
-        Comparison,
-        coverage,
-        keep_comparisons,
-        kept_comparisons,
-        learnt_in,
-        median_errors,
-        share_held,
-        summary_of,
-        widened,
-        widening,
+        Comparison as Comparison,
+        coverage as coverage,
+        keep_comparisons as keep_comparisons,
+        kept_comparisons as kept_comparisons,
+        learnt_in as learnt_in,
+        median_errors as median_errors,
+        share_held as share_held,
+        summary_of as summary_of,
+        widened as widened,
+        widening as widening,
     )
-    from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
-    from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift, state_file
+    from simulator.calibration.history.formats import (
+        export_runs as export_runs,
+        import_runs as import_runs,
+        runs_kind as runs_kind,
+        save_export as save_export,
+    )
+    from simulator.calibration.history.learnt import (
+        Drift as Drift,
+        keep_calibration as keep_calibration,
+        learnt_drift as learnt_drift,
+        state_file as state_file,
+    )
     from simulator.calibration.history.record import (
-        ApplicationPlan,
-        RunPlan,
-        make_application_plan,
-        make_plan,
-        parse_grid,
-        record_runs,
+        ApplicationPlan as ApplicationPlan,
+        RunPlan as RunPlan,
+        make_application_plan as make_application_plan,
+        make_plan as make_plan,
+        parse_grid as parse_grid,
+        record_runs as record_runs,
     )
-    from simulator.calibration.history.store import RunRecord, add_runs, fit_table, list_runs
+    from simulator.calibration.history.store import (
+        RunRecord as RunRecord,
+        add_runs as add_runs,
+        fit_table as fit_table,
+        list_runs as list_runs,
+    )
     from simulator.calibration.hosts.campaign import (
-        MESSAGES,
-        ClusterPlan,
-        MeasuredCluster,
-        MeasuredHost,
-        measure_cluster,
-        reach_hosts,
+        MESSAGES as MESSAGES,
+        ClusterPlan as ClusterPlan,
+        MeasuredCluster as MeasuredCluster,
+        MeasuredHost as MeasuredHost,
+        measure_cluster as measure_cluster,
+        reach_hosts as reach_hosts,
     )
-    from simulator.calibration.hosts.far_ranks import FarRanks
-    from simulator.calibration.hosts.host import About, Host, HostError, printable
-    from simulator.calibration.hosts.links import ClusterNetwork, fit_cluster_network
+    from simulator.calibration.hosts.far_ranks import FarRanks as FarRanks
+    from simulator.calibration.hosts.host import (
+        About as About,
+        Host as Host,
+        HostError as HostError,
+        printable as printable,
+    )
+    from simulator.calibration.hosts.links import (
+        ClusterNetwork as ClusterNetwork,
+        fit_cluster_network as fit_cluster_network,
+    )
     from simulator.calibration.hosts.transport import (
-        Words,
-        allocated_hosts,
-        hosts_of_file,
-        listed_hosts,
-        over_srun,
-        over_ssh,
+        Words as Words,
+        allocated_hosts as allocated_hosts,
+        hosts_of_file as hosts_of_file,
+        listed_hosts as listed_hosts,
+        over_srun as over_srun,
+        over_ssh as over_ssh,
     )
-    from simulator.calibration.kernels import KERNELS, Kernel
-    from simulator.calibration.kernels.sized import SizedKernel
-    from simulator.calibration.kernels.table import SIZED_KERNELS, sized_kernel
-    from simulator.calibration.load_recording import Recording, record_load
+    from simulator.calibration.kernels import KERNELS as KERNELS, Kernel as Kernel
+    from simulator.calibration.kernels.sized import SizedKernel as SizedKernel
+    from simulator.calibration.kernels.table import SIZED_KERNELS as SIZED_KERNELS, sized_kernel as sized_kernel
+    from simulator.calibration.load_recording import Recording as Recording, record_load as record_load
     from simulator.calibration.neighbours.campaign import (
-        NeighboursWishes,
-        fit_neighbour_visits,
-        judge_neighbours,
-        measure_neighbour_visits,
-        measure_neighbours,
-        neighbours_wishes,
-        replay_neighbours,
+        NeighboursWishes as NeighboursWishes,
+        fit_neighbour_visits as fit_neighbour_visits,
+        judge_neighbours as judge_neighbours,
+        measure_neighbour_visits as measure_neighbour_visits,
+        measure_neighbours as measure_neighbours,
+        neighbours_wishes as neighbours_wishes,
+        replay_neighbours as replay_neighbours,
     )
     from simulator.calibration.pingpong.measured import (
-        LinkMeasurement,
-        LinkPlan,
-        fit_measured_link,
-        link_lines,
-        measure_link_times,
+        LinkMeasurement as LinkMeasurement,
+        LinkPlan as LinkPlan,
+        fit_measured_link as fit_measured_link,
+        link_lines as link_lines,
+        measure_link_times as measure_link_times,
     )
     from simulator.calibration.ranks.measuring import (
-        Point,
-        measure_speeds,
-        measured_bands,
+        Point as Point,
+        measure_speeds as measure_speeds,
+        measured_bands as measured_bands,
     )
-    from simulator.calibration.ranks.programs import RealProgram, program_fault
-    from simulator.calibration.ranks.ranks import CommandRanks, Ranks, RealRun, measure_link
-    from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
-    from simulator.calibration.speed.sampling import Effort, Ends
+    from simulator.calibration.ranks.programs import RealProgram as RealProgram, program_fault as program_fault
+    from simulator.calibration.ranks.ranks import (
+        CommandRanks as CommandRanks,
+        Ranks as Ranks,
+        RealRun as RealRun,
+        measure_link as measure_link,
+    )
+    from simulator.calibration.speed.real_source import MEMORY_SHARE as MEMORY_SHARE, RealSource as RealSource
+    from simulator.calibration.speed.sampling import Effort as Effort, Ends as Ends
     from simulator.calibration.speed.speeds import (
-        Measurements,
-        drift_of,
-        fit_speed,
-        keep_speeds,
-        measure,
+        Measurements as Measurements,
+        drift_of as drift_of,
+        fit_speed as fit_speed,
+        keep_speeds as keep_speeds,
+        measure as measure,
     )
-    from simulator.calibration.speed.subjects import KernelSubject
-    from simulator.models.file import model_kind
+    from simulator.calibration.speed.subjects import KernelSubject as KernelSubject
+    from simulator.models.file import model_kind as model_kind
     from simulator.models.memory.file import (
-        MemoryFit,
-        fit_memory,
-        fit_memory_table,
-        load_memory_model,
-        predict_memory,
-        read_memory_times,
-        save_memory_model,
+        MemoryFit as MemoryFit,
+        fit_memory as fit_memory,
+        fit_memory_table as fit_memory_table,
+        load_memory_model as load_memory_model,
+        predict_memory as predict_memory,
+        read_memory_times as read_memory_times,
+        save_memory_model as save_memory_model,
     )
     from simulator.models.neighbours_file import (
-        NeighboursModel,
-        predict_neighbours,
-        read_neighbours,
-        save_neighbours,
-        visits_table,
+        NeighboursModel as NeighboursModel,
+        predict_neighbours as predict_neighbours,
+        read_neighbours as read_neighbours,
+        save_neighbours as save_neighbours,
+        visits_table as visits_table,
     )
     from simulator.models.network.file import (
-        CalibratedNetwork,
-        fit_network_table,
-        load_network_model,
-        message_cost,
-        predict_messages,
-        read_network_table,
-        save_network_model,
+        CalibratedNetwork as CalibratedNetwork,
+        fit_network_table as fit_network_table,
+        load_network_model as load_network_model,
+        message_cost as message_cost,
+        predict_messages as predict_messages,
+        read_network_table as read_network_table,
+        save_network_model as save_network_model,
     )
-    from simulator.models.predicted_speed_check import SpeedPrediction, predict_speed, swept_by_kernel
+    from simulator.models.predicted_speed_check import (
+        SpeedPrediction as SpeedPrediction,
+        predict_speed as predict_speed,
+        swept_by_kernel as swept_by_kernel,
+    )
     from simulator.models.process_count.file import (
-        AllocationFit,
-        MeasuredAllocations,
-        fit_allocation_table,
-        load_allocation_fit,
-        save_allocation_fit,
+        AllocationFit as AllocationFit,
+        MeasuredAllocations as MeasuredAllocations,
+        fit_allocation_table as fit_allocation_table,
+        load_allocation_fit as load_allocation_fit,
+        save_allocation_fit as save_allocation_fit,
     )
-    from simulator.models.process_count.runs import read_allocation_runs
+    from simulator.models.process_count.runs import read_allocation_runs as read_allocation_runs
     from simulator.models.regression.runtime_model import (
-        RuntimeFit,
-        load_runtime_model,
-        predict_table,
-        save_runtime_fit,
+        RuntimeFit as RuntimeFit,
+        load_runtime_model as load_runtime_model,
+        predict_table as predict_table,
+        save_runtime_fit as save_runtime_fit,
     )
-    from simulator.models.resource import load_resource_model, save_resource_model
-    from simulator.models.speed import load_speed, load_speed_model, predict_speeds
+    from simulator.models.resource import (
+        load_resource_model as load_resource_model,
+        save_resource_model as save_resource_model,
+    )
+    from simulator.models.speed import (
+        load_speed as load_speed,
+        load_speed_model as load_speed_model,
+        predict_speeds as predict_speeds,
+    )
 else:
     __all__, __dir__, __getattr__ = face(__name__)

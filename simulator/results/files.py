@@ -34,8 +34,6 @@ __all__ = ["Results", "load_results", "save_runs"]
 
 FORMAT = 1
 KINDS = ("runs", "sweep")
-SHOWN_ROWS = 40
-"""Rows of a table that a notebook shows."""
 _SEAL = ',"seal":"'
 
 

@@ -171,7 +171,7 @@ def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
         name_rows(axes, names, below="bounded slowdown", ends=(len(found) - 0.5, -0.6))
 
     said = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in found)
-    heights = 1.2 + 0.36 * len(found), 0.75 + 0.22 * len(found)
+    heights = 1.2 + 0.36 * len(found), 0.95 + 0.22 * len(found)
     return Drawing(f"slowdown:{what}", f"Bounded slowdown by {what}", {"all": draw}, said, heights)
 
 

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from advisor.figures import draw, drawable, read_length
-from simulator import ScenarioError, calibration, shipped
+from advisor.figures import draw, drawable, plot, read_length
+from advisor.verification.check import Verified
+from simulator import ScenarioError, calibration, documents, shipped
 from tests.support.command_line import ROOT, apportion_here
 from tests.support.jobs_documents import advised, compared, difference
 from tests.support.report_sample import cluster_document, verified_document
@@ -116,6 +117,14 @@ def test_the_command_says_what_it_drew_and_what_else_there_is(results, tmp_path)
 
 def test_the_manifest_of_a_folder_is_the_folder(results):
     assert drawable(results["simulate"] / "manifest.json").kinds.keys() == drawable(results["simulate"]).kinds.keys()
+
+
+def test_one_function_draws_results_and_models():
+    verified = documents.from_dict(Verified, verified_document())
+    assert plot(verified).get_xlabel() == "makespan in s (axis does not begin at 0)"
+    assert plot(calibration.load_speed(MODELS / "speed.json")[0]).get_xlabel() == "problem size in elements"
+    with pytest.raises(ScenarioError, match="nothing draws str"):
+        plot("advice")
 
 
 def test_lengths_have_units():

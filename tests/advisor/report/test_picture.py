@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from advisor import recommend, wording
+from advisor import plot, recommend, wording
 from advisor.report.advice import Advice, advice_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import launch_lines
@@ -90,6 +90,7 @@ def test_a_notebook_shows_the_picture_of_the_page():
     assert "Who gets how much: rows" in shown
     assert "Predicted makespan" in shown
     assert shown == made._repr_html_(), "the same value is shown alike"
+    assert plot(made).get_xlabel() == "predicted makespan in s"
     assert len(re.findall(r'id="shares-[0-9a-f]+-title"', shown)) == 1
 
 
