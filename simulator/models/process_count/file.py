@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from simulator.base import drawing, files
+from simulator.base import files
 from simulator.base.arrays import Vector
 from simulator.base.documents import Array, at, in_file
 from simulator.base.errors import ScenarioError
@@ -15,9 +15,6 @@ from simulator.base.shipped import locate
 from simulator.models.file import ModelFile, read_model, write_model
 from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, read_allocation_runs
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FORMAT = 1
 KIND = "process_count"
@@ -75,10 +72,6 @@ class AllocationFit:
     def warnings(self) -> tuple[str, ...]:
         """Of the file, and what the runs cannot tell."""
         return (*self.notes, *self.model.warnings)
-
-    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the run time of the best configurations over problem size; on axes of a new figure by default."""
-        return drawing.draw("plot_process_counts", self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the runs that make the model; quality and warnings are there to be read by people."""
