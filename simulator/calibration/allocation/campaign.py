@@ -19,7 +19,7 @@ from simulator.base.machine import affinity
 from simulator.calibration.allocation.plan import (
     Allocation,
     ConstructionPlan,
-    Corrections,
+    Floats,
     PEKind,
     PlannedRun,
     as_arrays,
@@ -229,10 +229,10 @@ def make_runs(
     """
     if program.local:
         check_processors(plan.kinds, affinity())
-    found, costs = Campaign(), learned_costs(plan, table)
+    found = Campaign()
 
     def sample(run: PlannedRun, _number: int) -> None:
-        limit_s, began = _limit_s(run, plan, costs, limits), time.perf_counter()
+        limit_s, began = _limit_s(run, plan, table, limits), time.perf_counter()
         try:
             times, wall_s = _run_once(launcher, plan, program, run, limit_s=limit_s)
         except CalibrationError as error:
@@ -243,12 +243,11 @@ def make_runs(
             return
         found.in_a_row = 0
         table.keep(MadeRun(*run.key, wall_s, times))
-        costs.learn(run.size, _row(run.allocation), time_s=times.time_s, wall_s=wall_s)
         found.made += 1
         on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
 
     with _competitors(plan.kinds if program.local else ()), Group("command", [(ANYWHERE,)]) as launcher:
-        run_campaign(_turns(plan, table, costs, limits, found), sample)
+        run_campaign(_turns(plan, table, limits, found), sample)
     if found.in_a_row >= MOST_FAILURES:
         found.failures.append(f"{MOST_FAILURES} runs failed one after another, no more are made")
     found.kept, found.spent_s = len(table.done), table.spent_s
@@ -256,32 +255,39 @@ def make_runs(
 
 
 def _turns(
-    plan: ConstructionPlan, table: RunTable, costs: Corrections, limits: Limits, found: Campaign
+    plan: ConstructionPlan, table: RunTable, limits: Limits, found: Campaign
 ) -> Iterator[tuple[int, list[PlannedRun]]]:
     """The next run, chosen by what those before it cost; none where the budget pays for none or too many failed."""
     while found.in_a_row < MOST_FAILURES:
         left_s = limits.budget_s - table.spent_s
-        chosen, found.dropped = _affordable(plan, _missing(plan, table, found), costs, budget_s=left_s)
+        chosen, found.dropped = _affordable(plan, table, _missing(plan, table, found), budget_s=left_s)
         if not chosen:
             return
         yield found.made, [_next(plan, chosen, table.counts())]
 
 
-def learned_costs(plan: ConstructionPlan, table: RunTable) -> Corrections:
-    """What the runs of a table tell of costs."""
-    costs = Corrections(plan.guess, plan.start_s)
-    for run in table.runs:
-        if run.times is not None:
-            costs.learn(run.size, _row(run.allocation), time_s=run.times.time_s, wall_s=run.wall_s)
-    return costs
+def expected_s(plan: ConstructionPlan, made: Sequence[MadeRun], keys: Sequence[RunKey]) -> Floats:
+    """Seconds of runs in all, (runs,): the guess, corrected by the made run of their kind that is nearest in size.
+
+    The kind is the slowest one that takes part; without a run of it, all count. Starts take their median.
+    """
+    sizes, rows = as_arrays(keys)
+    guessed_s = plan.guess.time_s(sizes, rows)
+    done = [(run, run.times.time_s) for run in made if run.times is not None]
+    if not done:
+        return guessed_s + plan.start_s
+    seen, seen_rows = as_arrays([run.key for run, _ in done])
+    ratios = np.array([time_s for _, time_s in done]) / plan.guess.time_s(seen, seen_rows)
+    start_s = float(np.median([max(0.0, run.wall_s - time_s) for run, time_s in done]))
+    slowest, factors = plan.guess.slowest(seen, seen_rows), []
+    for kind, size in zip(plan.guess.slowest(sizes, rows), sizes, strict=True):
+        far = np.abs(np.log(seen / size)) + 1e3 * (slowest != kind)
+        factors.append(float(np.median(ratios[far == far.min()])))
+    return np.asarray(guessed_s * factors + start_s)
 
 
 class LauncherLostError(CalibrationError):
     """The process that starts the runs is gone."""
-
-
-def _row(allocation: Allocation) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
-    return np.array(allocation, dtype=np.int64)
 
 
 def _missing(plan: ConstructionPlan, table: RunTable, made: Campaign) -> list[PlannedRun]:
@@ -302,12 +308,12 @@ def _missing(plan: ConstructionPlan, table: RunTable, made: Campaign) -> list[Pl
 
 
 def _affordable(
-    plan: ConstructionPlan, left: Sequence[PlannedRun], costs: Corrections, *, budget_s: float
+    plan: ConstructionPlan, table: RunTable, left: Sequence[PlannedRun], *, budget_s: float
 ) -> tuple[list[PlannedRun], list[str]]:
     """What the rest of the budget pays for, in the plan's order, and what it does not, the reserve aside."""
     if not left:
         return [], []
-    prices = costs.wall_s(*as_arrays([run.key for run in left]))
+    prices = expected_s(plan, table.runs, [run.key for run in left])
     chosen, dropped = [], []
     for run, price in zip(left, np.maximum(prices, 1e-3).tolist(), strict=True):
         if price <= budget_s:
@@ -330,8 +336,8 @@ def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[Ru
     return min(chosen, key=place)
 
 
-def _limit_s(run: PlannedRun, plan: ConstructionPlan, costs: Corrections, limits: Limits) -> float:
-    expected = float(costs.wall_s(*as_arrays([run.key]))[0])
+def _limit_s(run: PlannedRun, plan: ConstructionPlan, table: RunTable, limits: Limits) -> float:
+    expected = float(expected_s(plan, table.runs, [run.key])[0])
     unknown = any(kind.speed is None and pes for kind, (pes, _) in zip(plan.kinds, run.allocation, strict=True))
     least = PILOT_LIMIT_S if run.is_pilot and unknown else LEAST_LIMIT_S
     limit_s = max(least, LIMIT_FACTOR * expected)

@@ -145,7 +145,7 @@ def _names(groups: Sequence[Sequence[PE]]) -> list[str]:
 #
 # Every process has the same part of the work. A process on a PE with m of them and l competitors has `min(1, c /
 # (l+m))` of a core (DESIGN, CPU semantics); a run lasts as long as its slowest kind and the communication. The
-# guess is only as good as the speeds; measured times correct it (`Corrections`).
+# guess is only as good as the speeds; measured times correct it (`campaign.expected_s`).
 
 
 Floats = NDArray[np.float64]
@@ -198,43 +198,6 @@ class CostGuess:
         cores, competitors = (np.array([getattr(kind, name) for kind in kinds]) for name in ("cores", "competitors"))
         rate = speed * np.minimum(1.0, cores / np.maximum(1.0, competitors + m))
         return np.where(m > 0, np.stack((work[:, np.newaxis] / rate, _PER_SQUARE * size**2 / rate)), 0.0)
-
-
-class Corrections:
-    """Costs by the guess, each times what the run of the same slowest kind took that was nearest in size.
-
-    Parameters
-    ----------
-    guess
-        What is corrected.
-    start_s
-        Seconds until the processes of a run have started, before any is measured.
-    """
-
-    def __init__(self, guess: CostGuess, start_s: float) -> None:
-        self._guess, self._start_s = guess, start_s
-        self._seen: list[tuple[int, float, float]] = []
-        """Slowest kind, size, and the time over the guess."""
-        self._starts: list[float] = []
-
-    def learn(self, size: float, allocation: Ints, *, time_s: float, wall_s: float) -> None:
-        """Take in a run: what it measured, and what it took in all."""
-        run = np.array([size]), allocation[np.newaxis]
-        self._seen.append((int(self._guess.slowest(*run)[0]), size, time_s / float(self._guess.time_s(*run)[0])))
-        self._starts.append(max(0.0, wall_s - time_s))
-
-    def wall_s(self, size: Floats, allocations: Ints) -> Floats:
-        """Seconds of runs in all; (runs,)."""
-        start_s = float(np.median(self._starts)) if self._starts else self._start_s
-        slowest = self._guess.slowest(size, allocations)
-        factors = [self._factor(kind, n) for kind, n in zip(slowest.tolist(), size.tolist(), strict=True)]
-        return np.asarray(self._guess.time_s(size, allocations) * factors + start_s)
-
-    def _factor(self, kind: int, size: float) -> float:
-        of_kind = [row for row in self._seen if row[0] == kind] or self._seen
-        far = {n: abs(math.log(size / n)) for _, n, _ in of_kind}
-        nearest = [ratio for _, n, ratio in of_kind if far[n] == min(far.values())]
-        return float(np.median(nearest)) if nearest else 1.0
 
 
 def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tuple[Floats, Ints]:

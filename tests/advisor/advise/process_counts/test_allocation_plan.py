@@ -10,7 +10,9 @@ import pytest
 from advisor.advise.process_counts.construction import Wishes, every_configuration, fits_memory, plan_construction
 from simulator import ScenarioError, load_platform
 from simulator.calibration import read_plan
-from simulator.calibration.allocation.plan import Corrections, PEKind, PlacedPE
+from simulator.calibration.allocation.campaign import MadeRun, expected_s
+from simulator.calibration.allocation.plan import PEKind, PlacedPE
+from simulator.calibration.allocation.program import MeasuredTimes
 
 TUTORIAL = Path(__file__).parents[4] / "scenarios" / "tutorial"
 LOCAL = """
@@ -127,21 +129,27 @@ def test_competitors_take_their_share(local):
     assert crowded > slow / 2 * 4 / 3
 
 
-def test_corrections_learn_how_wrong_the_guess_is(local):
-    guess = made(local).guess
-    costs = Corrections(guess, 0.5)
-    rows = np.array([((1, 1), (0, 0)), ((0, 0), (1, 1))], dtype=np.int64)
-    sizes = np.array([800.0, 800.0])
-    assert costs.wall_s(sizes, rows) == pytest.approx(guess.time_s(sizes, rows) + 0.5)
+def test_costs_follow_what_was_measured(local):
+    plan, alone = made(local), (((1, 1), (0, 0)), ((0, 0), (1, 1)))
+
+    def guessed(size):
+        return plan.guess.time_s(np.full(2, size), np.array(alone))
+
+    def factors(runs, size):
+        return (expected_s(plan, runs, [(size, one) for one in alone]) - (0.2 if runs else 0.5)) / guessed(size)
+
+    assert factors([], 800.0) == pytest.approx([1.0, 1.0])
+    runs = []
     for row, factor in ((0, 4.0), (1, 12.0)):
         for size in (400.0, 800.0, 1600.0):
-            true = factor * float(guess.time_s(np.array([size]), rows[row : row + 1])[0])
-            costs.learn(size, rows[row], time_s=true, wall_s=true + 0.2)
-    assert (costs.wall_s(sizes, rows) - 0.2) / guess.time_s(sizes, rows) == pytest.approx([4.0, 12.0])
-    later = float(guess.time_s(np.array([3200.0]), rows[:1])[0])
-    costs.learn(3200.0, rows[0], time_s=3 * later, wall_s=3 * later + 0.2)
-    far = np.array([6400.0, 6400.0])
-    assert (costs.wall_s(far, rows) - 0.2) / guess.time_s(far, rows) == pytest.approx([3.0, 12.0])
+            true = factor * float(guessed(size)[row])
+            runs.append(MadeRun(size, alone[row], true + 0.2, MeasuredTimes(true)))
+    assert factors(runs[:1], 800.0) == pytest.approx([4.0, 4.0])
+    assert factors([*runs, MadeRun(800.0, alone[0], 9.0, failed="no licence")], 800.0) == pytest.approx([4.0, 12.0])
+    later = 3 * float(guessed(3200.0)[0])
+    assert factors([*runs, MadeRun(3200.0, alone[0], later + 0.2, MeasuredTimes(later))], 6400.0) == pytest.approx(
+        [3, 12]
+    )
 
 
 def test_memory_leaves_out_what_does_not_fit():
