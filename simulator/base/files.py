@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reason
 
@@ -51,11 +51,14 @@ LEAST_FREE_BYTES = 2**20
 """Room that a file or folder must have before anything is computed for it."""
 LONGEST_NAME_BYTES = 240
 """Of a file: systems allow 255, and a file has a longer name while it is written."""
+T = TypeVar("T")
 MAX_LEVELS = 100
 """Lists and objects of JSON that lie in each other, so that no reader of what was parsed runs out of stack."""
 _HOLD = (dict, list)
 _MOST_DIGITS = 308
 """Digits of a whole number in JSON, sign included; any of so many is also a float."""
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STANDARD_ERROR = 2
 _GZIP = b"\x1f\x8b"
@@ -462,15 +465,30 @@ def write_json(path: Path, document: object) -> None:
 
 
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as lines of CSV."""
+    """Rows as lines of CSV in which no text is a formula to a spreadsheet; `plain_cell` gives back what was written.
+
+    A text that begins with =, +, -, @, a tab or a carriage return and is no number gets an apostrophe before it, and
+    so does one that begins so after apostrophes of its own.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # so that both are quoted within a cell
     ends = []
     for row in rows:
-        writer.writerow(row)
+        writer.writerow([harmless_cell(cell) for cell in row])
         ends.append(text.tell())
     whole, starts = text.getvalue(), [0, *ends]
     return "".join(f"{whole[start : end - 2]}\n" for start, end in zip(starts, ends, strict=False))
+
+
+def harmless_cell(cell: T) -> T | str:
+    """A cell that a spreadsheet does not take for a formula; see `csv_lines`."""
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def plain_cell(cell: str) -> str:
+    """A cell as it was before `harmless_cell`."""
+    bare = cell[1:]
+    return bare if cell.startswith("'") and _FORMULA.match(cell) and not _NUMBER.fullmatch(bare) else cell
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:

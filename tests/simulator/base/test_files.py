@@ -144,9 +144,30 @@ def test_json_that_is_right_is_read_as_python_reads_it():
     assert files.parse_json(text, "P") == json.loads(text)
 
 
-def test_cells_come_back_as_they_were():
-    cells = ("=1+1", "'x", "a,b", 'a"b', "two\nlines", "a\rb", "", "-1.5")
-    assert next(csv.reader(io.StringIO(files.csv_lines([cells]), newline=""))) == list(cells)
+FORMULAS = (
+    "=1+1",
+    "+x",
+    "-x",
+    "@sum",
+    "\tx",
+    "\rx",
+    "'=1",
+    "''-x",
+    "'-5",
+    "=",
+    "-",
+    "-1-1",
+    "+1,2",
+    "=cmd|' /C calc'!A0",
+)
+PLAIN = ("x", "", "-1", "+2.5e3", "-inf", "'x", "'5", "1=2", " =1", "a@b")
+
+
+def test_cells_are_no_formulas_and_come_back_as_they_were():
+    (row,) = csv.reader(io.StringIO(files.csv_lines([(*FORMULAS, *PLAIN, -1.5, None)]), newline=""))
+    assert [cell for cell in row[: len(FORMULAS)] if not cell.startswith("'")] == []
+    assert row[len(FORMULAS) :] == [*PLAIN, "-1.5", ""]
+    assert [files.plain_cell(cell) for cell in row] == [*FORMULAS, *PLAIN, "-1.5", ""]
 
 
 @pytest.mark.parametrize("there", [True, False])
