@@ -12,9 +12,11 @@ from importlib.util import find_spec
 import pytest
 
 from tests.house_rules import (
+    LINES,
     LONG_FUNCTION_LINES,
     ROOT,
     Rule,
+    budgets,
     circles,
     clock_owner,
     file_owner,
@@ -102,6 +104,8 @@ EXAMPLES: list[tuple[Rule, str, str, str | None]] = [
     (forbidden, FILES, "__import__('os')", "__import__"),
     (sizes, FILES, "def f():\n" + "    a = 1\n" * 59, None),
     (sizes, FILES, "def f():\n" + "    a = 1\n" * 60, "f has 61 lines"),
+    (budgets, "advisor/reproduce/gbbp.py", "a = 1\n" * LINES["advisor/reproduce"][0], None),
+    (budgets, "advisor/reproduce/gbbp.py", "a = 1\n" * (LINES["advisor/reproduce"][0] + 1), "advisor/reproduce has"),
 ]
 # path, source, and the code of the breach that ruff must report (None: it must accept).
 RUFF: list[tuple[str, str, str | None]] = [
