@@ -17,7 +17,6 @@ from simulator.models.network import LinkModel, MessageModel, PacketModel
 from simulator.models.speed import FORMAT as SPEED_FORMAT
 from simulator.models.speed import SpeedBand, SpeedFile, SpeedSurface
 from simulator.platform.domains import neighbours_data, neighbours_of, unlike_pes
-from simulator.platform.networks.link import message_data
 from simulator.scenario_file.caches import CacheGroups, cache_groups, shared_levels
 
 KINDS = ("speed", "memory", "network", "neighbours", "node")
@@ -367,7 +366,7 @@ def _link(document: dict[str, Any], source: str) -> LinkFile:
     cost = message_cost(document, source)
     costs = () if cost is None else tuple(f"{source}: {line}" for line in cost.lines())
     calibration = Calibration(source, "network", made_of(document.get("provenance") or {}, source))
-    return LinkFile(source, message_data(model), is_of_one_machine(document), calibration, warnings, costs)
+    return LinkFile(source, model.to_data(), is_of_one_machine(document), calibration, warnings, costs)
 
 
 def _own_warnings(said: Sequence[str], source: str) -> list[str]:
