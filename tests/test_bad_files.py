@@ -54,7 +54,7 @@ def written(path, data):
         ("tab.yaml", b"a:\n\t- 2\n", ":2:1: this is no YAML: found character '\\t' that cannot start any token"),
         ("text.yaml", b"Dear all,\n", ":1:1: top level: 'Dear all,' has no fields; give fields with names"),
         ("number.yaml", b"7", ":1:1: top level: 7 has no fields; give fields with names"),
-        ("deep.yaml", b"[" * 200_000, ":1:52: this lies more than 50 levels deep; write fewer levels"),
+        ("deep.yaml", b"[" * 60 + b"]" * 60, ":1:52: this lies more than 50 levels deep; write fewer levels"),
         ("deep.toml", b"a = " + b"[" * 60 + b"]" * 60, ": this lies more than 50 levels deep; write fewer levels"),
         ("deeper.toml", b"a = " + b"[" * 100_000, ":1:1: the file has more than 50 levels; write fewer"),
         ("open.json", b'{"format": 1', ":2:1: this is no YAML: did not find expected ',' or '}'"),
@@ -66,6 +66,11 @@ def test_a_file_that_is_no_scenario_is_one_line(capsys, tmp_path, name, data, li
         assert capsys.readouterr().err.splitlines()[0] == f"error: {tmp_path / name}{line}"
         return
     assert refused(capsys, written(tmp_path / name, data)) == line
+
+
+def test_what_the_scanner_itself_finds_too_deep_is_one_line(capsys, tmp_path):
+    said = refused(capsys, written(tmp_path / "deeper.yaml", b"[" * 200_000))  # at a level that its version decides
+    assert said.endswith(": this lies more than 50 levels deep; write fewer levels")
 
 
 def test_a_long_line_is_read(capsys, tmp_path):

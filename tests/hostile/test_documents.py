@@ -15,7 +15,7 @@ SURFACE = {"format": 2, "kind": "speed", "model": {"columns": [8.0], "bands": [N
 NOUGHT = [[0.0, 0.0, 0.0]]
 CORRECTION = {"kind": "gaussian", "amplitude": 0.1, "lengths": [1.0, 1.0, 1.0], "noise": 0.1, "slope": 0.0}
 CORRECTION |= {"places": NOUGHT, "inflation": [1.0], "origin": [0.0] * 3, "extent": [1.0] * 3, "weights": [0.0]}
-ROW = {"volume": 10.0, "cpu_s": [0.1], "wall_s": [0.1], "cost_s": 0.1, "visits": [1]}
+ROW = {"volume": 10.0, "samples": [{"cpu_s": 0.1, "wall_s": 0.1}], "cost_s": 0.1, "visits": [1]}
 POINTS = [{"format": 2, "kind": "points", "subject": {}, "machine": None}]
 POINTS += [{"key": size, "finished": True, "point": ROW | {"size": size}} for size in (10.0, 20.0, 40.0)]
 REPLAY = "calibrate speed --replay {} --method gbbp -o out.json"
@@ -45,7 +45,7 @@ FORMATS = {
     "record of a command": ("rerun results", "results/manifest.json", "rerun", "hashes", "given"),
     "head of a journal": (REPLAY, "points.json", "0", "machine", "format"),
     "point of a journal": (REPLAY, "points.json", "1", "finished", "key"),
-    "times of a journal": (REPLAY, "points.json", "2.point", "cost_s", "cpu_s.0"),
+    "times of a journal": (REPLAY, "points.json", "2.point", "samples", "volume"),
     "advice to verify": ("verify advised", "advised/advice.json", "baselines.0", "partition", "placement.0"),
     "figure of an advice": ("plot advised -o out.svg", "advised/advice.json", "", "recommended", "pes.0"),
     "figure of a simulation": ("plot {} -o out.svg", "results/manifest.json", "configurations.0", "name", "partition"),

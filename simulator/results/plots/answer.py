@@ -48,7 +48,7 @@ def shares(
     each = f"{unit} per {of}" if any(one.count > 1 for one in rows) or of == "node" else unit
     said = "; ".join(_said(one, unit, names) for one in rows)
     draw = partial(_draw_shares, rows=rows, what=(unit, of), each=each, names=names)
-    high = sum(0.52 if one.before is not None else 0.4 for one in rows)
+    high = sum(0.5 if one.before is not None else 0.4 for one in rows)
     heights = 0.75 + high, 0.75 + 0.8 * high
     return Drawing("shares", f"Who gets how much: {each}", {"all": draw}, said, heights)
 
