@@ -76,11 +76,11 @@ def test_bands_by_several_builders_are_drawn(tmp_path):
     held_out = (np.array([1e5]), np.array([2e9]))
     for name in ("k.png", "k.svg"):
         drawn = {"grid": (built.band, points), "gbbp": (built.band, points)}
-        plots.plot_builders(drawn, tmp_path / name, title="kernel", held_out=held_out)
+        plots.builders(drawn, title="kernel", held_out=held_out).save(tmp_path / name)
     assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
     assert "<path" in (tmp_path / "k.svg").read_text()
     with pytest.raises(ScenarioError, match=r"ends in '\.txt'; name a file"):
-        plots.plot_builders({}, tmp_path / "k.txt", title="", held_out=held_out)
+        plots.builders(drawn, title="", held_out=held_out).save(tmp_path / "k.txt")
 
 
 @pytest.mark.slow
