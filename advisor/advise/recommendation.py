@@ -710,7 +710,7 @@ def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> t
     count = min(replications, scenario.replications)
     asked = scenario.with_configurations(chosen)
     reference = run_or_recall(asked, replications=count, engine="process").makespan_s.tolist()
-    screened = run_or_recall(asked, replications=count).makespan_s.tolist()
+    screened = run_or_recall(asked, replications=count, engine=made.runs.engine).makespan_s.tolist()
     return tuple(
         Confirmation(one.name, tuple(reference[place]), tuple(screened[place])) for place, one in enumerate(chosen)
     )

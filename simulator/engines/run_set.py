@@ -147,7 +147,10 @@ class RunSet:
         return replace(self, makespan_ticks=self.makespan_ticks[:, replications], logs={}, **tables)
 
     def followed_by(self, other: "RunSet") -> "RunSet":
-        """The replications of both, the other's last, at the longer tick; of the same configurations, as `at`."""
+        """The replications of both, the other's last, at the longer tick; of the same configurations, as `at`.
+
+        The engine is said to be the other's, which has most of them: a process that compiled once goes on with that.
+        """
         tick_s = max(self.tick_s, other.tick_s)
         mine, theirs = round(tick_s / self.tick_s), round(tick_s / other.tick_s)
         tables: dict[str, Any] = {
@@ -158,7 +161,7 @@ class RunSet:
             for name in TABLES
         }
         makespans = np.concatenate((self.makespan_ticks // mine, other.makespan_ticks // theirs), axis=1)
-        return replace(self, tick_s=tick_s, makespan_ticks=makespans, logs={}, **tables)
+        return replace(self, tick_s=tick_s, makespan_ticks=makespans, engine=other.engine, logs={}, **tables)
 
     @property
     def interval_note(self) -> str | None:

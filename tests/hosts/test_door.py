@@ -134,7 +134,7 @@ GREETING = b'{"apportion": 1, "challenge": "' + b"a" * 32 + b'"}\n'
 
 @contextmanager
 def speaker(data, pause_s=0.0):
-    """A server that says `data`, byte by byte with pauses if there are any, to whoever comes and then waits."""
+    """A server that sends `data` to each client, byte by byte if there are pauses, and then waits."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def speak():
