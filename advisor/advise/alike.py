@@ -43,7 +43,7 @@ def run_alike(scenario: Scenario, replications: int) -> tuple[RunSet, int]:
     """All configurations on so many draws, those that come out alike simulated once; and how many runs that took."""
     loaded = any(pe.load is not None and pe.load.draws for pe in scenario.platform.pes)
     moving = any(one.repartition is not None for one in scenario.configurations)
-    if scenario.structured or moving or not loaded or scenario.doubtful or scenario.noisy_but_for_loads:
+    if scenario.doubtful or moving or not loaded:
         whole = run_or_recall(scenario, replications=replications)
         return whole, whole.makespan_ticks.size
     made = run_or_recall(scenario, replications=replications, only=[0])
