@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from advisor.advise.alike import run_alike
 from simulator import Configuration, LinkModel, run
+from simulator.models.doubt import Noise
 from tests.support.platforms import band, pe, scenario, trace
 
 LINK = LinkModel.from_latency(1e-6, 1e12)
@@ -77,9 +78,13 @@ def test_who_simulated_is_the_one_that_simulated_most():
     assert made.followed_by(run(compared(None), replications=3, engine="compiled")).engine == "compiled"
 
 
+NOISY = replace(band(1e9, 1e9, 1e9), noise=Noise(np.linspace(0.8, 1.2, 21)))
+
+
 @pytest.mark.parametrize("load", [None, trace([0, 8], [0, 2], 10)])
-def test_nothing_is_shared_where_something_else_is_drawn(load):
-    made = compared(load, other=band(0.9e9, 1e9, 1.1e9))
+@pytest.mark.parametrize("speed", [band(0.9e9, 1e9, 1.1e9), NOISY], ids=["doubt", "noise"])
+def test_nothing_is_shared_where_something_else_is_drawn(load, speed):
+    made = compared(load, other=speed)
     found, simulated = run_alike(made, 100)
     assert np.array_equal(found.makespan_ticks, run(made).makespan_ticks)
     assert simulated == found.makespan_ticks.size
