@@ -358,6 +358,8 @@ def jobs_document(
 ) -> dict[str, Any]:
     """What `jobs run --json` prints.
 
+    Raises ScenarioError for a run without jobs.
+
     Parameters
     ----------
     log
@@ -370,8 +372,6 @@ def jobs_document(
         Of that sample.
     ran_on
         Options that say what the jobs ran on: `platform`, `times`, `draw`, `sizes`, and files: `model`, `policy`.
-
-    Raises ScenarioError for a run without jobs.
     """
     stream, overloaded = runs.stream, job_metrics.overload(runs)
     load, setting = job_metrics.offered_load(runs), dict(ran_on or {})

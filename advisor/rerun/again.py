@@ -69,6 +69,8 @@ class Words:
 def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequence[str]) -> Rerun:
     """Run the command of a manifest again, in a folder of its own, and compare.
 
+    Raises ScenarioError if the manifest is none, asks for what the user has not agreed to, or cannot be run again.
+
     Parameters
     ----------
     root
@@ -77,8 +79,6 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequ
         Where the new results go; nowhere to stay by default.
     consent
         What the user agrees to run: `Words.asked`.
-
-    Raises ScenarioError if the manifest is none, asks for what the user has not agreed to, or cannot be run again.
     """
     record = read_record(path)
     words = words_of(record, root)

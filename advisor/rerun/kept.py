@@ -65,14 +65,14 @@ COMMANDS: Mapping[str, Command] = {
 def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) -> None:
     """Keep in a results folder, and say in its manifest, what running the command again needs.
 
+    Raises ApportionError if it cannot be written.
+
     Parameters
     ----------
     given
         Values of the command's options and arguments by the names of its parameters.
     defaults
         Those that hold where nothing is given.
-
-    Raises ApportionError if it cannot be written.
     """
     rule = COMMANDS[command]
     stated = {

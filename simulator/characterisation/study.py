@@ -75,6 +75,8 @@ def make_subject(
 ) -> Subject:
     """A subject from what a user names.
 
+    Raises ScenarioError if there is no such kernel, file or function, or arguments, sizes or design cannot be used.
+
     Parameters
     ----------
     text
@@ -85,8 +87,6 @@ def make_subject(
         Values of n (of the first whole number among the arguments, if none is called n) that are judged.
     design
         `OPERATION=FORMULA`, operations of `guesses.DESIGN`.
-
-    Raises ScenarioError if there is no such kernel, file or function, or arguments, sizes or design cannot be used.
     """
     given = parse_arguments(args, place="--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
@@ -205,14 +205,14 @@ def characterise(
 ) -> dict[str, Any]:
     """Derive, predict, measure and compare one function; a plain document.
 
+    Raises ScenarioError if the function cannot be analysed, CalibrationError if its runs are too short to be timed.
+
     Parameters
     ----------
     methods
         Those wanted; component timing is always taken, since errors are compared with its own.
     budget_s
         Seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.
-
-    Raises ScenarioError if the function cannot be analysed, CalibrationError if its runs are too short to be timed.
     """
     begin_s = time.monotonic()
     on_progress(f"graph of {subject.name}", 0.0)

@@ -108,14 +108,14 @@ def compare(
     >>> compare("three-pes", slower, replications=20).differences[0].configuration
     'equal'
 
+    Raises ScenarioError if the two have no configuration in common (one each will do), or runs are of different draws.
+
     Parameters
     ----------
     first, second
         Scenarios, files or names of them, or what `run` returned.
     replications, seed
         Of what is run; by default those of the runs that are there, else the first scenario's.
-
-    Raises ScenarioError if the two have no configuration in common (one each will do), or runs are of different draws.
     """
     first, second = _loaded(first), _loaded(second)
     known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second

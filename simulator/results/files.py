@@ -75,6 +75,8 @@ def save_runs(
 ) -> tuple[Path, ...]:
     """Write `runs.csv` (configuration, replication, seed, makespan_s) and `manifest.json`, and name them.
 
+    Raises ScenarioError if pyarrow is asked for and not installed.
+
     Parameters
     ----------
     folder
@@ -85,8 +87,6 @@ def save_runs(
         What was changed in the scenario, by its path: columns before the others, the same in every row.
     form
         `parquet` for `runs.parquet` in place of `runs.csv`.
-
-    Raises ScenarioError if pyarrow is asked for and not installed.
     """
     check_form(form)
     files.make_folder(folder)
@@ -162,12 +162,12 @@ class Results:
     def to_dataframe(self, *, replications: bool = False) -> "pd.DataFrame":
         """The table: one row per run, or, of a sweep, per point and configuration.
 
+        Raises ScenarioError if files are missing or damaged, or pyarrow is not installed for those that are Parquet.
+
         Parameters
         ----------
         replications
             Of a sweep, one row per run too.
-
-        Raises ScenarioError if files are missing or damaged, or pyarrow is not installed for those that are Parquet.
         """
         import pandas as pd
 

@@ -61,20 +61,22 @@ class _Ran(NamedTuple):
 def job_lines(scenario: Scenario, runs: RunSet, kind: str) -> Iterator[str]:
     """Text of a file of jobs, a line at a time: configuration after configuration, each replication after replication.
 
+    Raises ScenarioError for another kind.
+
     Parameters
     ----------
     scenario, runs
         What was simulated, and its runs.
     kind
         One of `JOB_FILES`.
-
-    Raises ScenarioError for another kind.
     """
     return _swf(scenario, runs) if _checked(kind) == ".swf" else _table(_scenario_jobs(scenario, runs))
 
 
 def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
     """Text of a file of the jobs of a stream, some lines at a time.
+
+    Raises ScenarioError for another kind, and for Batsim's table of jobs that have not run.
 
     Parameters
     ----------
@@ -84,8 +86,6 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
         have are not said, and what runs is a number with a name in the head.
     kind
         One of `JOB_FILES`.
-
-    Raises ScenarioError for another kind, and for Batsim's table of jobs that have not run.
     """
     if _checked(kind) == ".swf":
         return _stream_swf(jobs)

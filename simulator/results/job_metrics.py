@@ -136,12 +136,12 @@ def check_warm_up(warm_up: float) -> None:
 def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
     """All averages of a run.
 
+    Raises ScenarioError for a run without jobs, or a share that is none.
+
     Parameters
     ----------
     warm_up
         Share of the jobs, those that ended first, that is left out.
-
-    Raises ScenarioError for a run without jobs, or a share that is none.
     """
     kept = measured(runs, warm_up)
     if not kept.size:

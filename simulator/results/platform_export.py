@@ -436,6 +436,9 @@ def export_simgrid(
 ) -> SimgridExport:
     """Write a scenario's platform in the form of SimGrid's files.
 
+    Raises ScenarioError, one line for each feature that SimGrid cannot express; or if there are too many routes, or a
+    PE has no speed.
+
     Parameters
     ----------
     replication
@@ -444,9 +447,6 @@ def export_simgrid(
         Problem size at which speeds are taken where they depend on it.
     approximate
         Leave out what SimGrid cannot express, and say so, in place of a refusal.
-
-    Raises ScenarioError, one line for each feature that SimGrid cannot express; or if there are too many routes, or a
-    PE has no speed.
     """
     if size is not None and not 0 < size < np.inf:
         raise ScenarioError(f"size is {size:g}; give a finite number above 0")

@@ -81,6 +81,8 @@ def calibrate_resource(
 ) -> HardwareModel:
     """Calibrate the costs of this machine's PE; what was counted and timed before in the store is used again.
 
+    Raises CalibrationError if too little could be counted, or this is not Linux.
+
     Parameters
     ----------
     budget_s
@@ -88,8 +90,6 @@ def calibrate_resource(
         the warnings: the next call counts on.
     memory
         Seconds of a word by working set; None to measure them here.
-
-    Raises CalibrationError if too little could be counted, or this is not Linux.
     """
     machines.require_linux()
     begin = time.monotonic()

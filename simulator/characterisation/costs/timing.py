@@ -263,14 +263,14 @@ def fingerprint(machine: Machine, *, fitted: bool = False) -> str:
 class RunStore:
     """Counts by program and size, and times of all programs; without a path they are kept in memory only.
 
+    Raises ScenarioError if the file holds something else than runs.
+
     Parameters
     ----------
     path
         File of a line for each piece, read if it holds runs of the same fingerprint, else begun again; see `Journal`.
     key
         See `fingerprint`.
-
-    Raises ScenarioError if the file holds something else than runs.
     """
 
     def __init__(self, path: Path | None, *, key: str) -> None:

@@ -161,6 +161,8 @@ def fitted_vector(
 
     Micro-benchmarks and kernels weigh alike.
 
+    Raises CalibrationError if no run is left.
+
     Parameters
     ----------
     leave_out
@@ -169,8 +171,6 @@ def fitted_vector(
         A program whose runs weigh as much as all other kernels together: the one that is to be predicted.
     shrinkage
         Strength that is known already; None to choose it.
-
-    Raises CalibrationError if no run is left.
     """
     roles = TAUGHT_BY[method]
     runs = [

@@ -48,6 +48,8 @@ def derive_seg(
 ) -> Derived:
     """The graph of a function, which is compiled and run in a child process to profile it.
 
+    Raises ScenarioError if the function cannot be found, analysed, compiled, or run within the limit.
+
     Parameters
     ----------
     target
@@ -60,8 +62,6 @@ def derive_seg(
         Longest that one profiled run may take, in seconds.
     here
         Compile and run in this process: for functions of ours that surely end, some ten times faster.
-
-    Raises ScenarioError if the function cannot be found, analysed, compiled, or run within the limit.
     """
     from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
 

@@ -19,14 +19,14 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
 def drawing_of(thing: object, *, over: str | None = None, level: float = intervals.LEVEL) -> Drawing:
     """The figure of a model, a load trace, a set of runs or the runs of a stream of jobs.
 
+    Raises ScenarioError if it is nothing that can be drawn.
+
     Parameters
     ----------
     over
         The parameter below a run-time model; the first one by default.
     level
         How often the intervals of runs and run times hold.
-
-    Raises ScenarioError if it is nothing that can be drawn.
     """
     from simulator.engines.job_queue import JobRuns
     from simulator.engines.run_set import RunSet

@@ -69,6 +69,9 @@ def write_timeline(
 
     `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation.
 
+    Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
+    kind; ApportionError if the file cannot be written.
+
     Parameters
     ----------
     scenario, runs
@@ -79,9 +82,6 @@ def write_timeline(
         Which of the runs, and the number of the first one, as given to `run`.
     about
         Plain data that a reader finds under `otherData`: provenance.
-
-    Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
-    kind; ApportionError if the file cannot be written.
     """
     if not path.name.endswith(SUFFIXES):
         raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")

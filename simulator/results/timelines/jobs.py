@@ -35,12 +35,12 @@ PID = 1
 def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | None = None) -> None:
     """Write a timeline that Perfetto opens; packed if the name ends in `.gz`.
 
+    Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
+
     Parameters
     ----------
     about
         Plain data that a reader finds under `otherData`.
-
-    Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")
