@@ -208,7 +208,7 @@ def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tupl
 # Construction plans: the few runs that tell most about the sizes asked about, their cost, and their files.
 
 
-FORMAT = 1
+FORMAT = 2
 KIND, WRITER = "allocation plan", "allocate plan"
 PILOT = "pilot"
 """What the reasons of the first runs begin with."""

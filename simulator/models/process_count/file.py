@@ -16,7 +16,7 @@ from simulator.models.file import ModelFile, read_model, write_model
 from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, read_allocation_runs
 
-FORMAT = 1
+FORMAT = 2
 KIND = "process_count"
 LEVEL = 0.9
 """Of the intervals that the fit is judged by."""
