@@ -92,7 +92,7 @@ def test_fresh_speeds_beside_a_real_competitor_lie_in_the_band(tmp_path):
     short = ("--history", "40s", "--durations", "100ms,300ms", "--runs", "20")
     done = load_check("--kernel", "dgemm", "--load", "40%", *short, "--json", "-o", "check", cwd=tmp_path, limit_s=600)
     found = json.loads(done.stdout)
-    assert sorted(path.name for path in (tmp_path / "check").iterdir()) == ["check.json", "load.csv", "model.json"]
+    assert {"check.json", "load.csv", "model.json"} <= {path.name for path in (tmp_path / "check").iterdir()}
     assert [len(size["speeds"]) for size in found["sizes"]] == [20, 20]
     assert 0 < found["mean_relative_width"] < 1.5
     assert done.returncode == (0 if found["held"] else 1)
