@@ -14,11 +14,13 @@ NEWEST := out/newest/bin/python
 FILES := tests/test_readme.py tests/golden tests/simulator/base tests/simulator/results tests/simulator/models tests/simulator/scenario_file tests/advisor/rerun tests/test_tutorial_series.py
 # Two processes or more share the tests; each begins with a stretch of its own, as tests of one file share fixtures.
 SHARED := -n logical --maxprocesses 8 --dist worksteal
+# Tests that fail beside others are tried once more, one after another; both are printed. 1: tests failed.
+ALONE := --last-failed --last-failed-no-failures none --maxfail 20
 # Hundreds of tests start a command, and pytest rewrites each file: both are quick from bytecode that is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow again cores coverage lint kernels verify bench pythons newest clean lock
+.PHONY: help demo test slow cores coverage lint kernels verify bench pythons newest clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -28,14 +30,12 @@ demo: $(VENV)/.ok  ## set up, then the whole loop on this machine, in about two 
 
 test: $(VENV)/.ok  ## set up, then lint, types and all tests but those of `slow`, `verify` and `bench`
 	@$(MAKE) --no-print-directory -j2 lint kernels
-	@$(PYTEST) $(SHARED)
+	@$(PYTEST) $(SHARED) || { [ $$? -eq 1 ] && $(PYTEST) $(ALONE); }
 
 # What is installed from a wheel is looked at by `newest`.
 slow: $(VENV)/.ok  ## the tests that take long and give the same everywhere, in 30 minutes on two cores
-	@timeout --signal=INT $(SLOW_LIMIT) $(PYTEST) $(SHARED) -m slow --durations=25 --ignore tests/test_wheel.py
-
-again: $(VENV)/.ok  ## the slow tests that failed last, one after another
-	@$(PYTEST) -m slow --last-failed --last-failed-no-failures none || [ $$? -eq 5 ]  # 5: there are none
+	@timeout --signal=INT $(SLOW_LIMIT) $(PYTEST) $(SHARED) -m slow --durations=25 --ignore tests/test_wheel.py \
+		|| { [ $$? -eq 1 ] && $(PYTEST) -m slow $(ALONE); }
 
 kernels: $(VENV)/.ok
 	@$(BIN)/python -m tests.support.kernels
