@@ -3,7 +3,6 @@
 import datetime
 import platform
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 from simulator.base.machine import Machine
@@ -15,6 +14,8 @@ VERSIONED = ("apportion", "numpy", "scipy", "simpy", "numba")
 
 def versions() -> dict[str, str]:
     """Versions of the interpreter and of the libraries that can change a result."""
+    from importlib import metadata
+
     found = {"python": platform.python_version()}
     for name in VERSIONED:
         try:

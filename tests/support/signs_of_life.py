@@ -3,7 +3,9 @@
 import itertools
 import os
 import pty
+import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 
@@ -44,8 +46,8 @@ class Watched:
         ]
 
 
-def watch(*arguments, terminal, cwd=ROOT, limit_s=600, **environment):
-    """Run a command and note when anything comes on standard error."""
+def watch(*arguments, terminal, cwd=ROOT, enough_s=600, limit_s=600, **environment):
+    """Run a command and note when anything comes on standard error; after enough seconds it is interrupted."""
     ours, theirs = pty.openpty() if terminal else os.pipe()
     known = {name: value for name, value in os.environ.items() if name != signs.SWITCH}
     begun = time.monotonic()
@@ -58,6 +60,8 @@ def watch(*arguments, terminal, cwd=ROOT, limit_s=600, **environment):
         stderr=theirs,
     )
     os.close(theirs)
+    enough = threading.Timer(enough_s, process.send_signal, [signal.SIGINT])
+    enough.start()
     seen = []
     try:
         while time.monotonic() - begun < limit_s:
@@ -69,6 +73,7 @@ def watch(*arguments, terminal, cwd=ROOT, limit_s=600, **environment):
                 break
             seen.append((time.monotonic() - begun, piece.decode(errors="replace")))
     finally:
+        enough.cancel()
         os.close(ours)
     return Watched(process.wait(limit_s), tuple(seen), time.monotonic() - begun)
 
