@@ -1,7 +1,7 @@
 """What README.md promises: every command and example of it, and of the page of all commands, prints what is shown."""
 
-import shutil
 import os
+import shutil
 import subprocess
 
 import pytest
