@@ -237,29 +237,3 @@ class Compared:
     def best(self) -> Strategy | None:
         """The recommended one."""
         return self.named(self.recommended)
-
-
-@dataclass(frozen=True)
-class Held:
-    """How often something held, with the exact binomial interval of the share."""
-
-    held: int
-    of: int
-    share: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How often stated intervals held, how wide they were, and how far predictions were off."""
-
-    cases: int
-    sittings: int
-    busy: int
-    held: Held | None
-    """Intervals of the mean."""
-    runs: Held | None
-    """Single runs in the intervals of one run."""
-    median_half_width_percent: float | None
-    median_error_percent: float | None
