@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from simulator import faces
 
 if TYPE_CHECKING:
-    from advisor.advise.advice import advice_document as advice_document
+    from advisor.advise.advice import Advice as Advice, advice_of as advice_of
     from advisor.advise.explanation import Explanation as Explanation, explain as explain
     from advisor.advise.export import export_files as export_files, save_exports as save_exports
     from advisor.advise.pareto import pareto_fronts as pareto_fronts

@@ -1,7 +1,7 @@
 """What the results of several commands have in common, as values that pages and texts read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from simulator import Machine, Scenario, documents, intervals, provenance
@@ -42,6 +42,11 @@ class Described:
     median: float | None
     run_low: float | None
     run_high: float | None
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Described":
+        """What `describe` says, or a row of `RunSet.summary`."""
+        return cls(**{one.name: said[one.name] for one in fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,8 @@ class Provenance:
         cls, seed: int | None, inputs: Mapping[str, str] | None = None, machine: Machine | None = None
     ) -> "Provenance":
         """That of a result that is made now."""
-        return documents.from_dict(cls, provenance.provenance(seed=seed, inputs=inputs, machine=machine))
+        said = provenance.provenance(seed=seed, inputs=inputs)
+        return cls(said["made"], said["versions"], seed, said["inputs"], machine)
 
 
 @dataclass(frozen=True)
@@ -156,11 +162,16 @@ class Candidate:
     """One candidate of a ranking."""
 
     name: str
-    expected_loss: float | None
-    regret: float | None
+    also: tuple[str, ...]
+    """Further names that it has."""
     value: float | None = field(metadata=documents.named("value_s", "value"))
     low: float | None = field(metadata=documents.named("low_s", "low"))
     high: float | None = field(metadata=documents.named("high_s", "high"))
+    runs: int | None
+    p_best: float | None
+    p_within_1_percent: float | None
+    expected_loss: float | None
+    regret: float | None
 
     @property
     def mean(self) -> float | None:
@@ -173,8 +184,16 @@ class Confirmed:
     """What the reference engine says of a candidate."""
 
     configuration: str
+    reference_s: tuple[float, ...]
+    """Its makespans by that engine, and by the one that screened, on the same draws."""
+    screened_s: tuple[float, ...]
     screened_by: str
     agrees: bool
+    """Whether they are the same but for the length of a tick."""
+
+
+NO_TIMES = {"cost": "units of cost", "energy": "J"}
+"""Objectives that are no times, with their units."""
 
 
 @dataclass(frozen=True)
@@ -195,10 +214,20 @@ class Compared:
     regret: float | None = None
     evaluations: int | None = None
     confirmed: tuple[Confirmed, ...] = ()
-    measured_gain: float | None = None
-    largest_gain: float | None = None
+    measured_gain: float | None = field(default=None, metadata=documents.SPARE)
+    largest_gain: float | None = field(default=None, metadata=documents.SPARE)
     kinds: tuple[NodeKind, ...] = ()
     """Those that do most by themselves first; nothing where that is not known."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; names of values end with `_s` where the objective is a time."""
+        plain = documents.by_field(self)
+        if self.objective in NO_TIMES:
+            for one in (*plain["baselines"], *plain["ranking"]):
+                for key in ("objective", "value", "low", "high"):
+                    if (timed := f"{key}_s") in one:
+                        one[key] = one.pop(timed)
+        return plain
 
     def named(self, name: str) -> Strategy | None:
         """The strategy of a name."""
@@ -208,29 +237,3 @@ class Compared:
     def best(self) -> Strategy | None:
         """The recommended one."""
         return self.named(self.recommended)
-
-
-@dataclass(frozen=True)
-class Held:
-    """How often something held, with the exact binomial interval of the share."""
-
-    held: int
-    of: int
-    share: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How often stated intervals held, how wide they were, and how far predictions were off."""
-
-    cases: int
-    sittings: int
-    busy: int
-    held: Held | None
-    """Intervals of the mean."""
-    runs: Held | None
-    """Single runs in the intervals of one run."""
-    median_half_width_percent: float | None
-    median_error_percent: float | None

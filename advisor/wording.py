@@ -8,16 +8,15 @@ from advisor.results import (
     Application,
     Candidate,
     Compared,
-    Coverage,
     Described,
     Drawn,
-    Held,
     NodeKind,
     Stated,
     Strategy,
 )
 from simulator import Machine, blocks, patterns_of, units
 from simulator import interval_line as line_of_intervals
+from simulator.calibration import Coverage, Held
 
 clean = blocks.plain
 NOTHING = "-"

@@ -49,11 +49,11 @@ LINES = {
     "simulator/calibration": (15_000, 12_800),
     "simulator/characterisation": (5_300, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (700, 700),
-    "advisor/advise": (9_800, 8_000),
+    "advisor/advise": (9_700, 8_000),
     "advisor/verification advisor/whatif": (3_850, 3_400),
     "advisor/quickstart advisor/cluster": (1_450, 900),
     "advisor/jobs": (1_800, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_950, 5_000),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_800, 5_000),
     "advisor/reproduce": (2_200, 2_200),
     "advisor/cli": (7_250, 4_800),
 }

@@ -1,68 +1,75 @@
-"""The document of an advice: what `apportion advise` prints and writes."""
+"""An advice: what `apportion advise` prints and writes, and what pages and texts of it take."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from advisor.advise.explanation import Explanation
+from advisor.advise.explanation.next_measurement import next_measurement
+from advisor.advise.measured_again import MeasuredAgain, standing
 from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
+from advisor.advise.scheduling import Scheduling
 from advisor.advise.strategies import advisable, oversubscribed, uneven
-from advisor.results import Application, Drawn, NodeKind, Provenance, Strategy, application_of
-from simulator import Scenario, documents, idle_cores, provenance
+from advisor.results import Compared, Provenance
+from simulator import IdleCores, Scenario, documents, idle_cores
 
 FORMAT = 1
-_Objects = tuple[Mapping[str, Any], ...]
+WITH_REASONS = ("why", "sensitivity", "explanation")
+"""Keys that an advice has where an explanation was asked for."""
+IF_ASKED = ("pareto", "scheduling", "measured_again", "exports")
+"""Keys that it has where there is something to say under them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class WrittenAdvice:
-    """What the document says; parts that only pages show are whole objects."""
+class Advice:
+    """What `apportion advise` answers."""
 
-    command: str
-    application: Application
-    pes: tuple[str, ...]
-    kinds: tuple[NodeKind, ...]
-    recommended: str
-    reference: str
+    format: int = FORMAT
+    command: str = "advise"
+    compared: Compared = field(metadata=documents.FLAT)
     partition: tuple[int, ...]
+    """Of the recommended configuration."""
     placement: tuple[int, ...]
     grid: tuple[int, ...] | None
-    idle_cores: Mapping[str, Any] | None
+    idle_cores: IdleCores | None
     varied: tuple[str, ...]
-    objective: str
-    ranking: _Objects
     p_best: float | None
     p_within_1_percent: float | None
-    expected_loss: float | None
-    ties: tuple[str, ...]
     lower_bound_s: float | None
-    regret: float | None
-    evaluations: int | None
-    baselines: tuple[Strategy, ...]
-    confirmed: _Objects
-    drawn: Drawn = field(metadata=documents.FLAT)
+    pareto: tuple[Front, ...] = ()
+    scheduling: Scheduling | None = None
+    explained: Explanation = field(metadata=documents.FLAT)
+    measured_again: MeasuredAgain | None = None
     warnings: tuple[str, ...]
     provenance: Provenance
-    doubt: Mapping[str, Any] | None
-    measure_next: Mapping[str, Any]
-    measured_again: Mapping[str, Any] | None = None
-    scheduling: Mapping[str, Any] | None = None
-    pareto: _Objects = ()
-    why: Mapping[str, Any] | None = None
-    sensitivity: _Objects = ()
-    explanation: Mapping[str, Any] | None = None
     exports: tuple[str, ...] = ()
+    """Names of the files for launchers and programs, where they were written."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; keys of what was not asked for are left out."""
+        plain = documents.by_field(self)
+        out = [key for key in IF_ASKED if not plain[key]]
+        out += WITH_REASONS if self.explained.effort is None else ()
+        return {key: value for key, value in plain.items() if key not in out}
 
 
-def read_advice(document: object, place: object) -> WrittenAdvice:
-    """What `advice_document` and `doubt_document` wrote in a file; see `documents.read_format`."""
-    return documents.read_format(WrittenAdvice, document, place, newest=FORMAT, writer="apportion advise")
+def read_advice(document: object, place: object) -> Advice:
+    """What `Advice.to_dict` wrote in a file; see `documents.read_format`."""
+    return documents.read_format(Advice, document, place, newest=FORMAT, writer="apportion advise")
 
 
-def advice_document(
-    scenario: Scenario, recommendation: Recommendation, *, top: int | None = None, fronts: Sequence[Front] | None = None
-) -> dict[str, Any]:
-    """Plain data for JSON and for `report.render_advice`.
+def advice_of(
+    scenario: Scenario,
+    recommendation: Recommendation,
+    *,
+    top: int | None = None,
+    fronts: Sequence[Front] = (),
+    explanation: Explanation | None = None,
+    measured: MeasuredAgain | None = None,
+    exports: Sequence[str] = (),
+) -> Advice:
+    """All that is said of a recommendation.
 
     Parameters
     ----------
@@ -72,57 +79,35 @@ def advice_document(
         How many candidates the ranking holds; all by default.
     fronts
         Of `pareto_fronts`, if they were asked for.
+    explanation
+        Of this recommendation; by default only its doubt is looked at.
+    measured
+        What `measured_first` returned: what is advised now is added.
+    exports
+        Names of what is written for launchers and programs.
     """
-    seed, replications = recommendation.runs.seed, recommendation.runs.makespan_ticks.shape[1]
-    best, idle = recommendation.ranked(1)[0], idle_cores(scenario, recommendation.configuration)
-    return {
-        "format": FORMAT,
-        "command": "advise",
-        "application": documents.to_dict(application_of(scenario)),
-        "pes": [pe.name for pe in scenario.platform.pes],
-        "kinds": documents.to_dict(recommendation.compared.kinds),
-        "recommended": recommendation.configuration.name,
-        "reference": recommendation.reference,
-        "partition": list(recommendation.configuration.partition),
-        "placement": list(recommendation.configuration.placement),
-        "grid": None if recommendation.configuration.grid is None else list(recommendation.configuration.grid),
-        "idle_cores": None if idle is None else idle.to_dict(),
-        "varied": list(recommendation.varied),
-        "objective": recommendation.objective,
-        "ranking": recommendation.ranked(top),
-        "p_best": best["p_best"],
-        "p_within_1_percent": best["p_within_1_percent"],
-        "expected_loss": best["expected_loss"],
-        "ties": list(recommendation.ties),
-        "lower_bound_s": recommendation.ranking.bound_s,
-        "regret": recommendation.ranking.regret,
-        "evaluations": recommendation.evaluations,
-        "baselines": recommendation.to_dict(),
-        "confirmed": _confirmed(recommendation),
-        **({} if fronts is None else {"pareto": [front.to_dict() for front in fronts]}),
-        **({} if recommendation.scheduling is None else {"scheduling": documents.to_dict(recommendation.scheduling)}),
-        "replications": replications,
-        "truths": recommendation.runs.truth_count,
-        "level": recommendation.level,
-        "deterministic": recommendation.runs.deterministic,
-        "seed": seed,
-        "warnings": _warnings(scenario, recommendation),
-        "provenance": provenance.provenance(seed=seed, inputs=scenario.inputs),
-    }
-
-
-def _confirmed(recommendation: Recommendation) -> list[dict[str, Any]]:
-    engine = recommendation.runs.engine
-    return [
-        {
-            "configuration": entry.configuration,
-            "reference_s": list(entry.reference_s),
-            "screened_s": list(entry.screened_s),
-            "screened_by": engine,
-            "agrees": entry.agrees,
-        }
-        for entry in recommendation.confirmations
-    ]
+    compared, chosen = recommendation.compared, recommendation.configuration
+    best = compared.ranking[0]
+    found = explanation or Explanation(*next_measurement(scenario, recommendation))
+    again = None if measured is None else replace(measured, after=standing(recommendation, found.measure_next))
+    return Advice(
+        compared=replace(compared, ranking=compared.ranking[:top]),
+        partition=chosen.partition,
+        placement=chosen.placement,
+        grid=chosen.grid,
+        idle_cores=idle_cores(scenario, chosen),
+        varied=recommendation.varied,
+        p_best=best.p_best,
+        p_within_1_percent=best.p_within_1_percent,
+        lower_bound_s=recommendation.ranking.bound_s,
+        pareto=tuple(fronts),
+        scheduling=recommendation.scheduling,
+        explained=found,
+        measured_again=again,
+        warnings=tuple(_warnings(scenario, recommendation)),
+        provenance=Provenance.of(recommendation.runs.seed, scenario.inputs),
+        exports=tuple(exports),
+    )
 
 
 def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
@@ -132,7 +117,7 @@ def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
     lines += scenario.with_configurations(recommendation.candidates).warnings
     lines += [
         f"configuration {entry.configuration}: the engines disagree: {entry.reference_s[0]:g} s by process, "
-        f"{entry.screened_s[0]:g} s by {recommendation.runs.engine}"
+        f"{entry.screened_s[0]:g} s by {entry.screened_by}"
         for entry in recommendation.confirmations
         if not entry.agrees
     ]

@@ -5,11 +5,10 @@ import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from advisor.advise.explanation import Explanation
 from advisor.advise.explanation.next_measurement import (
     MEASURABLE,
     WORTH,
@@ -19,10 +18,12 @@ from advisor.advise.explanation.next_measurement import (
     next_name,
 )
 from advisor.advise.recommendation import Recommendation, recommend
+from advisor.results import Described
 from simulator import (
     Scenario,
     ScenarioError,
     SpeedBand,
+    documents,
     files,
     read_template,
     require_linux,
@@ -51,19 +52,34 @@ class Remeasured:
 
     source: str
     """As the scenario named its file."""
-    model: Path
+    model: str
     """The new file."""
     seconds: float
     """Of real runs."""
-    named: str
-    """As the scenario names it now."""
     changes: tuple[str, ...]
     """`PATH=VALUE` that make the scenario use it."""
+    named: str = field(default="", metadata=documents.NOT_WRITTEN)
+    """As the scenario names it now."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        found = {"source": self.source, "model": str(self.model), "seconds": self.seconds}
-        return found | {"changes": list(self.changes)}
+
+@dataclass(frozen=True)
+class Standing:
+    """What was advised and how sure that was: before a measurement, or after it."""
+
+    recommended: str
+    partition: tuple[int, ...]
+    placement: tuple[int, ...]
+    predicted: Described = field(metadata=documents.named("predicted_makespan_s"))
+    expected_loss: float | None
+
+
+@dataclass(frozen=True)
+class MeasuredAgain:
+    """What was measured again, and the advice before and after."""
+
+    measured: tuple[Remeasured, ...]
+    before: Standing
+    after: Standing
 
 
 def measure_again(
@@ -219,7 +235,7 @@ def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folde
     files.remove(store)
     name = os.path.relpath(model, home)
     changes = tuple(f"{place}={json.dumps(name)}" for place in plan.places)
-    return Remeasured(one.source, model, built.experimental_s + built.ends_s, name, changes)
+    return Remeasured(one.source, str(model), built.experimental_s + built.ends_s, changes, name)
 
 
 def _source(plan: _Plan, store: Path, budget_s: float) -> Any:
@@ -248,15 +264,10 @@ def _free(path: Path) -> Path:
     return found
 
 
-def standing(made: Recommendation, found: NextMeasurement) -> dict[str, Any]:
-    """What is advised and how sure that is, plain data: before a measurement, and after it."""
-    return {
-        "recommended": made.configuration.name,
-        "partition": list(made.configuration.partition),
-        "placement": list(made.configuration.placement),
-        "predicted_makespan_s": made.predicted,
-        "expected_loss": found.loss,
-    }
+def standing(made: Recommendation, found: NextMeasurement) -> Standing:
+    """What is advised and how sure that is."""
+    chosen = made.configuration
+    return Standing(chosen.name, chosen.partition, chosen.placement, made.predicted, found.expected_loss)
 
 
 def measured_first(
@@ -268,7 +279,7 @@ def measured_first(
     folder: Path | None = None,
     command: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
-) -> tuple[Scenario, dict[str, Any]]:
+) -> tuple[Scenario, MeasuredAgain]:
     """Advise on a scenario as it is, measure what is doubted most again, and give the scenario with what was measured.
 
     Parameters
@@ -280,19 +291,19 @@ def measured_first(
 
     Returns
     -------
-    scenario, document
-        To be asked now: see `just_measured`; and the field `measured_again` of an advice, which lacks `after` still.
+    scenario, measured
+        To be asked now: see `just_measured`; and what was measured, where nothing was advised afterwards yet.
     """
     check_budget(budget_s)
     scenario = load(())
     if not scenario.doubtful:
         raise ScenarioError(f"--measure-next: {NOTHING}")
     made = recommend(scenario, **asked)
-    found = next_measurement(scenario, made)
+    _, found = next_measurement(scenario, made)
     measured = measure_again(path, found, budget_s=budget_s, folder=folder, command=command, tell=tell)
-    document = {"measured": [one.to_dict() for one in measured], "before": standing(made, found)}
+    before = standing(made, found)
     changed = load([change for one in measured for change in one.changes])
-    return just_measured(changed, [one.named for one in measured]), document
+    return just_measured(changed, [one.named for one in measured]), MeasuredAgain(measured, before, before)
 
 
 def just_measured(scenario: Scenario, models: Sequence[str]) -> Scenario:
@@ -322,18 +333,3 @@ def _fresh(band: SpeedBand) -> SpeedBand:
     left = sum(kept.values()) / sum(shares.values())
     sources = {cause: share / sum(kept.values()) for cause, share in kept.items()}
     return replace(band, doubt=replace(band.doubt.widened(math.sqrt(left)), sources=sources))
-
-
-def doubt_document(
-    scenario: Scenario, made: Recommendation, explanation: Explanation | None, again: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The fields of an advice about its doubt, with those of its explanation if there is one.
-
-    Parameters
-    ----------
-    again
-        What `measured_first` returned; empty where nothing was measured.
-    """
-    found = next_measurement(scenario, made) if explanation is None else explanation.measure_next
-    fields = found.to_dict() if explanation is None else explanation.to_dict()
-    return fields | ({"measured_again": {**again, "after": standing(made, found)}} if again else {})

@@ -6,13 +6,12 @@ from typing import Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.results import NO_TIMES
 from simulator import Configuration, Scenario, ScenarioError
 
 Objective = Literal["mean", "p95", "worst", "cost", "energy"]
 """Mean, 95 % quantile or largest makespan over replications (where there is doubt the largest mean of a truth), or mean
 cost or energy of a run; least is best."""
-UNITS = {"cost": "units of cost", "energy": "J"}
-"""Of what is no time."""
 HOUR_S = 3600
 
 
@@ -62,7 +61,7 @@ def rates_of(scenario: Scenario, configurations: Sequence[Configuration], object
 
     Raises ScenarioError if cost or energy is asked for and PEs or nodes do not all say theirs.
     """
-    if objective not in UNITS:
+    if objective not in NO_TIMES:
         return np.ones(len(configurations))
     if objective not in (known := rates(scenario)):
         said_where = {"cost": "`price: 2.50` (per hour) with the nodes or `cost: 0.02` (per second) with the PEs"}

@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.judge import Tried
-from advisor.advise.objectives import UNITS, rate_of, rates, statistic
+from advisor.advise.objectives import rate_of, rates, statistic
 from advisor.advise.recommendation import Recommendation, record_of
-from simulator import Configuration, Scenario, ScenarioError, ties
+from advisor.results import NO_TIMES
+from simulator import Configuration, Scenario, ScenarioError, documents, ties
 from simulator.experiments.sweep import run_or_recall
 
 
@@ -19,10 +19,14 @@ from simulator.experiments.sweep import run_or_recall
 class Point:
     """One configuration on a front."""
 
-    configuration: Configuration
+    name: str
+    partition: tuple[int, ...]
+    placement: tuple[int, ...]
     objective_s: float
-    cost: float
-    """What it costs in the mean."""
+    cost: float | None = field(default=None, metadata=documents.SPARE)
+    """What it costs in the mean, where the front is of cost."""
+    energy: float | None = field(default=None, metadata=documents.SPARE)
+    """What it takes in the mean, where the front is of energy."""
 
 
 @dataclass(frozen=True)
@@ -31,30 +35,11 @@ class Front:
 
     of: str
     """`cost` or `energy`."""
+    unit: str
     points: tuple[Point, ...]
     considered: int
     scope: str
     """What was considered, in words."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        points = [
-            {
-                "name": point.configuration.name,
-                "partition": list(point.configuration.partition),
-                "placement": list(point.configuration.placement),
-                "objective_s": point.objective_s,
-                self.of: point.cost,
-            }
-            for point in self.points
-        ]
-        return {
-            "of": self.of,
-            "unit": UNITS[self.of],
-            "points": points,
-            "considered": self.considered,
-            "scope": self.scope,
-        }
 
 
 def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[Front, ...]:
@@ -79,11 +64,11 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
         values = statistic(makespans_s, recommendation.objective, runs.truths)
         costs = np.array([rate_of(scenario, one, rate) for one in configurations]) * makespans_s.mean(axis=1)
         points = tuple(
-            Point(configurations[place], float(values[place]), float(costs[place])) for place in front(values, costs)
+            Point(one.name, one.partition, one.placement, float(values[place]), **{of: float(costs[place])})
+            for place, one in ((place, configurations[place]) for place in front(values, costs))
         )
-        fronts.append(
-            Front(of, points, sum(map(len, records)), f"what the searches for the advice and the least {of} tried")
-        )
+        scope = f"what the searches for the advice and the least {of} tried"
+        fronts.append(Front(of, NO_TIMES[of], points, sum(map(len, records)), scope))
     return tuple(fronts)
 
 

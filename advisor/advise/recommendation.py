@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from advisor.advise.baselines import (
 from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge, Tried
 from advisor.advise.kinds import kinds_of
-from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
+from advisor.advise.objectives import Objective, check_objective, over_runs, rates_of, statistic
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
 from advisor.advise.scheduling import (
@@ -53,7 +53,18 @@ from advisor.advise.strategies import (
     within_memory,
     without_uneven,
 )
-from advisor.results import Compared, application_of
+from advisor.results import (
+    NO_TIMES,
+    Candidate,
+    Compared,
+    Confirmed,
+    Described,
+    Drawn,
+    Ends,
+    Strategy,
+    application_of,
+)
+from advisor.results import Objective as Judged
 from simulator import (
     AS_NOW,
     Configuration,
@@ -61,7 +72,6 @@ from simulator import (
     Scenario,
     ScenarioError,
     describe,
-    documents,
     gathered_shares,
     intervals,
     meant,
@@ -101,20 +111,6 @@ ONE_CANDIDATE = 4.0
 
 
 @dataclass(frozen=True)
-class Confirmation:
-    """A configuration's makespans by the reference engine and by the one that screened, on the same draws."""
-
-    configuration: str
-    reference_s: tuple[float, ...]
-    screened_s: tuple[float, ...]
-
-    @property
-    def agrees(self) -> bool:
-        """Whether they are the same but for the length of a tick."""
-        return bool(np.allclose(self.reference_s, self.screened_s, rtol=1e-9, atol=0))
-
-
-@dataclass(frozen=True)
 class Recommendation:
     """The simplest configuration of those that tie for the least objective (mean makespan), and how they compare."""
 
@@ -128,7 +124,7 @@ class Recommendation:
     """Of the candidates, by their place."""
     evaluations: int
     """Simulated runs in all, without those of the reference engine."""
-    confirmations: tuple[Confirmation, ...]
+    confirmations: tuple[Confirmed, ...]
     """The best candidates by the reference engine, on the same draws."""
     rates: tuple[float, ...]
     """What a second of each candidate counts for: 1 where the objective is a time; see `rates_of`."""
@@ -157,8 +153,8 @@ class Recommendation:
         return self.ranking.objective
 
     @property
-    def predicted(self) -> dict[str, float | None]:
-        """Mean makespan in seconds with its interval, median and where one run lies; see `describe`."""
+    def predicted(self) -> Described:
+        """Mean makespan in seconds with its interval, median and where one run lies; see `simulator.describe`."""
         return self.described(self.configuration.name)
 
     @property
@@ -166,10 +162,10 @@ class Recommendation:
         """How much more the recommended one is expected to have than the truly best candidate, as a share."""
         return self.ranking.best.expected_loss
 
-    def described(self, name: str) -> dict[str, Any]:
+    def described(self, name: str) -> Described:
         """The same of any candidate."""
         runs = self.runs
-        return describe(runs.of(name), runs.truths, level=self.level, deterministic=runs.deterministic)
+        return Described.of(describe(runs.of(name), runs.truths, level=self.level, deterministic=runs.deterministic))
 
     @cached_property
     def baselines(self) -> dict[str, Gain]:
@@ -191,51 +187,48 @@ class Recommendation:
             "deterministic": runs.deterministic,
         }
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One entry per name of a candidate, plain data for JSON and the report."""
-        by_name = {candidate.name: candidate for candidate in self.candidates}
+    def _compared(self) -> tuple[Strategy, ...]:
+        """One entry per name of a candidate."""
         places = {candidate.name: place for place, candidate in enumerate(self.candidates)}
         ranked = {entry.candidate: entry for entry in self.ranking.ranked}
-        entries = []
-        for name in (*by_name, *self.strategies.also):
+        found = []
+        for name in (*places, *self.strategies.also):
             same = self.strategies.also.get(name, name)
-            against, judged = self.baselines[name], ranked[places[same]]
-            entries.append(
-                {
-                    "name": name,
-                    "same_as": None if same == name else same,
-                    "partition": list(by_name[same].partition),
-                    "placement": list(by_name[same].placement),
-                    **_grid(by_name[same]),
-                    "predicted_makespan_s": self.described(same),
-                    f"objective{self._unit}": _ends(judged),
-                    "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
-                    "probability_recommended_faster": against.probability,
-                }
+            one, against, judged = self.candidates[places[same]], self.baselines[name], ranked[places[same]]
+            found.append(
+                Strategy(
+                    name=name,
+                    same_as=None if same == name else same,
+                    partition=one.partition,
+                    placement=one.placement,
+                    grid=one.grid,
+                    predicted=self.described(same),
+                    objective=Judged(judged.value_s, judged.low_s, judged.high_s),
+                    gain=Ends(against.mean, against.low, against.high),
+                    probability=against.probability,
+                )
             )
-        return entries
+        return tuple(found)
 
-    @property
-    def _unit(self) -> str:
-        """What names of its values end with."""
-        return "" if self.objective in UNITS else "_s"
-
-    def ranked(self, top: int | None = None) -> list[dict[str, Any]]:
-        """The best candidates by the objective, best first, plain data; all by default."""
-        return [self._ranked(entry) for entry in self.ranking.ranked[:top]]
-
-    def _ranked(self, entry: Ranked) -> dict[str, Any]:
-        name, bound_s = self.candidates[entry.candidate].name, self.ranking.bound_s
-        return {
-            "name": name,
-            "also": self.strategies.names_of(name),
-            **{f"{key}{self._unit}": value for key, value in _ends(entry).items()},
-            "runs": self.runs.makespan_ticks.shape[1],
-            "p_best": entry.p_best,
-            "p_within_1_percent": entry.p_near,
-            "expected_loss": entry.expected_loss,
-            "regret": None if bound_s is None else entry.value_s / bound_s - 1,
-        }
+    def _ranked(self) -> tuple[Candidate, ...]:
+        """The candidates by the objective, best first."""
+        bound_s, count = self.ranking.bound_s, self.runs.makespan_ticks.shape[1]
+        names = [self.candidates[entry.candidate].name for entry in self.ranking.ranked]
+        return tuple(
+            Candidate(
+                name=name,
+                also=tuple(self.strategies.names_of(name)),
+                value=entry.value_s,
+                low=entry.low_s,
+                high=entry.high_s,
+                runs=count,
+                p_best=entry.p_best,
+                p_within_1_percent=entry.p_near,
+                expected_loss=entry.expected_loss,
+                regret=None if bound_s is None else entry.value_s / bound_s - 1,
+            )
+            for name, entry in zip(names, self.ranking.ranked, strict=True)
+        )
 
     @property
     def reference(self) -> str:
@@ -245,26 +238,23 @@ class Recommendation:
 
     @cached_property
     def compared(self) -> Compared:
-        """What the words of an answer are made of."""
-        known = self.scenario
-        return documents.from_dict(
-            Compared,
-            {
-                "application": None if known is None else documents.to_dict(application_of(known)),
-                "pes": [] if known is None else [pe.name for pe in known.platform.pes],
-                "kinds": [] if known is None else documents.to_dict(node_kinds(known)),
-                "recommended": self.configuration.name,
-                "reference": self.reference,
-                "baselines": self.to_dict(),
-                "objective": self.objective,
-                "ranking": self.ranked(),
-                "ties": list(self.ties),
-                "regret": self.ranking.regret,
-                "replications": self.runs.makespan_ticks.shape[1],
-                "truths": self.runs.truth_count,
-                "level": self.level,
-                "deterministic": self.runs.deterministic,
-            },
+        """All candidates on the same draws: what the words of an answer are made of, and what documents say."""
+        known, runs = self.scenario, self.runs
+        return Compared(
+            application=None if known is None else application_of(known),
+            pes=() if known is None else tuple(pe.name for pe in known.platform.pes),
+            kinds=() if known is None else node_kinds(known),
+            recommended=self.configuration.name,
+            reference=self.reference,
+            baselines=self._compared(),
+            objective=self.objective,
+            ranking=self._ranked(),
+            ties=self.ties,
+            expected_loss=self.expected_loss,
+            regret=self.ranking.regret,
+            evaluations=self.evaluations,
+            confirmed=self.confirmations,
+            drawn=Drawn(runs.makespan_ticks.shape[1], runs.truth_count, self.level, runs.deterministic, runs.seed),
         )
 
     @property
@@ -285,7 +275,7 @@ class Recommendation:
         return "\n".join([wording.answer(self.compared), f"Predicted {one}{now if self.objective == 'mean' else ''}."])
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """The ranking, best first, a row per candidate: what `ranked` says, the units and the PEs, and the gain."""
+        """The ranking, best first, a row per candidate with its units, its PEs and the gain."""
         import pandas as pd
 
         return pd.DataFrame(_ranking_rows(self))
@@ -359,7 +349,7 @@ def _made(
     """The best of what was found and of what lies steps from it."""
     scenario, objective = asked.scenario, asked.objective
     compared, table = _compared(asked, found, left_out)
-    bound_s = None if objective in UNITS else lower_bound_s(scenario, most=asked.most)
+    bound_s = None if objective in NO_TIMES else lower_bound_s(scenario, most=asked.most)
     how: dict[str, Any] = {"bound_s": bound_s, "most": asked.most, "level": asked.level}
     ranking, near = _ranking(scenario, objective, compared.candidates, table, **how)
     best = compared.candidates[ranking.best.candidate]
@@ -700,7 +690,7 @@ def _ranking(
     return replace(found, objective=objective, ranked=tuple(ranked)), tuple(one.name for one in mine)
 
 
-def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:
+def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmed, ...]:
     """The reference engine's makespans of the two best in the first replications."""
     best = [made.candidates[entry.candidate] for entry in made.ranking.ranked[:2]]
     rounds = scenario.application.work.rounds
@@ -712,8 +702,14 @@ def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> t
     reference = run_or_recall(asked, replications=count, engine="process").makespan_s.tolist()
     screened = run_or_recall(asked, replications=count, engine=made.runs.engine).makespan_s.tolist()
     return tuple(
-        Confirmation(one.name, tuple(reference[place]), tuple(screened[place])) for place, one in enumerate(chosen)
+        Confirmed(one.name, tuple(known), tuple(seen), made.runs.engine, agrees=_agree(known, seen))
+        for one, known, seen in zip(chosen, reference, screened, strict=True)
     )
+
+
+def _agree(known_s: Sequence[float], seen_s: Sequence[float]) -> bool:
+    """Whether makespans are the same but for the length of a tick."""
+    return bool(np.allclose(known_s, seen_s, rtol=1e-9, atol=0))
 
 
 def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
@@ -749,15 +745,7 @@ def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
 
 
 def _shown(value: float, objective: Objective) -> str:
-    return f"{value:.4g} {UNITS[objective]}" if objective in UNITS else units.show_duration(value)
-
-
-def _grid(configuration: Configuration) -> dict[str, list[int]]:
-    return {} if configuration.grid is None else {"grid": list(configuration.grid)}
-
-
-def _ends(entry: Ranked) -> dict[str, float | None]:
-    return {"value": entry.value_s, "low": entry.low_s, "high": entry.high_s}
+    return f"{value:.4g} {NO_TIMES[objective]}" if objective in NO_TIMES else units.show_duration(value)
 
 
 def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
@@ -770,14 +758,14 @@ def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
             "partition": by_name[entry["name"]].partition,
             "placement": by_name[entry["name"]].placement,
         }
-        for entry in made.ranked()
+        for entry in made.compared.to_dict()["ranking"]
     ]
 
 
 def makespans_of(made: Recommendation) -> plots.Drawing:
     """The predicted makespans of the best candidates."""
     shown = [made.candidates[one.candidate] for one in made.ranking.ranked[: notebook.MOST_ROWS]]
-    rows = [{"name": one.name, "predicted_makespan_s": made.described(one.name)} for one in shown]
+    rows = [{"name": one.name, "predicted_makespan_s": asdict(made.described(one.name))} for one in shown]
     return plots.makespans(rows, made.configuration.name, level=made.level)
 
 

@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,9 +31,11 @@ from advisor.cli.options import (
 from advisor.cli.outputs import WIDTH, check_room, finish
 from advisor.cli.progress import search_sign
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
-from simulator import Interrupted, ScenarioError, blocks, documents, files, units
+from simulator import Interrupted, ScenarioError, blocks, files, units
 
 if TYPE_CHECKING:
+    from advisor.advise.advice import Advice
+    from advisor.advise.measured_again import MeasuredAgain
     from advisor.advise.recommendation import Recommendation
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
@@ -114,9 +115,9 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
     asked: dict[str, Any] = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
-    from advisor.advise.advice import advice_document
+    from advisor.advise.advice import advice_of
     from advisor.advise.explanation import check_explained, explain
-    from advisor.advise.measured_again import doubt_document
+    from advisor.advise.export import export_files
     from advisor.advise.objectives import check_objective
     from advisor.advise.pareto import pareto_fronts
     from advisor.advise.recommendation import recommend
@@ -126,34 +127,38 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     check_explained(objective if explained else "mean")
     asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
     asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget)}
-    again: dict[str, Any] = {}
+    measured = None
     if measure_next is not None:
         load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
-        loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output, command=command)
+        loaded, measured = _measured_first(
+            scenario, load, asked | {"level": level}, measure_next, output, command=command
+        )
     with _kept(output, loaded, asked | {"budget_s": budget}):
         made = recommend(loaded, **asked, level=level, tell=search_sign)
         explanation = explain(loaded, made) if explained else None
-        made = made if explanation is None else explanation.recommendation
-        fronts = pareto_fronts(loaded, made) if pareto else None
-        document = advice_document(loaded, made, top=top, fronts=fronts)
-        document |= doubt_document(loaded, made, explanation, again)
-        write = partial(_write_all, output, hostfile, document, loaded, made)
-        finish(document, _text(document, top), as_json=as_json, write=write, said=None, width=WIDTH, form=table_form)
+        made = (explanation and explanation.recommendation) or made
+        fronts = pareto_fronts(loaded, made) if pareto else ()
+        exports = export_files(loaded, made.configuration) if output is not None and output.suffix != ".json" else ()
+        advice = advice_of(
+            loaded, made, top=top, fronts=fronts, explanation=explanation, measured=measured, exports=tuple(exports)
+        )
+        write = partial(_write_all, output, hostfile, advice, loaded, made)
+        finish(advice, _text(advice, top), as_json=as_json, write=write, said=None, width=WIDTH, form=table_form)
     if output is not None and not as_json and table_form not in PRINTED:
-        _tell_written(document, output)
+        _tell_written(advice, output)
 
 
 def _write_all(
     output: Path | None,
     hostfile: Path | None,
-    document: dict[str, Any],
+    advice: "Advice",
     scenario: "simulator.Scenario",
     recommendation: "Recommendation",
 ) -> None:
     from advisor.advise.export import export_files
 
     if output is not None:
-        _write(output, document, scenario, recommendation)
+        _write(output, advice, scenario, recommendation)
     if hostfile is not None:
         files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
 
@@ -181,7 +186,7 @@ def _measured_first(
     output: Path | None,
     *,
     command: str | None,
-) -> tuple["simulator.Scenario", dict[str, Any]]:
+) -> tuple["simulator.Scenario", "MeasuredAgain"]:
     """The scenario with what is doubted most measured again, and what is said of that."""
     from advisor.advise.measured_again import measured_first
 
@@ -226,28 +231,25 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
     files.remove(path)
 
 
-def _write(
-    output: Path, document: dict[str, Any], scenario: "simulator.Scenario", recommendation: "Recommendation"
-) -> None:
+def _write(output: Path, advice: "Advice", scenario: "simulator.Scenario", recommendation: "Recommendation") -> None:
     """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
     from advisor.advise.export import save_exports
-    from advisor.report.advice import Advice, advice_page
+    from advisor.report.advice import advice_page
     from advisor.report.html import render_page
     from advisor.report.illustrated import illustration
 
     if output.suffix == ".json":
-        files.write_json(output, document)
+        files.write_json(output, advice.to_dict())
         return
-    document["exports"] = save_exports(scenario, recommendation.configuration, output)
+    save_exports(scenario, recommendation.configuration, output)
     compared = scenario.with_configurations(recommendation.candidates)
     files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
-    files.write_json(output / "advice.json", document)
+    files.write_json(output / "advice.json", advice.to_dict())
     also = recommendation.strategies.also
-    before = also.get(document["reference"], document["reference"])
+    before = also.get(recommendation.reference, recommendation.reference)
     shown = (recommendation.configuration.name, before, *_rivals(recommendation))
     drawn = illustration(compared, recommendation.runs, shown, before=before, launched=True)
-    page = advice_page(replace(documents.from_dict(Advice, document), drawn=drawn))
-    files.write_text(output / "report.html", render_page(page))
+    files.write_text(output / "report.html", render_page(advice_page(advice, drawn)))
 
 
 def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
@@ -258,22 +260,21 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     return (*best, *(["equal"] if "equal" in names else []))
 
 
-def _text(document: dict[str, Any], top: int | None) -> "Iterator[blocks.Block]":
+def _text(advice: "Advice", top: int | None) -> "Iterator[blocks.Block]":
     """The advice and its explanation, for a terminal."""
-    from advisor.report.advice import Advice, advice_text
+    from advisor.report.advice import advice_text
     from advisor.report.explanation import explanation_text
     from advisor.report.strategies import TOP
 
-    advice = documents.from_dict(Advice, document)
     yield from advice_text(advice, top=TOP if top is None else top)
     yield from explanation_text(advice.compared, advice.explained)
 
 
-def _tell_written(document: dict[str, Any], output: Path) -> None:
+def _tell_written(advice: "Advice", output: Path) -> None:
     print(f"advice written to {output}")
-    if "exports" in document:
+    if advice.exports:
         print(f"report to read and send on: {output / 'report.html'}")
-        print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
+        print(f"for launchers and programs there: {', '.join(advice.exports)}; commands.txt says how each is used")
 
 
 def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: bool) -> tuple[str, ...]:

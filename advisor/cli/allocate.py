@@ -426,12 +426,13 @@ def _judged(
     """How often the model's intervals held, where one was named; each comparison is kept."""
     compared = () if predicted is None else predicted.compare(table.done[before_now:], level=level)
     calibration.keep_comparisons(compared)
-    return {"level": level, "intervals": calibration.summary_of(compared, level=level)} if compared else {}
+    summary = calibration.summary_of(compared, level=level)
+    return {"level": level, "intervals": documents.to_dict(summary)} if compared else {}
 
 
 def _print_runs(made: "calibration.ConstructionPlan", found: "calibration.Campaign", document: dict[str, Any]) -> None:
     from advisor import wording
-    from advisor.results import Coverage
+    from simulator.calibration import Coverage
 
     output = document["output"]
     print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
@@ -439,10 +440,8 @@ def _print_runs(made: "calibration.ConstructionPlan", found: "calibration.Campai
         more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
         left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
         print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
-    for line in wording.held_lines(
-        documents.from_dict(Coverage, document.get("intervals")), document.get("level", LEVEL)
-    ):
-        print(line)
+    if intervals := document.get("intervals"):
+        print(*wording.held_lines(documents.read(Coverage, intervals), document["level"]), sep="\n")
     if found.failures:
         return
     size = f"{made.at[-1]:g}"

@@ -188,7 +188,7 @@ def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
 
 def _tell_coverage(document: dict[str, Any]) -> None:
     from advisor import wording
-    from advisor.results import Coverage
+    from simulator.calibration import Coverage
 
     level = document["level"]
     for group in document["groups"]:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from advisor.advise.advice import advice_document
+from advisor.advise.advice import advice_of
 from advisor.advise.explanation.next_measurement import next_measurement
 from advisor.advise.export import layout_of, save_exports
 from advisor.advise.export.layout import check_hosts
@@ -89,19 +89,17 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
 
 def most_doubted(answer: Answer) -> str | None:
     """The host, or `MESSAGES`, whose measuring again is expected to save most; None where nothing is doubted."""
-    ranked = next_measurement(answer.scenario, answer.recommendation).ranked
+    _, found = next_measurement(answer.scenario, answer.recommendation)
     hosts = {node_name(host.name): host.name for host in answer.measured.hosts}
-    return None if not ranked else hosts.get(ranked[0].source, MESSAGES)
+    return hosts.get(found.ranked[0].source, MESSAGES) if found.ranked else None
 
 
 def _written(answer: Answer, folder: Path) -> list[str]:
     """The scenario, the advice, and what launchers and programs read."""
     made = answer.recommendation
-    document = advice_document(answer.scenario, made)
-    document["exports"] = save_exports(answer.scenario, made.configuration, folder)
+    exports = save_exports(answer.scenario, made.configuration, folder)
     files.write_text(folder / "scenario.yaml", scenario_text(answer))
-    files.write_json(folder / "advice.json", document)
-    exports: list[str] = document["exports"]
+    files.write_json(folder / "advice.json", advice_of(answer.scenario, made, exports=exports).to_dict())
     return exports
 
 
@@ -158,7 +156,7 @@ def result_of(
 
 def _predicted(answer: Answer, configuration: Configuration) -> Predicted:
     said = answer.recommendation.described(configuration.name)
-    return Predicted(configuration.name, said["mean"], said["low"], said["high"])
+    return Predicted(configuration.name, said.mean, said.low, said.high)
 
 
 def _shares(answer: Answer, advised: Configuration, now: Configuration) -> list[HostShare]:

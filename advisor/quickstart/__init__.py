@@ -498,7 +498,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "link": scenario.platform.network.uniform_model.to_dict(),
         "application": {"name": "matmul", "kernel": KERNEL, "n": scenario.application.parameters["n"]},
         "deterministic": recommendation.runs.deterministic,
-        "baselines": recommendation.to_dict(),
+        "baselines": documents.to_dict(recommendation.compared.baselines),
         "expected_loss": recommendation.expected_loss,
         "shares": documents.to_dict(shares_of(scenario, equal, best)),
         "recommended": best.name,

@@ -1,23 +1,21 @@
 """An advice on a page and on a terminal: which configuration, against which others, how far that holds."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from advisor import wording
+from advisor.advise.advice import Advice
 from advisor.advise.scheduling import FACTORS, Scheduling, sentence
 from advisor.report.explanation import (
-    Explained,
     again_lines,
     doubt_section,
     doubt_sentence,
     explanation_section,
 )
-from advisor.report.illustrated import NO_PLATFORM, Illustration
+from advisor.report.illustrated import NO_PLATFORM, NOTHING, Illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.strategies import (
     TOP,
-    Front,
     ranking_section,
     ranking_text,
     strategies_section,
@@ -26,63 +24,41 @@ from advisor.report.strategies import (
 from advisor.report.text import warnings
 from advisor.report.timelines import timeline_section
 from advisor.report.verdict import verdict
-from advisor.results import Compared, Provenance
+from advisor.results import Compared
 from simulator import blocks, documents, plots, units
 
 
-@dataclass(frozen=True)
-class IdleCoresText:
-    """Cores that the recommended configuration leaves idle."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What `apportion advise` answers."""
-
-    command: str
-    warnings: tuple[str, ...]
-    provenance: Provenance
-    idle_cores: IdleCoresText | None
-    pareto: tuple[Front, ...]
-    compared: Compared = field(metadata=documents.FLAT)
-    explained: Explained = field(metadata=documents.FLAT)
-    drawn: Illustration = field(metadata=documents.FLAT)
-    scheduling: Scheduling | None = None
-
-
-def advice_page(advice: Advice) -> blocks.Page:
+def advice_page(advice: Advice, drawn: Illustration = NOTHING) -> blocks.Page:
     """Recommended, compared, followed in time, explained."""
     compared = advice.compared
     return blocks.Page(
         title=wording.asked(compared.application),
         answer=wording.answer(compared),
-        sections=_sections(advice),
+        sections=_sections(advice, drawn),
         settings=wording.drawn_text(compared.drawn),
         key_figures=_key_figures(compared),
-        picture=answer_picture(compared, advice.drawn.shares, advice.drawn.timelines),
-        run=launch_lines(advice.drawn.launches),
-        verdict=advice_verdict(advice),
+        picture=answer_picture(compared, drawn.shares, drawn.timelines),
+        run=launch_lines(drawn.launches),
+        verdict=advice_verdict(advice, drawn),
         **head(advice.command, advice.warnings, advice.provenance),
     )
 
 
-def advice_verdict(advice: Advice) -> str:
+def advice_verdict(advice: Advice, drawn: Illustration = NOTHING) -> str:
     """Whether the advice can be used, by what is known of the speeds of the PEs that it uses, and what doubt costs."""
-    known = [one.known for one in advice.drawn.shares if one.known is not None and one.after]
+    known = [one.known for one in drawn.shares if one.known is not None and one.after]
     loss = None if advice.compared.drawn.deterministic else advice.compared.expected_loss
     return verdict(advice.warnings, known=max(known, default=None), loss=loss)
 
 
-def _sections(advice: Advice) -> tuple[blocks.Section, ...]:
-    compared, drawn = advice.compared, advice.drawn
+def _sections(advice: Advice, drawn: Illustration) -> tuple[blocks.Section, ...]:
+    compared = advice.compared
     origin = provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text)
     return (
         strategies_section(compared),
         *([] if advice.scheduling is None else [scheduling_section(advice.scheduling)]),
         timeline_section(drawn.timelines, compared.application),
-        doubt_section(advice.explained),
+        doubt_section(advice.explained, advice.measured_again),
         explanation_section(compared, advice.explained),
         ranking_section(compared, advice.pareto),
         drawn.platform or NO_PLATFORM,
@@ -153,7 +129,7 @@ def advice_text(advice: Advice, *, top: int = TOP) -> Iterator[blocks.Block]:
     if advice.scheduling is not None:
         yield blocks.Text(sentence(advice.scheduling))
     yield blocks.pairs(facts)
-    yield blocks.Listing("\n".join(again_lines(advice.explained)))
+    yield blocks.Listing("\n".join(again_lines(advice.measured_again)))
     yield warnings(advice.warnings)
     yield strategies_text(compared)
     yield from ranking_text(compared, advice.pareto, top)

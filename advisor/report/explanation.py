@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from advisor import wording
-from advisor.advise.explanation import Reasons, Sensitivity
+from advisor.advise.explanation import Effort, Explanation, Reasons
 from advisor.advise.explanation.doubt_sources import UNEXPLAINED as REST
 from advisor.advise.explanation.doubt_sources import UNSTATED, Share
-from advisor.advise.explanation.next_measurement import Candidate
-from advisor.results import Compared, Described
+from advisor.advise.measured_again import MeasuredAgain
+from advisor.results import Compared
 from advisor.wording import percent
 from simulator import blocks, documents, plots, units
 
@@ -28,101 +27,19 @@ SHARE_HEAD = ("source", "of the makespan", "of the gain", "because of")
 NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 
-@dataclass(frozen=True)
-class Sources:
-    """Sources, the one that explains most first."""
-
-    sources: tuple[Share, ...]
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Where the doubt of makespan and gain comes from."""
-
-    makespan: Sources | None
-    gain: Sources | None
-
-
-@dataclass(frozen=True)
-class Next:
-    """What to measure next."""
-
-    measure: str | None
-    command: str
-    seconds: float
-    expected_loss: float | None
-    expected_loss_after: float | None
-    doubted: bool
-    ranked: tuple[Candidate, ...]
-    unstated: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MeasuredSource:
-    """A source that was measured again."""
-
-    source: str
-    model: str
-    seconds: float
-    changes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What was advised, and how sure that was."""
-
-    recommended: str
-    partition: tuple[int, ...]
-    expected_loss: float | None
-    predicted: Described = field(metadata=documents.named("predicted_makespan_s"))
-
-
-@dataclass(frozen=True)
-class MeasuredAgain:
-    """What was measured again, and the advice before and after."""
-
-    measured: tuple[MeasuredSource, ...]
-    before: Standing
-    after: Standing
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What explaining took."""
-
-    simulated_runs: int
-    replications: int
-    search_regret: float | None
-    adopted_instead_of: str | None
-    adopted_gain: float | None
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Explained:
-    """The fields of an advice that explain it and its doubt."""
-
-    why: Reasons | None
-    sensitivity: tuple[Sensitivity, ...]
-    explanation: Effort | None
-    doubt: Doubt | None
-    measure_next: Next | None
-    measured_again: MeasuredAgain | None
-
-
 # Pages
 
 
-def explanation_section(compared: Compared, found: Explained) -> blocks.Section:
+def explanation_section(compared: Compared, found: Explanation) -> blocks.Section:
     """The explanation in words, tables and a figure."""
-    if found.explanation is None:
+    if found.effort is None:
         return blocks.Section("explanation", HEADING, (blocks.Text(NONE),))
-    sensitivity = _sensitivity(compared, found, found.explanation)
+    sensitivity = _sensitivity(compared, found, found.effort)
     drawn = (_why(compared, found), sensitivity, _spent(compared, found))
     return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
 
 
-def _why(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
+def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
     why = found.why
     if why is None:
         return
@@ -178,7 +95,7 @@ def _cost_rows(why: Reasons) -> list[list[str]]:
     ]
 
 
-def _sensitivity(compared: Compared, found: Explained, effort: Effort) -> Iterator[blocks.Block]:
+def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iterator[blocks.Block]:
     drawn = plots.sensitivity(documents.to_dict(found.sensitivity))
     if not drawn:
         return
@@ -192,7 +109,7 @@ def _sensitivity(compared: Compared, found: Explained, effort: Effort) -> Iterat
     yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
 
 
-def _sensitivity_table(found: Explained, most: int, caption: str, note: str) -> blocks.Table:
+def _sensitivity_table(found: Explanation, most: int, caption: str, note: str) -> blocks.Table:
     rows = [
         [one.parameter, *(change_text(effect.makespan) for effect in one.effects), percent(one.regret, 2)]
         for one in found.sensitivity[:most]
@@ -202,8 +119,8 @@ def _sensitivity_table(found: Explained, most: int, caption: str, note: str) -> 
     return blocks.table(caption, head, rows, note=note)
 
 
-def _spent(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
-    effort = found.explanation
+def _spent(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
+    effort = found.effort
     if effort is None:
         return
     runs = f"{effort.simulated_runs} simulated runs of {wording.counted(effort.replications, 'replication')} each"
@@ -223,13 +140,14 @@ def _better(effort: Effort) -> str:
     )
 
 
-def doubt_section(found: Explained) -> blocks.Section:
+def doubt_section(found: Explanation, again: MeasuredAgain | None = None) -> blocks.Section:
     """Shares by source, and what measuring each is expected to bring."""
-    return blocks.Section("doubt", "Where the doubt comes from", tuple(_doubt(found)) or (blocks.Text(NO_DOUBT),))
+    shown = tuple(_doubt(found, again))
+    return blocks.Section("doubt", "Where the doubt comes from", shown or (blocks.Text(NO_DOUBT),))
 
 
-def _doubt(found: Explained) -> Iterator[blocks.Block]:
-    if lines := again_lines(found):
+def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.Block]:
+    if lines := again_lines(again):
         yield blocks.Text(". ".join(line.strip() for line in lines) + ".")
     if found.doubt is None:
         return
@@ -247,9 +165,9 @@ def _doubt(found: Explained) -> Iterator[blocks.Block]:
 # Terminals
 
 
-def explanation_text(compared: Compared, found: Explained) -> Iterator[blocks.Block]:
+def explanation_text(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
     """The fields that an explained advice has for a terminal; nothing where there are none."""
-    effort = found.explanation
+    effort = found.effort
     if effort is None:
         return
     if found.why is not None:
@@ -318,14 +236,14 @@ def sharing_lines(why: Reasons) -> list[str]:
 # Doubt in words
 
 
-def doubt_sentence(found: Explained) -> str:
+def doubt_sentence(found: Explanation) -> str:
     """Where most of the doubt comes from and what measuring would bring; empty where nothing is doubted."""
-    if found.doubt is None or found.doubt.makespan is None or not found.doubt.makespan.sources:
+    if found.doubt is None or not found.doubt.makespan.sources:
         return ""
     most, asked = found.doubt.makespan.sources[0], found.measure_next
     parts = _causes(most)
     said = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
-    if asked is None or asked.measure is None:
+    if asked.measure is None:
         return f"{said}; no measurement is expected to save much"
     again = "it" if asked.measure == most.source else asked.measure
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
@@ -339,9 +257,9 @@ def losses(before: float | None, after: float | None) -> tuple[str, str]:
     return next((pair for pair in said if pair[0] != pair[1]), said[-1])
 
 
-def share_rows(found: Explained) -> list[list[str]]:
+def share_rows(found: Explanation) -> list[list[str]]:
     """Each source with its share of the variance of makespan and gain, and its causes; columns add up to 100."""
-    if found.doubt is None or found.doubt.makespan is None:
+    if found.doubt is None:
         return []
     every, gain = found.doubt.makespan.sources, found.doubt.gain
     kept = every[:MOST_SOURCES]
@@ -351,7 +269,7 @@ def share_rows(found: Explained) -> list[list[str]]:
     return [list(row) for row in zip(names, mine, other, [*map(_causes, kept), ""], strict=True)]
 
 
-def next_rows(found: Explained) -> list[list[str]]:
+def next_rows(found: Explanation) -> list[list[str]]:
     """What measurements are expected to bring, the best first."""
     asked = found.measure_next
     return [
@@ -361,28 +279,24 @@ def next_rows(found: Explained) -> list[list[str]]:
             percent(max(0.0, (asked.expected_loss or 0.0) - one.reduction), 2),
             percent(one.per_second, 3),
         ]
-        for one in (() if asked is None else asked.ranked[:MOST_SOURCES])
-        if asked is not None
+        for one in asked.ranked[:MOST_SOURCES]
     ]
 
 
-def next_lines(found: Explained) -> list[str]:
+def next_lines(found: Explanation) -> list[str]:
     """What to measure next, by which command, and of what no doubt is known."""
     asked = found.measure_next
-    if asked is None:
-        return []
     more = [f"No doubt is stated of: {', '.join(asked.unstated)}"] if asked.unstated else []
     if asked.measure is None:
         few = "one truth tells nothing of doubt; ask for more replications" if asked.doubted else NOT_DOUBTED
         return [f"Measure next: nothing; {'no measurement is expected to save much' if asked.ranked else few}", *more]
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
     said = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"
-    return [f"{said}; expected loss {before} now, {after} then", asked.command, *more]
+    return [f"{said}; expected loss {before} now, {after} then", asked.command or "", *more]
 
 
-def again_lines(found: Explained) -> list[str]:
+def again_lines(again: MeasuredAgain | None) -> list[str]:
     """What was measured again, and the advice before and after."""
-    again = found.measured_again
     if again is None:
         return []
     lines = [

@@ -82,6 +82,10 @@ class Illustration:
     """How the exports of an advice are used: `commands.txt`."""
 
 
+NOTHING = Illustration((), "", None)
+"""Of a document alone."""
+
+
 def illustration(
     scenario: Scenario, runs: RunSet, names: Sequence[str], *, before: str = "", launched: bool = False
 ) -> Illustration:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from advisor.advise.advice import WrittenAdvice
-from advisor.report.advice import Advice, advice_page
+from advisor.advise.advice import Advice
+from advisor.report.advice import advice_page
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.job_choices import Changes, Comparison, changes_page, comparison_page
@@ -33,7 +33,7 @@ PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
 }
 """By the `command` of a document: what it is read as, and what lays that out."""
 WRITTEN: Mapping[str, type] = {
-    "advise": WrittenAdvice,
+    "advise": Advice,
     "cluster": ClusterResult,
     "jobs advise": Changes,
     "jobs compare": Comparison,

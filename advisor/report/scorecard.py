@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from advisor import wording
-from advisor.results import Held
-from simulator import blocks, documents, intervals, plots, units
-from simulator.calibration import Comparison, coverage, kept_comparisons
+from simulator import blocks, intervals, plots, units
+from simulator.calibration import Comparison, Held, coverage, kept_comparisons
 
 CAPTION = "Measured over predicted, latest first; bar: where it was stated to lie. Full dot: it held; open dot: missed."
 MOST_CASES = 40
@@ -93,7 +92,7 @@ def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
 
 
 def _held_text(held: Mapping[str, Any]) -> str:
-    one = documents.from_dict(Held, held)
+    one = Held(**held)
     return f"{one.held} of {one.of} ({100 * one.low:.0f} to {wording.percent(one.high)})"
 
 

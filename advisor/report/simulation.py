@@ -131,7 +131,7 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
         Simulated(
             configuration.name,
             configuration.partition,
-            documents.from_dict(Described, described),
+            Described.of(described),
             tuple(
                 ProcessTimes(process, pes[place].name, **spent)
                 for process, (place, spent) in enumerate(
@@ -172,7 +172,7 @@ def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL
     entries = []
     for one, described in zip(scenario.configurations, runs.summary(level=level), strict=True):
         against = gain(runs.of(one.name), runs.of(fastest), **known)
-        predicted = documents.from_dict(Described, described)
+        predicted = Described.of(described)
         over = Ends(against.mean, against.low, against.high)
         entries.append(
             Strategy(one.name, "", one.partition, one.placement, None, predicted, None, over, against.probability)

@@ -1,9 +1,9 @@
 """Strategies compared on the same draws, the ranking of candidates and Pareto fronts: tables of pages and terminals."""
 
 import textwrap
-from dataclasses import dataclass
 
 from advisor import wording
+from advisor.advise.pareto import Front
 from advisor.results import Compared, Strategy
 from simulator import blocks, documents, plots
 
@@ -12,28 +12,6 @@ TOP = 3
 """Of a ranking on a terminal, if nothing else is asked for."""
 NAME_WIDTH = 24
 """Of the names of a strategy on a terminal; further names are on lines of their own."""
-
-
-@dataclass(frozen=True)
-class FrontPoint:
-    """A configuration on a Pareto front."""
-
-    name: str
-    partition: tuple[int, ...]
-    objective_s: float | None
-    cost: float | None
-    energy: float | None
-
-
-@dataclass(frozen=True)
-class Front:
-    """Configurations that none beats in both makespan and cost (or energy)."""
-
-    of: str
-    unit: str
-    points: tuple[FrontPoint, ...]
-    considered: int
-    scope: str
 
 
 def strategies_section(

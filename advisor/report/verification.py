@@ -9,9 +9,9 @@ from advisor.report.origin import head, machine_section, provenance_section
 from advisor.report.picture import CALLED, columns, commands, input_of, measured_figure, who_figure
 from advisor.report.scorecard import scorecard
 from advisor.report.verdict import verdict
-from advisor.results import Coverage
 from advisor.verification.check import Verified, VerifiedConfiguration
 from simulator import Share, blocks, documents, plots, units
+from simulator.calibration import Coverage
 
 NOW = ("as-now", "equal", "one-per-core")
 """What people run now, by name."""

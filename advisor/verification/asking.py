@@ -150,8 +150,8 @@ def _asked(
         check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
         advice = read_advice(files.read_json(Path(what) / ADVICE), Path(what) / ADVICE)
-        recommended = advice.recommended
-        also = {one.name: one.same_as for one in advice.baselines if one.same_as}
+        recommended = advice.compared.recommended
+        also = {one.name: one.same_as for one in advice.compared.baselines if one.same_as}
         scenario = load_scenario(Path(what) / "scenario.yaml")
     else:
         scenario = what if isinstance(what, Scenario) else load_scenario(what)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.export import ranks_of
-from advisor.results import Application, Coverage, Provenance, application_of
+from advisor.results import Application, Provenance, application_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
@@ -42,6 +42,7 @@ from simulator.calibration import (
     CommandRanks,
     Comparison,
     Competitor,
+    Coverage,
     Ranks,
     RealRun,
     Usage,
@@ -437,7 +438,7 @@ def _verified(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     medians = {one.case: one.measured_median_s for one in compared}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
-    held = documents.from_dict(Coverage, summary_of(compared, level=plan.level))
+    held = summary_of(compared, level=plan.level)
     return Verified(
         format=1,
         command="verify",

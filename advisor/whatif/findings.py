@@ -555,7 +555,7 @@ def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> lis
                 chance=None,
                 expected_loss=None,
                 same_as=None,
-                advice=None if advice is None else documents.from_dict(PointAdvice, advice),
+                advice=None if advice is None else documents.read(PointAdvice, advice),
                 error=swept.failed.get(point.hash),
                 cost=None,
                 energy=None,

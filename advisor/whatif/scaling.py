@@ -289,7 +289,7 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
             speed_up = _times(gain, step.work)
             efficiency = _times(speed_up, 1 / step.speed)
         advice = outcomes.said[number].get("advice")
-        of = None if advice is None else documents.from_dict(PointAdvice, advice)
+        of = None if advice is None else documents.read(PointAdvice, advice)
         found.append(Scaled(step, name, took, speed_up, efficiency, of, swept.failed.get(point.hash)))
     note = interval_note(plan.replications, outcomes.truths, deterministic=outcomes.deterministic)
     warned = warnings_of(outcomes) + ([] if note is None or outcomes.deterministic else [note])

@@ -38,6 +38,7 @@ __all__ = [
     "FormError",
     "Record",
     "at",
+    "by_field",
     "from_dict",
     "in_file",
     "named",
@@ -83,7 +84,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML; what is None or empty by default is left out."""
-        return _by_field(self, sparse=True)
+        return by_field(self, sparse=True)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -104,7 +105,7 @@ def to_dict(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
-        return _by_field(value, sparse=False)
+        return by_field(value)
     if isinstance(value, Mapping):
         return {name: to_dict(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
@@ -112,7 +113,8 @@ def to_dict(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _by_field(record: Any, *, sparse: bool) -> dict[str, Any]:
+def by_field(record: Any, *, sparse: bool = False) -> dict[str, Any]:
+    """A dataclass as plain data field by field, without a `to_dict` of its own; if sparse, without empty defaults."""
     entries: dict[str, Any] = {}
     for one in _written(record):
         value = getattr(record, one.name)

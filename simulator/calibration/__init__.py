@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from simulator.calibration.bench.usage import Usage as Usage
     from simulator.calibration.history.coverage import (
         Comparison as Comparison,
+        Coverage as Coverage,
+        Held as Held,
         coverage as coverage,
         keep_comparisons as keep_comparisons,
         kept_comparisons as kept_comparisons,

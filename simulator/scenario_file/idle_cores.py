@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,22 +23,8 @@ class IdleCores:
     """Cores without a process; loads of other programs are not looked at."""
     cores: int
     """Of the platform."""
-    where: str
-    """The nodes that they are on, and what these run."""
-
-    @property
-    def text(self) -> str:
-        """One sentence without the configuration's name: `7 of 8 cores stay idle: node fast runs 1 process on 8`."""
-        return f"{self.idle} of {self.cores} cores {'stays' if self.idle == 1 else 'stay'} idle: {self.where}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "configuration": self.configuration,
-            "idle": self.idle,
-            "cores": self.cores,
-            "text": self.text,
-        }
+    text: str
+    """A sentence without the configuration's name: `7 of 8 cores stay idle: node fast runs 1 process on 8`."""
 
 
 def idle_cores(scenario: Scenario, configuration: Configuration) -> IdleCores | None:
@@ -61,7 +46,8 @@ def idle_cores(scenario: Scenario, configuration: Configuration) -> IdleCores | 
     if rest:
         parts.append(f"{sum(rest)} more node{'s leave' if sum(rest) > 1 else ' leaves'} cores idle")
     idle = int(cores.sum() - used.sum())
-    return IdleCores(configuration.name, idle, int(cores.sum()), "; ".join(parts))
+    said = f"{idle} of {int(cores.sum())} cores {'stays' if idle == 1 else 'stay'} idle: {'; '.join(parts)}"
+    return IdleCores(configuration.name, idle, int(cores.sum()), said)
 
 
 def _group(names: Sequence[str], processes: int, used: int, cores: int) -> str:

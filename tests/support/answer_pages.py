@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from advisor import advice_document, recommend
-from advisor.report.advice import Advice, advice_page
+from advisor import Advice, advice_of, recommend
+from advisor.report.advice import advice_page
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
-from advisor.report.illustrated import illustration
+from advisor.report.illustrated import NOTHING, illustration
 from advisor.report.jobs import RanJobs, figures, jobs_document, jobs_page
 from advisor.report.pages import render_html
 from advisor.report.scorecard import scorecard_section
@@ -32,11 +32,10 @@ def page_of_advice(name="two-cores", *, replications=40, runs=400):
     """What `advise -o` writes of a tutorial's scenario."""
     scenario = load_scenario(TUTORIAL / f"{name}.yaml")
     made = recommend(scenario, replications=replications, runs=runs)
-    document = documents.to_dict(advice_document(scenario, made))
     whole = scenario.with_configurations(made.candidates)
     before = made.strategies.also.get(made.reference, made.reference)
     drawn = illustration(whole, made.runs, (made.configuration.name, before), before=before, launched=True)
-    return render_page(advice_page(documents.from_dict(Advice, document | {"drawn": None} | documents.to_dict(drawn))))
+    return render_page(advice_page(advice_of(scenario, made), drawn))
 
 
 def page_of_many(pes=1000):
@@ -46,7 +45,8 @@ def page_of_many(pes=1000):
     described = {"mean": 2.0, "low": 1.9, "high": 2.1, "median": 2.0, "run_low": 1.8, "run_high": 2.2}
     gain = {"mean": 1.5, "low": 1.4, "high": 1.6}
     made = [("equal", equal, {key: 1.5 * value for key, value in described.items()}), ("joint", gets, described)]
-    return render_html(
+    advice = documents.from_dict(
+        Advice,
         {
             "command": "advise",
             "application": {"name": "stencil", "kernel": "stencil", "parameters": {"n": 9}},
@@ -58,10 +58,11 @@ def page_of_many(pes=1000):
                 for name, parts, took in made
             ],
             "replications": 40,
-            "launches": "# Open MPI 5\nmpirun --hostfile hostfile.openmpi -n 1000 PROGRAM\n",
             "provenance": sample_document()["provenance"],
-        }
+        },
     )
+    launches = "# Open MPI 5\nmpirun --hostfile hostfile.openmpi -n 1000 PROGRAM\n"
+    return render_page(advice_page(advice, replace(NOTHING, launches=launches)))
 
 
 def page_of_verification():

@@ -1,8 +1,9 @@
 """Documents as terminals show them, and what pages take of them."""
 
+from advisor.advise.advice import Advice
+from advisor.advise.explanation import Explanation
 from advisor.report import whatif_grid
-from advisor.report.advice import Advice, advice_text
-from advisor.report.explanation import Explained
+from advisor.report.advice import advice_text
 from advisor.report.quickstart import QuickstartResult, quickstart_text
 from advisor.report.strategies import TOP
 from advisor.report.text import render_blocks
@@ -28,4 +29,4 @@ def grid_data(document, **more):
 
 
 def explained(document):
-    return documents.from_dict(Explained, document)
+    return documents.from_dict(Explanation, document)

@@ -1,22 +1,22 @@
 """The explanation of an advice: why, what it is sensitive to, and what to measure next."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from advisor.advise.explanation.neighbours import Other, others
-from advisor.advise.explanation.next_measurement import NextMeasurement, next_measurement
+from advisor.advise.explanation.next_measurement import Doubt, NextMeasurement, next_measurement
 from advisor.advise.explanation.questions import Questions
 from advisor.advise.explanation.reasons import Reasons, reasons
 from advisor.advise.explanation.sensitivity import Sensitivity, sensitivities
-from advisor.advise.objectives import UNITS, statistic
+from advisor.advise.objectives import statistic
 from advisor.advise.recommendation import Recommendation, adopted
 from advisor.advise.space import over_all
 from advisor.advise.spending import OutOfBudgetError
 from advisor.advise.strategies import unused
-from simulator import Configuration, Scenario, ScenarioError, notebook
+from advisor.results import NO_TIMES
+from simulator import Configuration, Scenario, ScenarioError, documents, notebook
 
-__all__ = ["Explanation", "NextMeasurement", "Other", "Reasons", "Sensitivity", "explain"]
+__all__ = ["Doubt", "Effort", "Explanation", "NextMeasurement", "Other", "Reasons", "Sensitivity", "explain"]
 
 MOST_RUNS = 200_000
 """Simulated runs after which nothing more is asked by default."""
@@ -25,28 +25,41 @@ MOST_ADOPTED = 4
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Why an advice is as it is, and how far it holds; what there were no runs for is None or named."""
+class Effort:
+    """What explaining took, and what it found on the way."""
 
-    why: Reasons | None
-    sensitivity: tuple[Sensitivity, ...]
-    """The most regretted parameter first."""
-    measure_next: NextMeasurement
-    runs: int
-    """Simulated runs spent."""
+    simulated_runs: int
     replications: int
     """Of each configuration that was asked about."""
     search_regret: float | None
     """What the short search gains on these draws where nothing is changed: regrets up to here mean nothing."""
-    recommendation: Recommendation
-    """What is explained: the one given, or a better one that was found by asking, which took its place."""
-    adopted: tuple[str, float] | None
-    """If so: what was recommended before, and how much longer it takes, as a share, in all replications."""
+    objective: str
+    adopted_instead_of: str | None
+    """What was recommended before something better was found by asking, which took its place."""
+    adopted_gain: float | None
+    """How much longer that takes, as a share, in all replications."""
     left_out: tuple[str, ...]
     """Questions that the runs did not suffice for, or whose changed scenario cannot be run."""
 
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an advice is as it is, and how far it holds; what there were no runs for is None or named."""
+
+    doubt: Doubt | None
+    """None where nothing is doubted."""
+    measure_next: NextMeasurement
+    why: Reasons | None = None
+    sensitivity: tuple[Sensitivity, ...] = ()
+    """The most regretted parameter first."""
+    effort: Effort | None = field(default=None, metadata=documents.named("explanation"))
+    """None where only the doubt was looked at."""
+    recommendation: Recommendation | None = field(default=None, metadata=documents.NOT_WRITTEN)
+    """What is explained: the one given, or a better one that was found by asking, which took its place."""
+
     def __repr__(self) -> str:
-        return f"Explanation({self.runs} simulated runs, {len(self.sensitivity)} parameters)"
+        runs = 0 if self.effort is None else self.effort.simulated_runs
+        return f"Explanation({runs} simulated runs, {len(self.sensitivity)} parameters)"
 
     def _repr_html_(self) -> str:
         parts = []
@@ -59,26 +72,9 @@ class Explanation:
             parts += [notebook.table(limits), notebook.table(saved)]
         sensitive = [{"parameter": one.parameter, "regret": f"{one.regret:.2%}"} for one in self.sensitivity]
         parts += [notebook.table(sensitive)] if sensitive else []
-        best = self.measure_next.best
-        facts = notebook.facts({"measure next": None if best is None else best.source, "simulated runs": self.runs})
-        return notebook.page("Why the advice is as it is", *parts, facts, warnings=self.left_out)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields `why`, `sensitivity`, `doubt`, `measure_next` and `explanation` of an advice."""
-        return {
-            "why": None if self.why is None else self.why.to_dict(),
-            "sensitivity": [one.to_dict() for one in self.sensitivity],
-            **self.measure_next.to_dict(),
-            "explanation": {
-                "simulated_runs": self.runs,
-                "replications": self.replications,
-                "search_regret": self.search_regret,
-                "objective": self.recommendation.objective,
-                "adopted_instead_of": None if self.adopted is None else self.adopted[0],
-                "adopted_gain": None if self.adopted is None else self.adopted[1],
-                "left_out": list(self.left_out),
-            },
-        }
+        runs, left_out = (0, ()) if self.effort is None else (self.effort.simulated_runs, self.effort.left_out)
+        facts = notebook.facts({"measure next": self.measure_next.measure, "simulated runs": runs})
+        return notebook.page("Why the advice is as it is", *parts, facts, warnings=left_out)
 
 
 def check_explained(objective: str) -> None:
@@ -86,7 +82,7 @@ def check_explained(objective: str) -> None:
 
     Raises ScenarioError if it is no time.
     """
-    if objective in UNITS:
+    if objective in NO_TIMES:
         why = f"an explanation asks what a makespan hangs on, and {objective} is no time"
         raise ScenarioError(f"objective: {why}; leave out --explain, or ask for mean, p95 or worst")
 
@@ -115,8 +111,7 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
             break
         spent += asked.runs
         asked, rows = _asked(scenario, after, most_runs - spent)
-    found = _explained(asked, rows)
-    return replace(found, runs=spent + found.runs, adopted=_instead(recommendation, asked.made))
+    return _explained(asked, rows, spent, _instead(recommendation, asked.made))
 
 
 def _asked(scenario: Scenario, made: Recommendation, most_runs: int) -> tuple[Questions, tuple[Other, ...] | None]:
@@ -145,7 +140,9 @@ def _bettered(asked: Questions) -> Recommendation:
     return adopted(asked.scenario, made, *found) if found else made
 
 
-def _explained(asked: Questions, rows: tuple[Other, ...] | None) -> Explanation:
+def _explained(
+    asked: Questions, rows: tuple[Other, ...] | None, spent: int, instead: tuple[str, float] | None
+) -> Explanation:
     """All sections for one recommendation."""
     why, unchanged, left_out = None, None, list[str]()
     with suppress(OutOfBudgetError):
@@ -155,14 +152,7 @@ def _explained(asked: Questions, rows: tuple[Other, ...] | None) -> Explanation:
         left_out.append("why" if why is None else "other PEs")
     sensitive, missing = sensitivities(asked)
     left_out += [f"sensitivity to the {name}" for name in missing]
-    return Explanation(
-        why,
-        sensitive,
-        next_measurement(asked.scenario, asked.made),
-        asked.runs,
-        asked.draws,
-        unchanged,
-        asked.made,
-        None,
-        tuple(left_out),
-    )
+    before, gain = instead or (None, None)
+    objective = asked.made.objective
+    effort = Effort(spent + asked.runs, asked.draws, unchanged, objective, before, gain, tuple(left_out))
+    return Explanation(*next_measurement(asked.scenario, asked.made), why, sensitive, effort, asked.made)

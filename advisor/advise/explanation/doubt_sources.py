@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +61,6 @@ class Share:
     share: float
     causes: Mapping[str, float]
     """Its parts by cause, which add up to it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"source": self.source, "share": self.share, "causes": dict(self.causes)}
 
 
 def truth_means(samples: Floats, truths: NDArray[np.int64]) -> Floats:

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from advisor.advise.explanation.doubt_sources import (
 )
 from advisor.advise.explanation.sensitivity import parameters
 from advisor.advise.recommendation import Recommendation
-from simulator import PE, Configuration, Scenario, deviates, ties
+from simulator import PE, Configuration, Scenario, deviates, documents, ties
 from simulator.models import COMMON
 
 WORTH = 0.0005
@@ -57,7 +56,6 @@ class Candidate:
     source: str
     what: str
     """`speed`, `link`, `load` or what else is doubted."""
-    pes: tuple[int, ...]
     share: float
     """Of the variance of the advised makespan over truths."""
     causes: Mapping[str, float]
@@ -68,77 +66,53 @@ class Candidate:
     """What measuring takes, about."""
     reduction: float
     """Expected loss that is saved, as a share of the time."""
+    per_second: float = field(metadata=documents.named("reduction_per_s"))
+    """Saving for each second of measuring."""
     command: str
+    pes: tuple[int, ...] = field(default=(), metadata=documents.NOT_WRITTEN)
 
-    @property
-    def per_second(self) -> float:
-        """Saving for each second of measuring."""
-        return self.reduction / self.seconds
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "source": self.source,
-            "what": self.what,
-            "share": self.share,
-            "causes": dict(self.causes),
-            "removed": self.removed,
-            "seconds": self.seconds,
-            "reduction": self.reduction,
-            "reduction_per_s": self.per_second,
-            "command": self.command,
-        }
+@dataclass(frozen=True)
+class Explained:
+    """What sources explain of a variance over truths, the one that explains most first: all adds up to 1."""
+
+    sources: tuple[Share, ...]
+    rest: float = field(metadata=documents.named(UNEXPLAINED))
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Where the doubt of an advice comes from."""
+
+    makespan: Explained
+    gain: Explained | None
 
 
 @dataclass(frozen=True)
 class NextMeasurement:
-    """Where the doubt of an advice comes from, and what to measure next."""
+    """What to measure next; nothing where no measurement is expected to save much."""
 
+    measure: str | None
+    """The source."""
+    command: str | None
+    seconds: float | None
+    expected_loss: float | None
+    """Of the advice, as a share of the time; None where no doubt is stated."""
+    expected_loss_after: float | None
+    """What is left of it once the source is measured."""
+    doubted: bool
+    """Whether anything is doubted; where no loss is stated all the same, there was one truth only."""
     ranked: tuple[Candidate, ...]
     """Most saving for each second first; then, where nothing is saved, the one that explains most."""
-    makespan: tuple[Share, ...]
-    """Of the variance of the advised makespan over truths, by source."""
-    gain: tuple[Share, ...] | None
-    """The same of its gain."""
     unstated: tuple[str, ...]
     """Parameters of which no doubt is known: constants, and models that state none."""
-    loss: float | None
-    """Expected loss of the advice, as a share of the time; None where no doubt is stated."""
-    doubted: bool = True
-    """Whether anything is doubted; where no loss is stated all the same, there was one truth only."""
-
-    @property
-    def best(self) -> Candidate | None:
-        """The one to measure; None where no measurement is expected to save much."""
-        return self.ranked[0] if self.ranked and self.ranked[0].reduction >= WORTH else None
-
-    def loss_after(self, candidate: Candidate) -> float:
-        """Expected loss that is left once it is measured."""
-        return max(0.0, (self.loss or 0.0) - candidate.reduction)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields `doubt` (None where there is none) and `measure_next` of an advice, plain data for JSON."""
-        best = self.best
-        doubt = None if self.loss is None else {"makespan": _shares(self.makespan), "gain": _shares(self.gain)}
-        return {
-            "doubt": doubt,
-            "measure_next": {
-                "measure": None if best is None else best.source,
-                "command": None if best is None else best.command,
-                "seconds": None if best is None else best.seconds,
-                "expected_loss": self.loss,
-                "expected_loss_after": None if best is None else self.loss_after(best),
-                "doubted": self.doubted,
-                "ranked": [one.to_dict() for one in self.ranked],
-                "unstated": list(self.unstated),
-            },
-        }
 
 
-def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasurement:
-    """Regress what candidates take in each truth on what the truths differ by, and ask what knowing it would save.
+def next_measurement(scenario: Scenario, made: Recommendation) -> tuple[Doubt | None, NextMeasurement]:
+    """Where the doubt of an advice comes from, None where there is none, and what to measure next.
 
-    No further run is simulated: the truths of the recommendation are used.
+    What candidates take in each truth is regressed on what the truths differ by, and what knowing it saves is asked. No
+    further run is simulated: the truths of the recommendation are used.
 
     Parameters
     ----------
@@ -149,7 +123,7 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasuremen
     sources = [] if runs.truths is None else sources_of(scenario, made)
     unstated = _unstated(scenario, made.configuration, sources)
     if runs.truths is None or not sources or np.unique(runs.truths).size < 2:
-        return NextMeasurement((), (), None, unstated, None, doubted=bool(sources))
+        return None, _next((), unstated, None, doubted=bool(sources))
     doubts = _doubts(made, sources)
     looked = {one.source: one for one in doubts.makespan}
     most = sorted(range(len(sources)), key=lambda place: -looked[sources[place].name].share)[:MOST_LOOKED_AT]
@@ -160,7 +134,25 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasuremen
     )
     stated = doubts.loss(seed=runs.seed) if made.expected_loss is None else made.expected_loss
     loss = max([stated, *(one.reduction for one in found)])
-    return NextMeasurement(tuple(found[place] for place in order), doubts.makespan, doubts.gain, unstated, loss)
+    gain = None if doubts.gain is None else _explained(doubts.gain)
+    return Doubt(_explained(doubts.makespan), gain), _next([found[place] for place in order], unstated, loss)
+
+
+def _next(
+    ranked: Sequence[Candidate], unstated: tuple[str, ...], loss: float | None, *, doubted: bool = True
+) -> NextMeasurement:
+    """The first of some sources, if measuring it is worth anything."""
+    best = ranked[0] if ranked and ranked[0].reduction >= WORTH else None
+    return NextMeasurement(
+        measure=None if best is None else best.source,
+        command=None if best is None else best.command,
+        seconds=None if best is None else best.seconds,
+        expected_loss=loss,
+        expected_loss_after=None if best is None else max(0.0, (loss or 0.0) - best.reduction),
+        doubted=doubted,
+        ranked=tuple(ranked),
+        unstated=unstated,
+    )
 
 
 def sources_of(scenario: Scenario, made: Recommendation) -> list[Source]:
@@ -267,8 +259,18 @@ def _candidate(scenario: Scenario, made: Recommendation, doubts: Doubts, place: 
     source = doubts.sources[place]
     removed, seconds = _measured(scenario, made.configuration, source)
     worth = doubts.worth({place: removed}, seed=made.runs.seed) if removed > 0 else 0.0
-    command = _command(scenario, source)
-    return Candidate(source.name, source.what, source.pes, share.share, share.causes, removed, seconds, worth, command)
+    return Candidate(
+        source=source.name,
+        what=source.what,
+        share=share.share,
+        causes=share.causes,
+        removed=removed,
+        seconds=seconds,
+        reduction=worth,
+        per_second=worth / seconds,
+        command=_command(scenario, source),
+        pes=source.pes,
+    )
 
 
 def _measured(scenario: Scenario, chosen: Configuration, source: Source) -> tuple[float, float]:
@@ -345,12 +347,9 @@ def _command(scenario: Scenario, source: Source) -> str:
     return f"apportion record -o {_file(source.name)}.csv --per-core"
 
 
-def _shares(shares: Sequence[Share] | None) -> dict[str, Any] | None:
-    """Sources with their shares, and what none of them explains: all add up to 1."""
-    if shares is None:
-        return None
-    rest = max(0.0, 1.0 - math.fsum(one.share for one in shares))
-    return {"sources": [one.to_dict() for one in shares], UNEXPLAINED: rest}
+def _explained(shares: Sequence[Share]) -> Explained:
+    """Sources with what none of them explains."""
+    return Explained(tuple(shares), max(0.0, 1.0 - math.fsum(one.share for one in shares)))
 
 
 def _file(name: str) -> str:

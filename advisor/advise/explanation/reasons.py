@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +105,6 @@ class Reasons:
     others: tuple[Other, ...] = ()
     sharing: tuple[Binding, ...] = ()
     """Sharing domains that bind, those in which least is kept first."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def reasons(asked: Questions) -> Reasons:

@@ -1,9 +1,8 @@
 """Sensitivity: what a changed speed, link, load or memory makes of the advice, and what the advice regrets then."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -47,34 +46,24 @@ class Sensitivity:
     parameter: str
     what: str
     """`speed`, `load`, `latency`, `bandwidth`, `capacity` of domains, `memory size` or `memory access`."""
-    pes: tuple[int, ...]
-    """Those that have it; empty for links and memory."""
     effects: tuple[Effect, ...]
-
-    @property
-    def regret(self) -> float:
-        """The larger one."""
-        return max(effect.regret for effect in self.effects)
+    regret: float
+    """The larger one."""
 
     @property
     def makespan(self) -> float:
         """The larger change of the makespan, as a size."""
         return max(abs(effect.makespan) for effect in self.effects)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        effects = [asdict(effect) for effect in self.effects]
-        return {"parameter": self.parameter, "what": self.what, "effects": effects, "regret": self.regret}
-
 
 def sensitivities(asked: Questions, *, step: float = STEP) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
     """The effect of each calibrated parameter, the most regretted first, and what was left out for want of runs."""
     found: list[Sensitivity] = []
     missing: list[str] = []
-    for name, what, pes, change in parameters(asked.scenario, asked.chosen):
+    for name, what, _, change in parameters(asked.scenario, asked.chosen):
         try:
             effects = tuple(effect(asked, change(1 + by), by) for by in (-step, step))
-            found.append(Sensitivity(name, what, pes, effects))
+            found.append(Sensitivity(name, what, effects, max(one.regret for one in effects)))
         except (OutOfBudgetError, ScenarioError):
             missing.append(name)
     order = ties.in_order([-one.regret for one in found], [-one.makespan for one in found], floor=SAME_REGRET)

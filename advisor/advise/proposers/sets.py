@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from advisor.advise.judge import Judge
 from advisor.advise.kinds import Kind
-from advisor.advise.objectives import UNITS, rate_of, rates
+from advisor.advise.objectives import rate_of, rates
 from advisor.advise.space import Space
+from advisor.results import NO_TIMES
 from simulator import Configuration, partitions, ties
 
 PARTS = (0.75, 0.5, 0.25, 0.125)
@@ -105,7 +106,7 @@ def _values(space: Space, kinds: Sequence[Kind]) -> Iterator[list[float]]:
     memory = [platform.known_nodes[int(platform.node_of[pe])].memory_bytes for pe in others]
     if any(size is not None for size in memory):
         yield [-math.inf if size is None else -float(size) for size in memory]
-    if space.objective in UNITS:
+    if space.objective in NO_TIMES:
         known = rates(scenario)[space.objective]
         speed = [_speed(space, pe) for pe in others]
         cost = [rate_of(scenario, Configuration("one", (1,), (pe,)), known) for pe in others]

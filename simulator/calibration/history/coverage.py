@@ -236,6 +236,32 @@ UNKNOWN = "cause unknown"
 
 
 @dataclass(frozen=True)
+class Held:
+    """How often something held, with the exact binomial interval of the share."""
+
+    held: int
+    of: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often stated intervals held, how wide they were, and how far predictions were off."""
+
+    cases: int
+    sittings: int
+    busy: int
+    held: Held | None
+    """Intervals of the mean."""
+    runs: Held | None
+    """Single runs in the intervals of one run."""
+    median_half_width_percent: float | None
+    median_error_percent: float | None
+
+
+@dataclass(frozen=True)
 class Bias:
     """Residuals of one sign: a fixed error of a model, not doubt."""
 
@@ -290,40 +316,42 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, 
         about = {"kind": kind, "subject": subject, "model": own[-1].model, "version": version}
         bias = bias_of(own)
         learnt = {"learnt": own[-1].learnt, "factor": factor(own, level=level)}
-        group = about | summary_of(own, level=level) | learnt | {"bias": None if bias is None else bias.to_dict()}
+        group = (
+            about | asdict(summary_of(own, level=level)) | learnt | {"bias": None if bias is None else bias.to_dict()}
+        )
         groups.append(group | {"first": own[0].made, "last": own[-1].made})
     kinds = list(dict.fromkeys(kind for kind, _, _ in names))
-    pooled = [{"kind": kind} | summary_of([one for one in found if one.kind == kind], level=level) for kind in kinds]
+    of_kind = {kind: summary_of([one for one in found if one.kind == kind], level=level) for kind in kinds}
+    pooled = [{"kind": kind} | asdict(summary) for kind, summary in of_kind.items()]
     return {"level": level, "comparisons": len(found), "groups": groups, "kinds": pooled}
 
 
-def summary_of(cases: Sequence[Comparison], *, level: float) -> dict[str, Any]:
+def summary_of(cases: Sequence[Comparison], *, level: float) -> Coverage:
     """How many intervals of some cases held, how wide they were, and how far predictions were off."""
     stated = [one for one in cases if one.stated]
     judged = [one for one in cases if one.runs_inside is not None]
     inside, runs = sum(one.runs_inside or 0 for one in judged), sum(one.runs for one in judged)
     sides = [[one.half_width(above=above, level=level) for above in (False, True)] for one in stated]
-    return {
-        "cases": len(cases),
-        "sittings": len({one.sitting for one in cases}),
-        "busy": sum(map(is_busy, cases)),
-        "held": share_held(sum(bool(one.holds(level)) for one in stated), len(stated)),
-        "runs": share_held(inside, runs),
-        "median_half_width_percent": 100 * math.expm1(float(np.median(np.mean(sides, axis=1)))) if sides else None,
-        "median_error_percent": 100 * math.expm1(float(np.median([abs(one.residual) for one in cases])))
-        if cases
-        else None,
-    }
+    error = float(np.median([abs(one.residual) for one in cases])) if cases else None
+    return Coverage(
+        cases=len(cases),
+        sittings=len({one.sitting for one in cases}),
+        busy=sum(map(is_busy, cases)),
+        held=share_held(sum(bool(one.holds(level)) for one in stated), len(stated)),
+        runs=share_held(inside, runs),
+        median_half_width_percent=100 * math.expm1(float(np.median(np.mean(sides, axis=1)))) if sides else None,
+        median_error_percent=None if error is None else 100 * math.expm1(error),
+    )
 
 
-def share_held(held: int, of: int, *, level: float = 0.95) -> dict[str, Any] | None:
+def share_held(held: int, of: int, *, level: float = 0.95) -> Held | None:
     """A share with its exact binomial interval (Clopper and Pearson); None of nothing."""
     if not of:
         return None
     from scipy.stats import binomtest
 
     interval = binomtest(held, of).proportion_ci(level, method="exact")
-    return {"held": held, "of": of, "share": held / of, "low": float(interval.low), "high": float(interval.high)}
+    return Held(held, of, held / of, float(interval.low), float(interval.high))
 
 
 def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:

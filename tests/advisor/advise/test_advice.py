@@ -1,15 +1,17 @@
 """Advice of every kind: within 1 % of the best candidate, above its bound, within memory, on the Pareto front."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from advisor import advice_document, recommend
+from advisor import advice_of, recommend
+from advisor.advise.advice import read_advice
 from advisor.advise.objectives import statistic
 from advisor.advise.pareto import front, pareto_fronts
 from advisor.advise.strategies import most_processes, usual_vary
-from simulator import Application, Configuration, LinkModel, ScenarioError, load_scenario
+from simulator import Application, Configuration, LinkModel, ScenarioError, documents, load_scenario
 from simulator.base.shipped import locate
 from simulator.platform.nodes import Node, Platform
 from tests.support.platforms import band, pe, scenario, trace
@@ -57,7 +59,7 @@ def test_within_one_percent_of_the_best_candidate_and_above_the_bound(number, va
     assert found.configuration.name in found.ties
     assert found.runs.makespan_s.min() >= found.ranking.bound_s
     assert found.ranking.regret == pytest.approx(best.value_s / found.ranking.bound_s - 1)
-    assert sum(entry["p_best"] for entry in found.ranked()) == pytest.approx(1)
+    assert sum(entry.p_best for entry in found.compared.ranking) == pytest.approx(1)
     assert all(entry.agrees for entry in found.confirmations)
     assert len(found.confirmations) == min(2, len(found.candidates))
 
@@ -79,7 +81,11 @@ def test_advice_for_equal_work_varies_the_allocation():
 
 def test_the_document_ranks_with_chances_and_knows_what_is_certain():
     found = recommend(scenario([pe("a", 2e9), pe("b", 1e9)], 90, link=LINK))
-    document = advice_document(scenario([pe("a", 2e9), pe("b", 1e9)], 90), found, top=2)
+    advice = advice_of(scenario([pe("a", 2e9), pe("b", 1e9)], 90), found, top=2)
+    document = advice.to_dict()
+    assert read_advice(json.loads(json.dumps(document)), "advice.json") == advice
+    with pytest.raises(ScenarioError, match="reccomended: unknown key"):
+        read_advice(document | {"reccomended": "equal"}, "advice.json")
     assert [entry["p_best"] for entry in document["ranking"]] == [1.0, 0.0]  # nothing is drawn: one run says it all
     assert document["ranking"][0]["name"] == document["recommended"]
     assert (document["placement"], document["evaluations"]) == ([0, 1], found.evaluations)
@@ -87,7 +93,7 @@ def test_the_document_ranks_with_chances_and_knows_what_is_certain():
     assert entries["one-per-pe"]["same_as"] == "equal"
     assert entries["one-per-pe"]["gain_of_recommended"] == entries["equal"]["gain_of_recommended"]
     loaded = recommend(replace(drawn(0), truths=None), replications=1)
-    assert all(entry["p_best"] is None for entry in loaded.ranked())
+    assert all(entry.p_best is None for entry in loaded.compared.ranking)
 
 
 def test_several_cores_under_load_still_run_one_process_at_full_speed():
@@ -147,7 +153,7 @@ def test_the_front_is_exact_over_all_sets_of_pes():
     expected = [(work / 9e9, 21 * work / 9e9), (work / 5e9, 11 * work / 5e9), (work / 1e9, work / 1e9)]
     for point, (seconds, cost) in zip(found.points, expected, strict=True):
         assert (point.objective_s, point.cost) == (pytest.approx(seconds, rel=0.01), pytest.approx(cost, rel=0.01))
-    assert found.points[-1].configuration.placement == (2,)
+    assert found.points[-1].placement == (2,)
     assert found.considered >= 5
 
 
@@ -160,7 +166,8 @@ def test_rates_that_are_missing_are_named():
         pareto_fronts(bare, recommend(bare))
     energy = scenario([replace(pe("a"), power_w=100.0)], 30)
     (found,) = pareto_fronts(energy, recommend(energy))
-    point = found.to_dict()["points"][0]
+    point = documents.to_dict(found)["points"][0]
+    assert "cost" not in point
     assert (found.of, point["energy"]) == ("energy", pytest.approx(100 * point["objective_s"]))
 
 

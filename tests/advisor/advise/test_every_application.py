@@ -32,8 +32,8 @@ def test_the_faster_pe_gets_its_share(name):
     advice = recommend(made, vary=("partition",))
     work = application.work
     total = work.compute(2)(work.units).volume
-    assert advice.predicted["mean"] >= total / 4e8 * (1 - 1e-9)
-    assert advice.predicted["mean"] <= total / 4e8 * slack
+    assert advice.predicted.mean >= total / 4e8 * (1 - 1e-9)
+    assert advice.predicted.mean <= total / 4e8 * slack
     assert advice.baselines["fastest-pe"].mean > 1.1
     if name != "farm":
         assert advice.baselines["equal"].mean > 1.1
@@ -82,4 +82,4 @@ def test_the_grid_of_processes_is_chosen_too(application):
         assert found.configuration.grid is not None
         assert found.configuration.grid[0] > 1
     times = run(made.with_configurations(tuple(every))).makespan_s.mean(axis=1)
-    assert found.predicted["mean"] <= times.min() * (1 + 1e-9)
+    assert found.predicted.mean <= times.min() * (1 + 1e-9)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor import advice_document, recommend
+from advisor import advice_of, recommend
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError, Spending
@@ -129,7 +129,8 @@ def test_the_cheapest_run_is_on_the_node_with_the_least_price_per_work():
     assert found.configuration.partition == (0, 600) or found.configuration.placement == (1,)
     assert found.ranking.best.value_s == pytest.approx(0.5 / 3600 * 2 * 600**3 / 1e9, rel=0.01)
     assert found.baselines["fastest-pe"].mean == pytest.approx(3.0, rel=0.01)
-    assert "value" in found.ranked(1)[0]
+    assert "value" in found.compared.to_dict()["ranking"][0]
+    assert "objective" in found.compared.to_dict()["baselines"][0]
 
 
 def test_energy_is_power_times_time_of_the_pes_that_take_part():
@@ -162,7 +163,7 @@ def test_more_processes_than_cores_only_where_asked_for():
     assert len(set(plain.configuration.placement)) == len(plain.configuration.placement)
     more = recommend(made, oversubscribe=True)
     assert more.configuration.placement.count(0) > 1
-    assert more.predicted["mean"] < plain.predicted["mean"]
+    assert more.predicted.mean < plain.predicted.mean
 
 
 def test_own_configurations_with_more_processes_than_cores_are_compared_but_not_advised():
@@ -172,9 +173,9 @@ def test_own_configurations_with_more_processes_than_cores_are_compared_but_not_
     found = recommend(made.with_configurations((own,)))
     assert found.configuration.name != "crowded"
     assert found.baselines["crowded"].mean < 1
-    assert found.ranked()[-1]["name"] == "crowded"
-    lines = advice_document(made, found)["warnings"]
+    assert found.compared.ranking[-1].name == "crowded"
+    lines = advice_of(made, found).warnings
     assert any("crowded is predicted to be better" in line and "--oversubscribe" in line for line in lines)
     now = recommend(made.with_configurations((replace(own, name="as-now"),)))
     assert now.configuration.name == "as-now"
-    assert any("at the expense of other programs" in line for line in advice_document(made, now)["warnings"])
+    assert any("at the expense of other programs" in line for line in advice_of(made, now).warnings)

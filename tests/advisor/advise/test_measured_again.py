@@ -32,11 +32,12 @@ replications: 40
 
 
 def candidate(source, *, what="speed", reduction=0.01, seconds=5.0, share=0.5):
-    return Candidate(source, what, (0,), share, {}, 1.0, seconds, reduction, f"apportion calibrate {source}")
+    line = f"apportion calibrate {source}"
+    return Candidate(source, what, share, {}, 1.0, seconds, reduction, reduction / seconds, line, (0,))
 
 
 def found(*candidates):
-    return NextMeasurement(candidates, (), None, (), 0.02)
+    return NextMeasurement(None, None, None, 0.02, None, True, candidates, ())
 
 
 @pytest.fixture
@@ -70,10 +71,10 @@ def measured(monkeypatch):
 def test_the_new_model_lies_beside_the_old_one_which_stays(home):
     before = (home / "models/a.json").read_bytes()
     (again,) = measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=10)
-    assert again.model == home / "models/a-2.json"
+    assert again.model == str(home / "models/a-2.json")
     assert again.changes == ('platform.nodes.0.pes.0.speeds.dgemm.model="models/a-2.json"',)
     (more,) = measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=10)
-    assert more.model == home / "models/a-3.json"
+    assert more.model == str(home / "models/a-3.json")
     assert (home / "models/a.json").read_bytes() == before
     changed = load_scenario(home / "s.yaml", changes=again.changes, oversized=True)
     assert [one.speeds["dgemm"].source for one in changed.platform.pes] == ["models/a-2.json", "models/b.json", "hand"]
@@ -83,7 +84,7 @@ def test_the_new_model_lies_beside_the_old_one_which_stays(home):
 @pytest.mark.usefixtures("measured")
 def test_in_a_folder_of_results(home):
     (again,) = measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=10, folder=home / "out")
-    assert again.model == home / "out/a-2.json"
+    assert again.model == str(home / "out/a-2.json")
     assert again.changes == ('platform.nodes.0.pes.0.speeds.dgemm.model="out/a-2.json"',)
 
 
@@ -218,9 +219,9 @@ def test_real_runs_on_this_machine_and_asked_again(tmp_path):
         budget_s=5,
         tell=told.append,
     )
-    assert len(told) == len(again["measured"]) >= 1
-    for one in again["measured"]:
-        assert json.loads(Path(one["model"]).read_text())["subject"]["kernel"] == "dgemm"
-        assert 0 < one["seconds"] < 10
+    assert len(told) == len(again.measured) >= 1
+    for one in again.measured:
+        assert json.loads(Path(one.model).read_text())["subject"]["kernel"] == "dgemm"
+        assert 0 < one.seconds < 10
     assert any(pe.speeds["dgemm"].source.endswith("-2.json") for pe in fresh.platform.pes)
-    assert again["before"]["expected_loss"] >= 0
+    assert again.before.expected_loss >= 0

@@ -9,8 +9,7 @@ from advisor.advise.explanation.reasons import bindings
 from advisor.advise.kinds import kinds_of
 from advisor.advise.strategies import simplest, tied
 from advisor.report.explanation import sharing_lines
-from simulator import Configuration, load_scenario, read_template, run
-from tests.support.rendered import explained
+from simulator import Configuration, documents, load_scenario, read_template, run
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +98,15 @@ def test_a_tie_is_what_loses_one_percent_at_most_to_the_best():
 
 
 def test_the_explanation_names_the_domain_that_binds(channels):
-    told = explain(channels, recommend(channels, confirm=0)).to_dict()
+    found = explain(channels, recommend(channels, confirm=0))
+    told = documents.to_dict(found)
     (one,) = told["why"]["sharing"]
     assert (one["domain"], one["alike"], one["processes"], one["asked"], one["capacity"]) == (
         "memory 1 of node1", 3, 2, 50e9, 40e9,
     )  # fmt: skip
     assert one["kept"] == pytest.approx(0.8, rel=1e-5)
     whose = "memory 1 of node1 (PEs node1-core01 to node1-core04, and 3 more such domains)"
-    assert sharing_lines(explained(told).why) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
+    assert sharing_lines(found.why) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
     (alone,) = (one for one in told["why"]["costs"] if one["of"] == "neighbours")
     assert alone["makespan_s"] == pytest.approx(4.8, rel=1e-4)
     assert alone["divided_anew"] == pytest.approx(0.6, rel=1e-4)

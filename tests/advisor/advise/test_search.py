@@ -36,7 +36,7 @@ def test_recommend_may_vary_the_allocation_too(small):
     names = [candidate.name for candidate in found.candidates]
     assert found.baselines.keys() >= {"equal", "functional", "fastest-kind", "one-per-core"}
     means = dict(zip(names, found.runs.makespan_s.mean(axis=1).tolist(), strict=True))
-    assert found.predicted["mean"] == min(means.values())
+    assert found.predicted.mean == min(means.values())
     assert all(gain.mean >= 1 for gain in found.baselines.values())
     with pytest.raises(ScenarioError, match="vary: 'speed' cannot vary; name partition or allocation"):
         recommend(calm, vary=("partition", "speed"))

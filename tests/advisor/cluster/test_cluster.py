@@ -10,10 +10,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, node_name, scenario_text
-from advisor.cluster.answer import Asked, most_doubted, result_of, run_line
+from advisor.cluster.answer import Asked, _written, most_doubted, result_of, run_line
 from advisor.report.cluster import ClusterResult, cluster_page, cluster_text
 from advisor.report.html import render_page
 from advisor.report.text import render_blocks
+from advisor.verification.asking import check_document
 from simulator import SpeedBand, documents, load_scenario, partitions
 from simulator.calibration import About, MeasuredCluster, MeasuredHost
 from simulator.calibration.hosts.campaign import Available, MeasuredPair
@@ -102,6 +103,14 @@ def test_what_was_measured_stays_as_files_that_platform_joins(folder):
         ["fast.json", "half.json", "slow.json", "link.json", "within.json"]
     )
     assert json.loads((folder / "calibrations" / "half.json").read_text())["topology"]["host"] == "half"
+
+
+def test_the_advice_that_is_written_can_be_verified(unequal, tmp_path):
+    exports = _written(unequal[0], tmp_path)
+    check_document(tmp_path)
+    advice = json.loads((tmp_path / "advice.json").read_text())
+    assert advice["exports"] == exports
+    assert {"doubt", "measure_next"} <= advice.keys()
 
 
 def test_the_line_starts_every_process(unequal):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from advisor.advise.measured_again import MeasuredAgain
 from advisor.report.explanation import (
     again_lines,
     doubt_section,
@@ -12,6 +13,7 @@ from advisor.report.explanation import (
     share_rows,
     whole_percents,
 )
+from simulator import documents
 from tests.support.rendered import explained
 
 
@@ -121,10 +123,11 @@ def test_what_was_measured_again():
     one = {"source": "a.json", "model": "out/a-2.json", "seconds": 4.0, "changes": ["platform.nodes.0.x=a"]}
     takes = {"mean": 2.0, "low": 1.9, "high": 2.1}
     when = {"recommended": "joint", "partition": [3, 5], "predicted_makespan_s": takes, "expected_loss": 0.008}
-    told = document(measured_again={"measured": [one], "before": when, "after": when | {"expected_loss": 0.003}})
-    lines = again_lines(told)
+    said = {"measured": [one], "before": when, "after": when | {"expected_loss": 0.003}}
+    again = documents.from_dict(MeasuredAgain, said)
+    lines = again_lines(again)
     assert lines[0] == "Measured again: a.json for 4 s; the new model is out/a-2.json"
     assert lines[1].startswith("  before joint: 3 + 5; 2")
     assert [line[-20:] for line in lines[1:3]] == ["expected loss 0.80 %", "expected loss 0.30 %"]
     assert lines[3] == "  in the scenario: platform.nodes.0.x=a"
-    assert "Measured again" in str(doubt_section(told))
+    assert "Measured again" in str(doubt_section(document(), again))

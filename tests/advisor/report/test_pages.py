@@ -6,12 +6,12 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
-from advisor import advice_document, explain, recommend
+from advisor import advice_of, explain, recommend
 from advisor.cli import _run
 from advisor.report.html import render_page
 from advisor.report.pages import page_of, render_html
 from simulator import load_scenario
-from tests.support.illustrated import TUTORIAL, illustrated, simulated, simulated_page
+from tests.support.illustrated import TUTORIAL, simulated, simulated_page
 from tests.support.pages import HOSTILE, Page, hostile, words
 from tests.support.report_sample import verified_document as verified
 
@@ -23,9 +23,7 @@ LIMIT = 1_500_000
 def advised():
     scenario = load_scenario(TUTORIAL / "two-cores.yaml")
     found = recommend(scenario, replications=4)
-    document = advice_document(scenario, found) | explain(scenario, found, most_runs=20_000).to_dict()
-    compared = scenario.with_configurations(found.candidates)
-    return document | illustrated(compared, found.runs, (found.configuration.name, "equal"))
+    return advice_of(scenario, found, explanation=explain(scenario, found, most_runs=20_000)).to_dict()
 
 
 @pytest.mark.slow
@@ -93,7 +91,7 @@ def test_an_explained_advice_tells_why_and_how_far(advised):
 def test_a_domain_that_binds_is_on_the_page():
     scenario = load_scenario("channels")
     found = recommend(scenario, confirm=0)
-    document = advice_document(scenario, found) | explain(scenario, found, most_runs=2_000).to_dict()
+    document = advice_of(scenario, found, explanation=explain(scenario, found, most_runs=2_000)).to_dict()
     page = Page(render_html(json.loads(json.dumps(document))))
     assert page.faults == []
     (told,) = (text for text in words(page, "p") if text.startswith("Sharing domains that bind: memory 1 of node1"))

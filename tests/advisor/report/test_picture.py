@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from advisor import plot, recommend, wording
-from advisor.report.advice import Advice, advice_page
+from advisor import Advice, plot, recommend, wording
+from advisor.report.advice import advice_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import launch_lines
 from advisor.report.quickstart import QuickstartResult, quickstart_page

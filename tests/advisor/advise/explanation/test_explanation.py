@@ -10,7 +10,7 @@ from advisor.advise.explanation.questions import Questions
 from advisor.advise.explanation.reasons import reasons
 from advisor.advise.explanation.sensitivity import sensitivities
 from advisor.advise.spending import OutOfBudgetError
-from simulator import LinkModel, run
+from simulator import LinkModel, documents, run
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.configuration import Configuration
 from tests.support.platforms import band, pe, scenario, trace
@@ -131,15 +131,15 @@ def fluctuating():
 def test_same_seed_same_explanation_and_runs_are_counted():
     made = fluctuating()
     first, second = (explain(made, advised(made, 400, 200), most_runs=2000) for _ in range(2))
-    assert first.to_dict() == second.to_dict()
-    assert first.runs > 500
-    assert first.replications == 5
+    assert documents.to_dict(first) == documents.to_dict(second)
+    assert first.effort.simulated_runs > 500
+    assert first.effort.replications == 5
 
 
 def test_what_there_are_no_runs_for_is_named():
     made = fluctuating()
     found = explain(made, advised(made, 400, 200), most_runs=200)
-    assert found.left_out
+    assert found.effort.left_out
     assert explain(made, advised(made, 400, 200), most_runs=0).why is None
     with pytest.raises(OutOfBudgetError):
         others(asked(made, 400, 200, limit=0))
@@ -155,6 +155,7 @@ def test_one_pe_is_explained_too():
 def test_a_partition_that_can_be_bettered_is_told():
     made = two()
     found = explain(made, advised(made, 400, 200))
-    assert found.search_regret == pytest.approx(0, abs=1e-3)
-    assert found.adopted == ("advised", pytest.approx(1 / 3, rel=0.01))
+    assert found.effort.search_regret == pytest.approx(0, abs=1e-3)
+    assert found.effort.adopted_instead_of == "advised"
+    assert found.effort.adopted_gain == pytest.approx(1 / 3, rel=0.01)
     assert found.recommendation.configuration.partition == (300, 300)

@@ -51,7 +51,7 @@ def asked(found):
 def test_who_gets_all_the_work_of_two_pes_alike():
     """Times e^(s z) and e^(t w), s = 2 t: two log-normals; what knowing one is worth, by numbers, and who is asked."""
     one = made(doubted(0.1, "a.json"), doubted(0.05, "b.json"), inputs=("a.json", "b.json"))
-    found = next_measurement(one, asked(one))
+    _, found = next_measurement(one, asked(one))
     assert [one.source for one in found.ranked] == ["a.json", "b.json"]
     z = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
     known = found.ranked[0].removed
@@ -59,13 +59,13 @@ def test_who_gets_all_the_work_of_two_pes_alike():
     told = np.exp(0.1 * np.sqrt(known) * z + 0.1**2 * (1 - known) / 2)
     exact = min(other, told.mean()) - np.minimum(told, other).mean()
     assert found.ranked[0].reduction == pytest.approx(exact / min(other, told.mean()), rel=0.1)
-    assert found.best.source == "a.json"
-    assert found.best.causes["drift"] == pytest.approx(3 * found.best.causes["sampling"])
+    assert found.measure == "a.json"
+    assert found.ranked[0].causes["drift"] == pytest.approx(3 * found.ranked[0].causes["sampling"])
 
 
 def test_measuring_removes_what_is_not_drift_and_half_of_that():
     one = made(doubted(0.1, "a.json"), doubted(0.1, "b.json"), inputs=("a.json",))
-    found = next_measurement(one, asked(one))
+    _, found = next_measurement(one, asked(one))
     noise = 0.03**2 / 10
     removable = 0.75 / 2 + 0.25
     for candidate in found.ranked:
@@ -76,19 +76,18 @@ def test_noise_of_a_model_counts():
     """Noise of 30 % leaves ten repetitions unsure by a tenth: half of a doubt of a tenth remains."""
     noisy = replace(doubted(0.1, "a.json", sources={"sampling": 1.0}), noise=Noise.normal(0.3, count=4096))
     one = made(noisy, doubted(0.1, "b.json"))
-    found = {c.source: c.removed for c in next_measurement(one, asked(one)).ranked}
+    found = {c.source: c.removed for c in next_measurement(one, asked(one))[1].ranked}
     assert found["speed of a.json"] == pytest.approx(0.01 / (0.01 + 0.09 / 10), rel=0.02)
 
 
 def test_a_doubt_that_the_decision_does_not_hang_on_is_not_measured():
     """a may be a tenth slower, b is four times as slow."""
     one = made(doubted(0.1, "a.json"), SpeedBand.constant(SPEED / 4), inputs=("a.json",))
-    found = next_measurement(one, asked(one))
-    assert found.best is None
+    doubt, found = next_measurement(one, asked(one))
+    assert found.measure is None
     assert found.ranked[0].reduction < WORTH
-    assert found.makespan[0].share > 0.95  # it is all of the makespan's doubt all the same
+    assert doubt.makespan.sources[0].share > 0.95  # it is all of the makespan's doubt all the same
     assert found.unstated == ("speed of b", "link latency", "link bandwidth")
-    assert found.to_dict()["measure_next"]["measure"] is None
 
 
 def test_what_a_kind_shares_is_one_source():
@@ -103,7 +102,7 @@ def test_what_a_kind_shares_is_one_source():
     ]
     parts = np.concatenate([source.deviates for source in found], axis=1)
     assert np.abs(np.corrcoef(parts.T) - np.eye(4)).max() < 0.15
-    shares = {share.source: share.share for share in next_measurement(one, asked(one)).makespan}
+    shares = {share.source: share.share for share in next_measurement(one, asked(one))[0].makespan.sources}
     assert max(shares, key=shares.get) == (
         "fast.json" if asked(one).configuration.name != "to c" else "speed of slow.json"
     )
@@ -111,23 +110,23 @@ def test_what_a_kind_shares_is_one_source():
 
 def test_a_band_by_hand_is_a_source_and_its_command_names_its_pe():
     one = made(band(0.8 * SPEED, SPEED, 1.2 * SPEED), band(0.98 * SPEED, SPEED, 1.02 * SPEED))
-    found = next_measurement(one, asked(one))
-    assert found.best.source == "speed of a"
-    assert found.best.command == "apportion calibrate speed --kernel dgemm --accuracy 2% -o a-dgemm.json"
-    assert found.makespan[0].causes == {"as stated": found.makespan[0].share}
+    doubt, found = next_measurement(one, asked(one))
+    assert found.measure == "speed of a"
+    assert found.command == "apportion calibrate speed --kernel dgemm --accuracy 2% -o a-dgemm.json"
+    assert doubt.makespan.sources[0].causes == {"as stated": doubt.makespan.sources[0].share}
 
 
 def test_seconds_follow_from_the_time_of_a_run():
     """Five sizes, ten times each, of what takes a second, and two to start."""
     one = made(doubted(0.1, "a.json"), doubted(0.1, "b.json"))
-    assert [c.seconds for c in next_measurement(one, asked(one)).ranked] == [pytest.approx(52, rel=0.01)] * 2
+    assert [c.seconds for c in next_measurement(one, asked(one))[1].ranked] == [pytest.approx(52, rel=0.01)] * 2
 
 
 def test_nothing_doubted_nothing_measured():
     one = made(SpeedBand.constant(SPEED), SpeedBand.constant(SPEED))
-    found = next_measurement(one, asked(one))
-    assert (found.best, found.ranked, found.loss) == (None, (), None)
-    assert found.to_dict()["doubt"] is None
+    doubt, found = next_measurement(one, asked(one))
+    assert (found.measure, found.ranked, found.expected_loss) == (None, (), None)
+    assert doubt is None
     assert len(found.unstated) == 3
 
 
@@ -136,7 +135,7 @@ def test_a_doubtful_link_is_a_source():
     one = made(doubted(0.02, "a.json"), doubted(0.02, "b.json"), partitions=((300, 300), (600, 0)))
     platform = replace(one.platform, network=replace(one.platform.network, model=link))
     one = replace(one, platform=platform)
-    found = next_measurement(one, asked(one))
+    _, found = next_measurement(one, asked(one))
     by_name = {candidate.source: candidate for candidate in found.ranked}
     assert by_name["link.json"].what == "link"
     assert by_name["link.json"].command == "apportion cluster --hosts THIS,OTHER -o link-2"

@@ -101,7 +101,8 @@ def test_an_advice_with_equal_units_becomes_the_one_by_speed(tmp_path):
     """Equal units on all eight cores take 15 s; by speed 10 s."""
     made = two_nodes(tmp_path)
     found = explain(made, advised(made, (1500,) * 8, (0,) * 4 + (1,) * 4))
-    assert found.adopted == ("advised", pytest.approx(0.5, rel=5e-3))
+    assert found.effort.adopted_instead_of == "advised"
+    assert found.effort.adopted_gain == pytest.approx(0.5, rel=5e-3)
     units = np.bincount(found.recommendation.configuration.placement, found.recommendation.configuration.partition)
     assert units == pytest.approx([8000, 4000], abs=20)
 

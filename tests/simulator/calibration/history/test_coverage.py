@@ -136,8 +136,8 @@ def test_what_other_programs_took_teaches_nothing() -> None:
 def test_shares_have_their_exact_interval() -> None:
     found = share_held(9, 12)
     assert found is not None
-    assert found["low"] == pytest.approx(beta.ppf(0.025, 9, 4))
-    assert found["high"] == pytest.approx(beta.ppf(0.975, 10, 3))
+    assert found.low == pytest.approx(beta.ppf(0.025, 9, 4))
+    assert found.high == pytest.approx(beta.ppf(0.975, 10, 3))
     assert share_held(0, 0) is None
 
 

@@ -52,8 +52,8 @@ def test_how_many_hold_is_what_was_seen():
     held = [one.holds() for found in FOUND.values() for one in found]
     assert (sum(held), len(held)) == HELD
     summary = summary_of([one for found in FOUND.values() for one in found], level=0.9)
-    assert summary["held"]["held"] == HELD[0]
-    assert summary["sittings"] == 3
+    assert summary.held.held == HELD[0]
+    assert summary.sittings == 3
 
 
 def test_the_next_models_of_what_missed_are_widened():
