@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from advisor.advise.recommendation import Recommendation
-from advisor.cluster import AS_NOW, PIECES, Answer, ClusterWish, node_name
+from advisor.cluster import AS_NOW, Answer, ClusterWish, node_name
 from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
 from advisor.verification.applications import Beside
 from advisor.verification.check import Verified, VerifyPlan
@@ -113,7 +113,7 @@ class RealPieces:
     """For makespans; joining ranks comes on top."""
 
     def __post_init__(self) -> None:
-        self.left_s = PIECES * self.wish.budget_s
+        self.left_s = self.wish.pieces * self.wish.budget_s
 
     def correct(
         self, scenario: Scenario, believed: Scenario, configurations: Sequence[Configuration], share: float
@@ -129,7 +129,7 @@ class RealPieces:
         configurations
             The first ones are run where there is no time for all.
         """
-        if self.wish.command or not 2 <= len(self.about) <= MOST_HOSTS:
+        if self.wish.command or len(self.about) > MOST_HOSTS:
             return scenario, []
         budget_s, lines = share * self.left_s, list[str]()
         piece = self._piece(believed, budget_s)

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         ClusterPlan as ClusterPlan,
         MeasuredCluster as MeasuredCluster,
         MeasuredHost as MeasuredHost,
+        first_speed as first_speed,
         measure_cluster as measure_cluster,
         reach_hosts as reach_hosts,
     )
