@@ -15,7 +15,7 @@ LONG_FUNCTION_LINES = 40
 PIPELINE = {
     "simulator": "base models load_traces platform programs scheduling scenario_file engines results experiments",
     "advisor": (
-        "results wording advise jobs strategy verification whatif report figures quickstart cluster reproduce rerun "
+        "results wording advise jobs strategy verification whatif report figures cluster quickstart reproduce rerun "
         "cli facade"
     ),
 }

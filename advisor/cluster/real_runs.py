@@ -13,7 +13,7 @@ from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
 from advisor.verification.applications import Beside
 from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
-from advisor.verification.pieces import Tried, correct
+from advisor.verification.pieces import Piece, Tried, correct
 from advisor.verification.places import Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
@@ -111,6 +111,8 @@ class RealPieces:
     """Of a piece; None before the first, and where the application has none."""
     left_s: float = 0.0
     """For makespans; joining ranks comes on top."""
+    found: tuple[Piece, ...] = ()
+    """What each PE attained in all runs so far, and what was measured of it."""
 
     def __post_init__(self) -> None:
         self.left_s = self.wish.pieces * self.wish.budget_s
@@ -149,6 +151,7 @@ class RealPieces:
         tried = [Tried(one, runs) for one, runs in self.runs.items()]
         asked = replace(scenario, application=piece.application)
         corrected = correct(scenario, asked, tried)
+        self.found = corrected.pieces
         files.write_json(self.folder / "pieces.json", corrected.to_dict(tried))
         return corrected.scenario, [*lines, *corrected.lines]
 

@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         MeasuredHost as MeasuredHost,
         first_speed as first_speed,
         measure_cluster as measure_cluster,
+        one_of_each_kind as one_of_each_kind,
         reach_hosts as reach_hosts,
     )
     from simulator.calibration.hosts.far_ranks import FarRanks as FarRanks
