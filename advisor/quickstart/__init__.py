@@ -20,6 +20,7 @@ from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.verification import Loads, Verification, even_starts, run_interleaved
 from advisor.verification.pieces import Piece
 from simulator import (
+    Configuration,
     Interrupted,
     Load,
     LoadTrace,
@@ -45,7 +46,7 @@ from simulator.calibration import (
     widening,
 )
 
-MEASURE, PIECES, VERIFY = 0.34, 0.16, 0.42
+MEASURE, PIECES, VERIFY = 0.38, 0.16, 0.42
 """Shares of the budget: measuring, short real pieces, real runs; the rest is for starting processes and simulating."""
 PAIRED_REPETITIONS = 7
 """Real runs of each configuration that the application's size is chosen for."""
@@ -104,7 +105,7 @@ class Quickstart:
         try:
             yield
         finally:
-            self.seconds[name] = round(time.monotonic() - start, 3)
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - start, 3)
 
 
 def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
@@ -157,9 +158,13 @@ def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -
         measured = _measured(state, wish, host, about, competitor)
     with state.stage("simulate"):
         pieces = RealPieces(wish, {host.name: about}, [host], state.kept)
-        answer = advise_cluster(
-            wish, measured, state.kept, check=pieces.correct, loaded=partial(with_competitor, trace=state.trace)
-        )
+
+        def check(*asked: Any) -> tuple[Scenario, list[str]]:
+            with state.stage("short real pieces"):
+                return pieces.correct(*asked)
+
+        loaded = partial(with_competitor, trace=state.trace)
+        answer = advise_cluster(wish, measured, state.kept, check=check, loaded=loaded)
         scenario = answer.scenario.with_configurations(answer.recommendation.candidates)
         last = scenario.platform.pes[-1]
         traces = {last.name: "load.csv"} if last.load is not None and last.load.rule == "fair" else {}
@@ -231,7 +236,7 @@ def _verified(state: Quickstart, answer: Answer, host: Host, about: About, compe
         )
 
 
-def compared(made: Recommendation) -> list[Any]:
+def compared(made: Recommendation) -> list[Configuration]:
     """The configurations that really run: equal units, and what is advised."""
     return list(dict.fromkeys((configuration_now(made), made.configuration)))
 

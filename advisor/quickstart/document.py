@@ -98,11 +98,12 @@ def _point(point: Mapping[str, Any], n: int, pe: str) -> dict[str, Any]:
 
 
 def _warnings(answer: Answer, share: float, predicted_share: float) -> list[str]:
-    """What the reader must know before believing a figure."""
+    """What the reader must know before believing a figure; tables mark points that are not stable."""
     pes, host, found = answer.scenario.platform.pes, answer.measured.hosts[0], list[str]()
     if len(pes) == 1:
         found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
-    found += [*host.speed["warnings"], *(line for one in host.others.values() for line in one["warnings"])]
+    for one in (host.speed, *host.others.values()):
+        found += [line for line in one["warnings"] if not line.startswith("shape: ") and ": unstable: " not in line]
     found += answer.warnings
     if abs(share / predicted_share - 1) > MOST_OFF:
         found.append(f"the load left {share:.0%} of {pes[-1].name}, not the {predicted_share:.0%} that was assumed")

@@ -48,6 +48,8 @@ LINKS, TOGETHER = 0.3, 0.1
 """Shares of the budget: messages between hosts; all PEs at once."""
 NEIGHBOURS, WITHIN = 0.35, 0.05
 """Of what is left, on a host of several PEs: what they lose to each other; messages between them."""
+LEAST_SPEED_S = 4.0
+"""What the speed of a PE may take at least, in seconds: on a busy one too that is more than two points."""
 MOST_TOGETHER_S = 20.0
 SLICE_S = 0.25
 """How long a sample of what a PE leaves us lasts."""
@@ -508,7 +510,7 @@ def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict
     elsewhere = measuring_at(host), measuring_elsewhere(about.machine, about.topology)
     with asked.turns[host.name].free, host.done_within(plan.budget_s + SLACK_S), elsewhere[0], elsewhere[1]:
         first, *more = one_of_each_kind(about).items()
-        budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several) / (1 + len(more))
+        budget_s = max(LEAST_SPEED_S, rest_s * (1 - NEIGHBOURS * apart - WITHIN * several) / (1 + len(more)))
 
         def speed(cpu: int, store: Path) -> dict[str, Any]:
             return _speed(plan, cpu, budget_s, store, together=not apart)
