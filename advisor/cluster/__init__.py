@@ -48,6 +48,9 @@ AS_NOW = "equal"
 ALL_OF_IT = 0.97
 """A PE that leaves us more than this share has no load."""
 LEAST_SHARE = 0.01
+"""What is left of a PE at least, as a share: less would be a run without end."""
+ONE_SLICE_S = 1.0
+"""Seconds that what was seen once is taken to last, before it is seen again."""
 COLUMNS = 2000
 """Order of the matrices where none is said."""
 ITERATIONS = 100
@@ -272,10 +275,11 @@ def _completed(scenario: Scenario, wish: ClusterWish, measured: MeasuredCluster,
         available = hosts[pe.node].available[place]
         load = None
         if available.mean < ALL_OF_IT:
-            step = available.times_s[-1] / max(1, len(available.times_s) - 1)
-            times = np.arange(len(available.share), dtype=np.float64) * (step or 1.0)
+            slices = len(available.times_s)
+            step = available.times_s[-1] / (slices - 1) if slices > 1 else ONE_SLICE_S
+            times = np.arange(slices, dtype=np.float64) * step
             shares = np.clip(np.array(available.share, dtype=np.float64), LEAST_SHARE, 1.0)
-            load = Load(LoadTrace(times, shares, float(times[-1] + (step or 1.0))), "given", recorded=True)
+            load = Load(LoadTrace(times, shares, float(times[-1] + step)), "given", recorded=True)
         pes.append(replace(_as_its_kind(pe, hosts[pe.node], wish, available.cpu), cpu=available.cpu, load=load))
     platform = replace(scenario.platform, pes=tuple(pes))
     platform = replace(platform, nodes=tuple(replace(node, host=_host(hosts, node.name)) for node in platform.nodes))

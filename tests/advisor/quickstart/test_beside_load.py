@@ -40,6 +40,13 @@ def test_a_foreign_program_is_on_every_pe_and_the_trace_on_the_last_as_well(tmp_
     assert kept.mean() == pytest.approx(0.5 * np.average(1 / (1 + TRACE.values), weights=TRACE.durations_s))
 
 
+def test_what_was_seen_once_of_a_pe_lasts(tmp_path):
+    host = measured_host("a", 1e9, cores=2, share=0.5)
+    once = tuple(dataclasses.replace(one, times_s=(3e-6,), share=(0.5,)) for one in host.available)
+    scenario = scenario_of(dataclasses.replace(host, available=once), tmp_path)
+    assert [pe.load.trace.end_s for pe in scenario.platform.pes] == [1.0, 1.0]
+
+
 def test_what_is_left_changes_when_either_does():
     left = LoadTrace(np.array([0.0, 1.0]), np.array([1.0, 0.5]), 2.0)
     load = LoadTrace(np.array([0.0, 1.5]), np.array([0.0, 1.0]), 3.0)
