@@ -49,7 +49,7 @@ LINKS, TOGETHER = 0.3, 0.1
 NEIGHBOURS, WITHIN = 0.35, 0.05
 """Of what is left, on a host of several PEs: what they lose to each other; messages between them."""
 LEAST_SPEED_S = 4.0
-"""What the speed of a PE may take at least, in seconds: on a busy one too that is more than two points."""
+"""Seconds for points of a speed at least, once processes have started: on a busy PE too they hold more than two."""
 MOST_TOGETHER_S = 20.0
 SLICE_S = 0.25
 """How long a sample of what a PE leaves us lasts."""
@@ -78,8 +78,9 @@ SLACK_S = 30.0
 """What a host may take for a stage beyond the whole budget, until it is left out."""
 MOST_APART = 2
 """Hosts that a host may fail to exchange messages with until no more are tried, if it does so with none."""
-LEAST_PAIR_S = 10.0
-"""How long an exchange of messages may take at least until it is given up."""
+LEAST_PAIR_S, LEAST_WITHIN_S = 10.0, 60.0
+"""How long an exchange of messages may take at least until it is given up: between hosts, of which one may be out of
+reach, and within one, where only a busy machine can be the cause."""
 
 FAULTS = (ApportionError, *MALFORMED, OSError, RecursionError, MemoryError)
 """What a host's answers may come to: no time, no number, no end."""
@@ -510,7 +511,7 @@ def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict
     elsewhere = measuring_at(host), measuring_elsewhere(about.machine, about.topology)
     with asked.turns[host.name].free, host.done_within(plan.budget_s + SLACK_S), elsewhere[0], elsewhere[1]:
         first, *more = one_of_each_kind(about).items()
-        budget_s = max(LEAST_SPEED_S, rest_s * (1 - NEIGHBOURS * apart - WITHIN * several) / (1 + len(more)))
+        budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several) / (1 + len(more))
 
         def speed(cpu: int, store: Path) -> dict[str, Any]:
             return _speed(plan, cpu, budget_s, store, together=not apart)
@@ -547,6 +548,7 @@ def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, togethe
         source = RealSource.of_kernel(plan.kernel, columns=plan.columns, store=store, together=together, **options)
     else:
         source = RealSource.of_command(str(plan.command), size="n", volume="n", store=store, **options)
+    budget_s = max(budget_s, source.ends_s + LEAST_SPEED_S)
     built = fit_speed(source, budget_s=budget_s, drift=plan.drift, learnt=plan.learnt)
     return built.to_dict() | {"kernel": plan.name, "model": built.band.to_dict()}
 
@@ -752,7 +754,11 @@ def _ping_pong(
     """Seconds one way by bytes, over a channel that has these numbers at its ends."""
     rows = [(cpus[end], json.dumps({1 - end: (numbers[end], numbers[end])})) for end in (0, 1)]
     with Group("ping-pong", rows, inherited=[[number] for number in numbers], places=hosts) as group:
-        pairs = Pairs(group, [[(0, 1, True), (1, 0, False)]], limit_s=max(LEAST_PAIR_S, budget_s))
+        pairs = Pairs(
+            group,
+            [[(0, 1, True), (1, 0, False)]],
+            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, budget_s),
+        )
         each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
         sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]
         campaign = Plan(sizes, ("one_way",), budget_s, seed, None, firm=False)
