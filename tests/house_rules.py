@@ -15,7 +15,7 @@ LONG_FUNCTION_LINES = 40
 PIPELINE = {
     "simulator": "base models load_traces platform programs scheduling scenario_file engines results experiments",
     "advisor": (
-        "results wording advise jobs strategy verification whatif report figures quickstart cluster reproduce rerun "
+        "results wording advise jobs strategy verification whatif report figures cluster quickstart reproduce rerun "
         "cli facade"
     ),
 }
@@ -46,12 +46,12 @@ LINES = {
     "simulator/engines": (11_500, 10_800),
     "simulator/results": (5_200, 4_200),
     "simulator/experiments": (1_900, 1_500),
-    "simulator/calibration": (15_000, 12_800),
+    "simulator/calibration": (14_900, 12_800),
     "simulator/characterisation": (5_300, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (700, 700),
     "advisor/advise": (9_700, 8_000),
     "advisor/verification advisor/whatif": (3_850, 3_400),
-    "advisor/quickstart advisor/cluster": (1_450, 900),
+    "advisor/quickstart advisor/cluster": (1_250, 900),
     "advisor/jobs": (1_800, 1_400),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_800, 5_000),
     "advisor/reproduce": (2_200, 2_200),

@@ -30,7 +30,9 @@ def quickstart(
 
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S)
     files.make_folder(output)
-    print(simulator.this_machine().summary(), file=sys.stderr)
+    machine = simulator.this_machine()
+    measured = f"; all {machine.pe_count} PEs are measured: one of each kind of core alone, then all at once"
+    print(f"{machine.summary()}{measured if machine.pe_count > 1 else ''}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
     text = quickstart_text(documents.from_dict(QuickstartResult, document))

@@ -3,8 +3,8 @@
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ import numpy as np
 
 from advisor.advise.recommendation import Recommendation, recommend
 from simulator import (
+    PE,
     Application,
+    CalibrationError,
     Configuration,
     Load,
     LoadTrace,
     Scenario,
     ScenarioError,
+    SpeedBand,
     dump_scenario,
     files,
     intervals,
@@ -30,6 +33,7 @@ from simulator import (
     this_machine,
 )
 from simulator.calibration import (
+    About,
     ClusterPlan,
     Host,
     MeasuredCluster,
@@ -44,6 +48,9 @@ AS_NOW = "equal"
 ALL_OF_IT = 0.97
 """A PE that leaves us more than this share has no load."""
 LEAST_SHARE = 0.01
+"""What is left of a PE at least, as a share: less would be a run without end."""
+ONE_SLICE_S = 1.0
+"""Seconds that what was seen once is taken to last, before it is seen again."""
 COLUMNS = 2000
 """Order of the matrices where none is said."""
 ITERATIONS = 100
@@ -51,7 +58,7 @@ REPLICATIONS = 200
 MANY_PES, ADVICE_S = 64, 20.0
 """PEs from which on the search for the advice has a budget, and how many seconds."""
 PIECES = 0.08
-"""Share of the budget for short real pieces of the application."""
+"""Share of the budget for short real pieces of the application, where nothing else is said."""
 FIRST_PIECES = 0.4
 """Share of that time for equal units; then what is advised is run as well."""
 FOLDER = "calibrations"
@@ -72,6 +79,8 @@ class ClusterWish:
     """For measuring."""
     seed: int = 0
     level: float = intervals.LEVEL
+    pieces: float = PIECES
+    """Share of the budget for short real pieces of the application."""
 
     @property
     def application(self) -> Application:
@@ -98,7 +107,7 @@ class ClusterWish:
             largest = float(asked.parameters["samples"])
             return ClusterPlan(None, None, words, largest, self.budget_s, self.seed)
         columns = int(asked.parameters["n"])
-        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=PIECES)
+        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=self.pieces)
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,21 @@ def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
     return scenario, ()
 
 
+@contextmanager
+def this_host() -> Iterator[tuple[Host, Mapping[str, About]]]:
+    """The machine that this runs on as a host of a cluster, reached, and what it is.
+
+    Raises CalibrationError if it cannot be.
+    """
+    require_linux()
+    lost = dict[str, str]()
+    with Host(this_machine().host or "localhost", lambda _, line: ("sh", "-c", line), python=sys.executable) as host:
+        about = reach_hosts([host], lost, _silent)
+        if lost:
+            raise CalibrationError([f"{name}: {reason}" for name, reason in lost.items()])
+        yield host, about
+
+
 def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
     """The scenario of this machine alone, measured as a host of a cluster is; what is doubtful stands in its notes.
 
@@ -133,15 +157,12 @@ def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
     folder
         Keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
     """
-    require_linux()
-    name, lost = this_machine().host or "localhost", dict[str, str]()
     with ExitStack() as stack:
         kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
         files.make_folder(kept)
         stack.enter_context(files.alone(kept))
-        host = stack.enter_context(Host(name, lambda _name, line: ("sh", "-c", line), python=sys.executable))
-        about = reach_hosts([host], lost, _silent)
-        measured = measure_cluster([host], about, wish.plan, folder=kept, lost=lost, on_progress=_silent)
+        host, about = stack.enter_context(this_host())
+        measured = measure_cluster([host], about, wish.plan, folder=kept, lost={}, on_progress=_silent)
         scenario, _, _, warnings = cluster_scenario(wish, measured, kept)
     return replace(scenario, notes=(*scenario.notes, *warnings))
 
@@ -150,7 +171,19 @@ def _silent(_host: str, _stage: str, _share: float) -> None:
     """Show nothing."""
 
 
-def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *, check: Checked = unchecked) -> Answer:
+def as_it_is(scenario: Scenario) -> Scenario:
+    """Change nothing."""
+    return scenario
+
+
+def advise_cluster(
+    wish: ClusterWish,
+    measured: MeasuredCluster,
+    folder: Path,
+    *,
+    check: Checked = unchecked,
+    loaded: Callable[[Scenario], Scenario] = as_it_is,
+) -> Answer:
     """Make the scenario of measured hosts, and find who should get how much.
 
     Parameters
@@ -159,16 +192,18 @@ def advise_cluster(wish: ClusterWish, measured: MeasuredCluster, folder: Path, *
         Keeps a node file of each host and the link's, as `apportion platform` reads them.
     check
         What real runs have to say of the scenario.
+    loaded
+        Puts loads on it that are not there while it is measured and checked, and that the advice is for.
     """
     scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
     budget_s = ADVICE_S if len(scenario.platform.pes) > MANY_PES else None
     equal = scenario.configurations[0]
     believed, before = check(scenario, scenario, (equal,), FIRST_PIECES)
-    made = recommend(believed, level=wish.level, budget_s=budget_s)
+    made = recommend(loaded(believed), level=wish.level, budget_s=budget_s)
     believed, said = check(scenario, believed, tuple(dict.fromkeys((made.configuration, equal))), 1.0)
     if before or said:  # processes that end together wait for each other in other ways than those of equal units
-        made = recommend(believed, level=wish.level, budget_s=budget_s)
-    return Answer(believed, made, measured, kinds, network, (*warnings, *said))
+        made = recommend(loaded(believed), level=wish.level, budget_s=budget_s)
+    return Answer(loaded(believed), made, measured, kinds, network, (*warnings, *said))
 
 
 def cluster_scenario(
@@ -233,18 +268,19 @@ def _within(measured: MeasuredCluster) -> dict[str, Any] | None:
 def _completed(scenario: Scenario, wish: ClusterWish, measured: MeasuredCluster, found: Any) -> Scenario:
     """With the application asked for, what PEs leave us, the processors they stand for, and each host's own link."""
     hosts = {node_name(host.name): host for host in measured.hosts}
-    pes, taken = [], dict[str, int]()
+    pes, taken = list[PE](), dict[str, int]()
     for pe in scenario.platform.pes:
         place = taken.get(pe.node, 0)
         taken[pe.node] = place + 1
         available = hosts[pe.node].available[place]
         load = None
         if available.mean < ALL_OF_IT:
-            step = available.times_s[-1] / max(1, len(available.times_s) - 1)
-            times = np.arange(len(available.share), dtype=np.float64) * (step or 1.0)
+            slices = len(available.times_s)
+            step = available.times_s[-1] / (slices - 1) if slices > 1 else ONE_SLICE_S
+            times = np.arange(slices, dtype=np.float64) * step
             shares = np.clip(np.array(available.share, dtype=np.float64), LEAST_SHARE, 1.0)
-            load = Load(LoadTrace(times, shares, float(times[-1] + (step or 1.0))), "given", recorded=True)
-        pes.append(replace(pe, cpu=available.cpu, load=load))
+            load = Load(LoadTrace(times, shares, float(times[-1] + step)), "given", recorded=True)
+        pes.append(replace(_as_its_kind(pe, hosts[pe.node], wish, available.cpu), cpu=available.cpu, load=load))
     platform = replace(scenario.platform, pes=tuple(pes))
     platform = replace(platform, nodes=tuple(replace(node, host=_host(hosts, node.name)) for node in platform.nodes))
     network = None if found is None else found.network(platform.network.within)
@@ -253,6 +289,14 @@ def _completed(scenario: Scenario, wish: ClusterWish, measured: MeasuredCluster,
     application = wish.application
     equal = Configuration.one_each(AS_NOW, partitions.even_split(application.work.units, len(pes)), rule="equal")
     return Scenario(platform, application, (equal,), REPLICATIONS, wish.seed)
+
+
+def _as_its_kind(pe: PE, host: MeasuredHost, wish: ClusterWish, cpu: int) -> PE:
+    """A PE with the speed of its kind of core, where its host has several."""
+    if not host.others:
+        return pe
+    band = SpeedBand.from_dict(host.at_work(wish.plan, cpu)["model"])
+    return replace(pe, speeds={**pe.speeds, wish.application.kernel: band})
 
 
 def _host(hosts: Mapping[str, MeasuredHost], node: str) -> str | None:

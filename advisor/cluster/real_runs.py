@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from advisor.advise.recommendation import Recommendation
-from advisor.cluster import AS_NOW, PIECES, Answer, ClusterWish, node_name
+from advisor.cluster import AS_NOW, Answer, ClusterWish, node_name
 from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
 from advisor.verification.applications import Beside
 from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
-from advisor.verification.pieces import Tried, correct
+from advisor.verification.pieces import Piece, Tried, correct
 from advisor.verification.places import Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
@@ -111,9 +111,11 @@ class RealPieces:
     """Of a piece; None before the first, and where the application has none."""
     left_s: float = 0.0
     """For makespans; joining ranks comes on top."""
+    found: tuple[Piece, ...] = ()
+    """What each PE attained in all runs so far, and what was measured of it."""
 
     def __post_init__(self) -> None:
-        self.left_s = PIECES * self.wish.budget_s
+        self.left_s = self.wish.pieces * self.wish.budget_s
 
     def correct(
         self, scenario: Scenario, believed: Scenario, configurations: Sequence[Configuration], share: float
@@ -129,7 +131,7 @@ class RealPieces:
         configurations
             The first ones are run where there is no time for all.
         """
-        if self.wish.command or not 2 <= len(self.about) <= MOST_HOSTS:
+        if self.wish.command or len(self.about) > MOST_HOSTS:
             return scenario, []
         budget_s, lines = share * self.left_s, list[str]()
         piece = self._piece(believed, budget_s)
@@ -149,6 +151,7 @@ class RealPieces:
         tried = [Tried(one, runs) for one, runs in self.runs.items()]
         asked = replace(scenario, application=piece.application)
         corrected = correct(scenario, asked, tried)
+        self.found = corrected.pieces
         files.write_json(self.folder / "pieces.json", corrected.to_dict(tried))
         return corrected.scenario, [*lines, *corrected.lines]
 

@@ -110,7 +110,9 @@ if TYPE_CHECKING:
         ClusterPlan as ClusterPlan,
         MeasuredCluster as MeasuredCluster,
         MeasuredHost as MeasuredHost,
+        first_speed as first_speed,
         measure_cluster as measure_cluster,
+        one_of_each_kind as one_of_each_kind,
         reach_hosts as reach_hosts,
     )
     from simulator.calibration.hosts.far_ranks import FarRanks as FarRanks
@@ -141,7 +143,6 @@ if TYPE_CHECKING:
         fit_neighbour_visits as fit_neighbour_visits,
         judge_neighbours as judge_neighbours,
         measure_neighbour_visits as measure_neighbour_visits,
-        measure_neighbours as measure_neighbours,
         neighbours_wishes as neighbours_wishes,
         replay_neighbours as replay_neighbours,
     )
@@ -162,7 +163,6 @@ if TYPE_CHECKING:
         CommandRanks as CommandRanks,
         Ranks as Ranks,
         RealRun as RealRun,
-        measure_link as measure_link,
     )
     from simulator.calibration.speed.real_source import MEMORY_SHARE as MEMORY_SHARE, RealSource as RealSource
     from simulator.calibration.speed.sampling import Effort as Effort, Ends as Ends

@@ -9,7 +9,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError, Lock
 from typing import Any
@@ -27,7 +29,7 @@ from simulator.calibration.bench.journal import IDENTITY, Journal, plain
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.hosts.door import new_token
 from simulator.calibration.hosts.host import About, Host, HostError, printable
-from simulator.calibration.kernels.table import panel_kernel
+from simulator.calibration.kernels.table import panel_kernel, sized_kernel
 from simulator.calibration.neighbours.campaign import (
     fit_neighbour_visits,
     measure_neighbour_visits,
@@ -37,6 +39,7 @@ from simulator.calibration.pingpong.campaign import Plan, measure_sizes, open_st
 from simulator.calibration.pingpong.pairs import Pairs
 from simulator.calibration.speed.real_source import RealSource
 from simulator.calibration.speed.speeds import fit_speed
+from simulator.models.doubt import DRIFT
 from simulator.models.speed import SpeedBand
 
 KIND, FORMAT = "cluster", 2
@@ -45,6 +48,8 @@ LINKS, TOGETHER = 0.3, 0.1
 """Shares of the budget: messages between hosts; all PEs at once."""
 NEIGHBOURS, WITHIN = 0.35, 0.05
 """Of what is left, on a host of several PEs: what they lose to each other; messages between them."""
+LEAST_SPEED_S = 4.0
+"""Seconds for points of a speed at least, once processes have started: on a busy PE too they hold more than two."""
 MOST_TOGETHER_S = 20.0
 SLICE_S = 0.25
 """How long a sample of what a PE leaves us lasts."""
@@ -56,6 +61,8 @@ PARTS = (0.5, 1.0, 2.0)
 """Rows of these panels, over those of an equal part."""
 SAME_SPEED = 0.03
 """A host differs by less from one second to the next."""
+FIRST_N, FIRST_RUNS = 512, 4
+"""Order of the matrices, and runs, that give a first idea of a speed: some tenths of a second."""
 WAIT_S = 30.0
 """How long a host waits for the others, so that all begin at once."""
 MOST_ROUNDS = 31
@@ -71,8 +78,9 @@ SLACK_S = 30.0
 """What a host may take for a stage beyond the whole budget, until it is left out."""
 MOST_APART = 2
 """Hosts that a host may fail to exchange messages with until no more are tried, if it does so with none."""
-LEAST_PAIR_S = 10.0
-"""How long an exchange of messages may take at least until it is given up."""
+LEAST_PAIR_S, LEAST_WITHIN_S = 10.0, 60.0
+"""How long an exchange of messages may take at least until it is given up: between hosts, of which one may be out of
+reach, and within one, where only a busy machine can be the cause."""
 
 FAULTS = (ApportionError, *MALFORMED, OSError, RecursionError, MemoryError)
 """What a host's answers may come to: no time, no number, no end."""
@@ -97,6 +105,10 @@ class ClusterPlan:
     seed: int = 0
     spared: float = 0.0
     """Share of the budget that is for something else."""
+    drift: float = DRIFT
+    """Standard deviation of what a host changes by until its speeds are used."""
+    learnt: float = 1.0
+    """Factor on the doubt of speeds."""
 
     @property
     def subject(self) -> dict[str, Any]:
@@ -154,6 +166,8 @@ class MeasuredHost:
     at_work_s: Mapping[int, float] = field(default_factory=dict)
     """CPU seconds of a panel while all PEs of all hosts compute such panels, by its rows; empty where unknown."""
     notes: tuple[str, ...] = ()
+    others: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """Documents of speed of a PE of each further kind of core, by kind."""
 
     def kept(self, plan: ClusterPlan) -> dict[int, float]:
         """The share of its speed that it keeps while all hosts compute, by rows of a panel; empty where it keeps all.
@@ -169,16 +183,14 @@ class MeasuredHost:
         }
         return found if max(abs(share - 1) for share in found.values()) > SAME_SPEED else {}
 
-    def at_work(self, plan: ClusterPlan) -> dict[str, Any]:
-        """The document of its speed while all hosts compute."""
-        kept = self.kept(plan)
+    def at_work(self, plan: ClusterPlan, cpu: int | None = None) -> dict[str, Any]:
+        """The document of the speed of a PE, by default the first, while all hosts compute."""
+        kept, speed = self.kept(plan), self.others.get(kinds_of_cores(self.about).get(cpu, ""), self.speed)
         if not kept:
-            return self.speed
+            return speed
         kernel = panel_kernel(str(plan.kernel), plan.columns or 0)
-        band = SpeedBand.from_dict(self.speed["model"]).scaled(
-            list(kept.values()), [kernel.size(rows) for rows in kept]
-        )
-        return self.speed | {"model": band.to_dict()}
+        band = SpeedBand.from_dict(speed["model"]).scaled(list(kept.values()), [kernel.size(rows) for rows in kept])
+        return speed | {"model": band.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -310,7 +322,7 @@ def _whole(host: MeasuredHost, about: About) -> MeasuredHost:
     """A host with all its PEs: those that were not measured are as the nearest one of their kind that was."""
     if about.machine.pe_count == len(host.available):
         return replace(host, about=about)
-    kinds = {core.cpu: core.kind for core in about.topology.cores}
+    kinds = kinds_of_cores(about)
     place = {core.cpu: number for number, core in enumerate(about.machine.cores)}
     alike: dict[str, list[Available]] = {}
     for one in host.available:
@@ -335,34 +347,33 @@ def measure_cluster(
     lost: dict[str, str],
     on_progress: Progress,
     again: str | None = None,
+    beside: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> MeasuredCluster:
     """Measure all hosts, or go on with what was broken off.
 
     `lost` says of hosts why they are left out, and more are added; measurements of `again`, a host or `MESSAGES`, are
-    forgotten first.
+    forgotten first. What is on `beside` messages within a host, such as a load that the application will meet, begins
+    and ends with them.
 
-    Raises `ScenarioError` if the budget is too small, or the folder holds another measurement; `CalibrationError` if no
-    host holds out.
+    Raises `ScenarioError` if the folder holds another measurement; `CalibrationError` if no host holds out.
     """
-    plan.check()
     begin_s = time.monotonic()
     with _journal(folder, plan) as kept:
         if again is not None:
             kept.forget(again)
-            files.remove(_points_file(folder, again))
+            for path in folder.glob(f"{_points_file(folder, again).stem}.*"):
+                files.remove(path)
         about = _fit_for(plan, hosts, about, lost, on_progress)
         parts = {name: sampled(one) for name, one in about.items()}
         kept.check(parts, folder)
         alive = [host for host in hosts if host.name in parts]
         measured: dict[str, MeasuredHost] = {}
-        turns = turns_of(about)
+        alone = _Alone(plan, turns_of(about), folder, LINKS if len(alive) > 1 else 0.0, beside)
 
         def guarded(what: Callable[[Host], None], stage: str) -> Callable[[Host], None]:
             return lambda host: _guarded(host, what, stage, lost, on_progress)
 
-        _all_at_once(
-            alive, guarded(lambda host: _speeds(host, parts[host.name], plan, turns, folder, kept, measured), "speeds")
-        )
+        _all_at_once(alive, guarded(lambda host: _speeds(host, parts[host.name], alone, kept, measured), "speeds"))
         alive = [host for host in alive if host.name in measured]
         count = sum(about[host.name].machine.pe_count for host in alive)
         together = _Together(plan, count, Barrier(max(1, len(alive))))
@@ -471,38 +482,57 @@ def turns_of(about: Mapping[str, About]) -> dict[str, Turn]:
     return {name: turn for turn, names in turns for name in names}
 
 
-def _speeds(
-    host: Host,
-    about: About,
-    plan: ClusterPlan,
-    turns: Mapping[str, Turn],
-    folder: Path,
-    kept: _Kept,
-    measured: dict[str, MeasuredHost],
-) -> None:
-    """The speed of one PE alone, and what PEs of the host lose to each other, when it is the host's turn."""
-    cpus = _cpus(about)
-    rest_s = (1 - LINKS - TOGETHER - PANELS - plan.spared) * plan.budget_s / turns[host.name].count
+@dataclass(frozen=True)
+class _Alone:
+    """What each host does by itself, and what it knows of the others."""
+
+    plan: ClusterPlan
+    turns: Mapping[str, Turn]
+    folder: Path
+    links: float
+    """Share of the budget that messages between hosts take."""
+    beside: Callable[[], AbstractContextManager[None]]
+    """What is on while messages within a host are measured."""
+
+    def rest_s(self, host: Host) -> float:
+        """Seconds for a host by itself."""
+        rest = 1 - self.links - TOGETHER - PANELS - self.plan.spared
+        return rest * self.plan.budget_s / self.turns[host.name].count
+
+
+def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict[str, MeasuredHost]) -> None:
+    """The speed of one PE of each kind, and what PEs of the host lose to each other, when it is the host's turn."""
+    cpus, plan, rest_s = _cpus(about), asked.plan, asked.rest_s(host)
     several = len(cpus) > 1
     apart = several and bool(about.numba)  # the probes that stand for neighbours are compiled
     notes: list[str] = []
     if several and not apart:
         notes.append(f"{host.name}: Numba is not there, so that {_WITHOUT[plan.kernel is None]}")
     elsewhere = measuring_at(host), measuring_elsewhere(about.machine, about.topology)
-    with turns[host.name].free, host.done_within(plan.budget_s + SLACK_S), elsewhere[0], elsewhere[1]:
-        store = _points_file(folder, host.name)
-        budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several)
-        speed = kept.stage(host, about, "speed", lambda: _speed(plan, cpus[0], budget_s, store, together=not apart))
+    with asked.turns[host.name].free, host.done_within(plan.budget_s + SLACK_S), elsewhere[0], elsewhere[1]:
+        first, *more = one_of_each_kind(about).items()
+        budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several) / (1 + len(more))
+
+        def speed(cpu: int, store: Path) -> dict[str, Any]:
+            return _speed(plan, cpu, budget_s, store, together=not apart)
+
+        store = _points_file(asked.folder, host.name)
+        found = kept.stage(host, about, "speed", lambda: speed(first[1], store))
+        others = {
+            kind: kept.stage(host, about, f"speed of {kind}", partial(speed, cpu, store.with_suffix(f".{cpu}.jsonl")))
+            for kind, cpu in more
+        }
         neighbours, within_s = None, dict[str, list[float]]()
         if several:
-            within_s = kept.stage(host, about, "within", lambda: _within(host, cpus, WITHIN * rest_s, plan.seed))
+            with asked.beside():
+                within_s = kept.stage(host, about, "within", lambda: _within(host, cpus, WITHIN * rest_s, plan.seed))
         if apart:
             try:
                 neighbours = kept.stage(host, about, "neighbours", lambda: _neighbours(plan, cpus, NEIGHBOURS * rest_s))
             except ScenarioError as error:
                 notes.append(f"{host.name}: what its PEs lose to each other is not known: {error.lines[0]}")
     times = {int(size): tuple(map(float, row)) for size, row in within_s.items()}
-    measured[host.name] = MeasuredHost(host.name, about, speed, neighbours, times, notes=tuple(notes))
+    measured[host.name] = MeasuredHost(host.name, about, found, neighbours, times, notes=tuple(notes), others=others)
 
 
 _WITHOUT = (
@@ -518,7 +548,8 @@ def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, togethe
         source = RealSource.of_kernel(plan.kernel, columns=plan.columns, store=store, together=together, **options)
     else:
         source = RealSource.of_command(str(plan.command), size="n", volume="n", store=store, **options)
-    built = fit_speed(source, budget_s=budget_s)
+    budget_s = max(budget_s, source.ends_s + LEAST_SPEED_S)
+    built = fit_speed(source, budget_s=budget_s, drift=plan.drift, learnt=plan.learnt)
     return built.to_dict() | {"kernel": plan.name, "model": built.band.to_dict()}
 
 
@@ -624,6 +655,28 @@ def _cpus(about: About) -> list[int]:
     return [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
 
 
+def kinds_of_cores(about: About) -> dict[int | None, str]:
+    """The kind of each core, by its processor."""
+    return {core.cpu: core.kind for core in about.topology.cores}
+
+
+def one_of_each_kind(about: About) -> dict[str, int]:
+    """The first PE of each kind of core: those that are alike share what is measured on it."""
+    kinds, found = kinds_of_cores(about), dict[str, int]()
+    for cpu in _cpus(about):
+        found.setdefault(kinds[cpu], cpu)
+    return found
+
+
+def first_speed(host: Host, about: About, kernel: str) -> float:
+    """A first idea of a kernel's speed while all PEs of a host run it, in units of volume per second."""
+    cpus, sized = _cpus(sampled(about)), sized_kernel(kernel)
+    with Group("kernel", [(cpu, kernel) for cpu in cpus], places=[host] * len(cpus)) as group:
+        group.ask_all({"do": "prepare", "n": FIRST_N, "warm": True})
+        used = [Usage(**one) for one in group.ask_all({"do": "sample", "inner": FIRST_RUNS})]
+    return FIRST_RUNS * sized.volume(FIRST_N) / float(np.median([one.wall_s for one in used]))
+
+
 def rounds_of(names: Sequence[str], *, seed: int) -> list[list[tuple[str, str]]]:
     """Rounds of disjoint pairs: all pairs of up to 32 names, each once (the circle method); of more some of them.
 
@@ -701,7 +754,11 @@ def _ping_pong(
     """Seconds one way by bytes, over a channel that has these numbers at its ends."""
     rows = [(cpus[end], json.dumps({1 - end: (numbers[end], numbers[end])})) for end in (0, 1)]
     with Group("ping-pong", rows, inherited=[[number] for number in numbers], places=hosts) as group:
-        pairs = Pairs(group, [[(0, 1, True), (1, 0, False)]], limit_s=max(LEAST_PAIR_S, budget_s))
+        pairs = Pairs(
+            group,
+            [[(0, 1, True), (1, 0, False)]],
+            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, budget_s),
+        )
         each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
         sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]
         campaign = Plan(sizes, ("one_way",), budget_s, seed, None, firm=False)

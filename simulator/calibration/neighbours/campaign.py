@@ -466,19 +466,6 @@ def neighbours_wishes(
     )
 
 
-def measure_neighbours(
-    cpus: Sequence[int], budget_s: float, *, kernels: Sequence[str] = ("dgemm",), seed: int = 0
-) -> NeighboursModel:
-    """Measure in some seconds what kernels and streams lose to each other here: the small campaign of a quickstart.
-
-    `cpus` are 2 logical processors or more, `budget_s` 5 wall seconds or more.
-
-    Raises `ScenarioError` if the budget is too small or there is one PE only; `CalibrationError` if a run fails.
-    """
-    wishes = neighbours_wishes(kernels=kernels, seed=seed, cpus=cpus, small=True)
-    return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False)
-
-
 # Tables in the place of runs, and a finished model against pairs that are measured after it was frozen.
 
 

@@ -1,6 +1,6 @@
 """Kernels on all PEs side by side, sizes in random order, until the medians are known well enough; and their bands."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -20,7 +20,7 @@ from simulator.calibration.bench.measurement import (
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import KERNELS
 from simulator.calibration.ranks.ranks import Ranks
-from simulator.models.doubt import COMMON, DRIFT
+from simulator.models.doubt import COMMON
 from simulator.models.speed import SpeedBand
 
 LEAST_PASSES = 3
@@ -93,39 +93,20 @@ def measure_speeds(
     return measured
 
 
-def measured_bands(
-    measured: Sequence[Measurement],
-    *,
-    columns: Mapping[str, int] | None = None,
-    drifts: Mapping[str, float] | None = None,
-    learnt: Mapping[str, float] | None = None,
-) -> dict[tuple[str, str], SpeedBand]:
+def measured_bands(measured: Sequence[Measurement]) -> dict[tuple[str, str], SpeedBand]:
     """The speed band of every (PE, kernel) through its measured cuts, noise and doubt apart.
 
     What the PEs of a machine have in common of their doubt is all but the errors of their own medians, and of the rest
     the share that is assumed of PEs of a kind.
-
-    Of a kernel in `columns` only cuts of that order n count, for panels of one order say nothing of another's; others
-    join cuts of all orders. `drifts` are standard deviations of what the machine changes by until the bands are used,
-    `learnt` factors on the doubt, both by kernel.
     """
     found: dict[tuple[str, str], list[Measurement]] = {}
     for one in measured:
-        if (columns or {}).get(one.kernel, one.n) == one.n:
-            found.setdefault((one.pe, one.kernel), []).append(one)
+        found.setdefault((one.pe, one.kernel), []).append(one)
     several = len({pe for pe, _ in found}) > 1
-    return {
-        (pe, kernel): _stated(
-            own,
-            (drifts or {}).get(kernel, DRIFT),
-            (learnt or {}).get(kernel, 1.0),
-            source=kernel if several else "",
-        )
-        for (pe, kernel), own in found.items()
-    }
+    return {(pe, kernel): _stated(own, source=kernel if several else "") for (pe, kernel), own in found.items()}
 
 
-def _stated(own: Sequence[Measurement], drift: float, learnt: float, *, source: str) -> SpeedBand:
+def _stated(own: Sequence[Measurement], *, source: str) -> SpeedBand:
     """The band through the cuts of one PE; a source where others of its machine were measured too."""
     ordered = sorted(own, key=lambda one: one.size)
     cuts = [one.cut() for one in ordered]
@@ -134,7 +115,7 @@ def _stated(own: Sequence[Measurement], drift: float, learnt: float, *, source: 
         for one in ordered
     )
     built = BuiltBand("measured", SpeedBand.through(cuts), points, tuple(cuts), 0.0, "")
-    band = apart(built, drift=drift, learnt=learnt).band
+    band = apart(built).band
     if not source or band.doubt is None:
         return band
     shared = COMMON * (1 - band.doubt.sources.get("sampling", 0.0))

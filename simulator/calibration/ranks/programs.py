@@ -1,4 +1,4 @@
-"""The jobs of a rank: kernels, messages, and parallel programs by name that compute what a kernel was measured for.
+"""The jobs of a rank: kernels, and parallel programs by name that compute what a kernel was measured for.
 
 In a program each rank does what the simulated process of its application does: the same messages in the same order,
 over channels that `calibrate network --between processes` measures too, and the computation that `calibrate speed
@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from simulator.base.machine import waited_seconds
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import KERNELS, kernel, operands, stencil
 from simulator.calibration.kernels.operands import Matrix
 from simulator.calibration.kernels.plain import CLOSE, PLAIN, is_right
 from simulator.calibration.kernels.table import SIZED_KERNELS
-from simulator.calibration.pingpong.ends import Buffers, End, StreamChannel
+from simulator.calibration.pingpong.ends import StreamChannel
 from simulator.programs.applications.work import Shape
 
 if TYPE_CHECKING:
@@ -536,8 +535,6 @@ class Rank:
         self._panels: dict[int, tuple[Matrix, Matrix, Matrix]] = {}
         self._parts: dict[int, tuple[Part, list[int]]] = {}
         self._room = Room()
-        # An application sends from and receives into arrays of its own, whose pages are there.
-        self._end = End(self._channels, Buffers(one=True), waited_seconds)
         return {}
 
     def prepare(self, name: str, n: int, rows: int) -> dict[str, Any]:
@@ -560,10 +557,6 @@ class Rank:
         for _ in range(inner):
             run()
         return (Usage.now() - before).to_dict()
-
-    def ping(self, **command: Any) -> dict[str, float]:
-        """A sample with another rank."""
-        return self._end.sample(**command)
 
     def prepare_program(self, program: dict[str, Any], number: int, rank: int) -> dict[str, Any]:
         """Take a seat in a program; programs prepared before stay, and share their arrays with it."""
@@ -595,7 +588,6 @@ def jobs(channels: str, pool: str) -> Jobs:
         "prepare": rank.prepare,
         "measure": rank.measure,
         "forget": rank.forget,
-        "ping": rank.ping,
         "prepare program": rank.prepare_program,
         "ready": rank.ready,
         "run program": rank.run,

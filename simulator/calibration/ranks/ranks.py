@@ -1,4 +1,4 @@
-"""Drives real ranks, pinned to PEs: kernels side by side, message times, parallel programs, and command lines."""
+"""Drives real ranks, pinned to PEs: kernels side by side, parallel programs, and command lines."""
 
 import json
 import math
@@ -8,33 +8,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Self
-
-import numpy as np
 
 from simulator.base.errors import MALFORMED, CalibrationError, reason
 from simulator.calibration.bench.group import LIMIT_S, Group, Place
 from simulator.calibration.bench.launcher import failure
-from simulator.calibration.bench.measurement import DISTURBED
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
-from simulator.models.doubt import Doubt, doubt_of_errors
-from simulator.models.load import Floats
-from simulator.models.network import LinkModel, fit_link
 
-WAKE_UP_S = 1e-4
-"""Seconds that a process may wait for its processor without anybody else computing there."""
 LEAD_S = 0.02
 """How long before all ranks start together their start is said, so that each is ready."""
 FAR_LEAD_S = 0.3
 """The same where ranks are on other hosts."""
 _START_S = 60.0
 """How long starting a command may take besides its run."""
-SIZES_BYTES = tuple(4**power for power in range(5, 14))
-"""Of messages: 1 KiB to 64 MiB."""
-OUTER = 0.1
-"""Share of the times of a size, on either side, that its mean is without."""
 
 
 @dataclass(frozen=True)
@@ -110,18 +98,6 @@ class Ranks:
         """Free the operands of all kernels and programs."""
         self._prepared.clear()
         self._group.ask_all({"do": "forget"})
-
-    def ping(self, size_bytes: int, *, peer: int) -> float:
-        """Seconds for a payload from rank 0 to a peer, half of there and back.
-
-        What rank 0 waited for its processor counts to no message, as far as it is more than a wake-up: no load of ours
-        is there. What the peer waited counts, for a load may be meant to be there.
-        """
-        command = {"do": "ping", "size_bytes": size_bytes, "rounds": 1, "batches": 1, "both": False}
-        commands = {0: command | {"peer": peer, "first": True}, peer: command | {"peer": 0, "first": False}}
-        answer = self._group.ask(commands)[0]
-        waited_s = answer["waited_s"] if answer["waited_s"] > max(WAKE_UP_S, DISTURBED * answer["wall_s"]) else 0.0
-        return max(float(answer["wall_s"]) - waited_s, WAKE_UP_S / 100) / 2
 
     def prepare_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> None:
         """Give every rank of a program its part; those prepared before stay ready.
@@ -248,52 +224,3 @@ class CommandRanks:
                     raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
             usages = tuple(Usage(**answers[rank]["usage"]) for rank in range(len(words)))
             return RealRun(_positive(max(usage.wall_s for usage in usages)), usages)
-
-
-def measure_link(
-    ranks: Ranks,
-    *,
-    rounds: int,
-    generator: np.random.Generator,
-    peers: Sequence[int] | None = None,
-    around: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> LinkModel:
-    """Message times from rank 0 to others: the mean over `rounds` and peers per size without its outer tenths.
-
-    Whatever load is on counts: who copies a payload needs the PE. A load that comes and goes makes times of two kinds,
-    of which the median knows one; the sum of many messages follows the mean.
-
-    Each round visits all sizes in a new random order, with each peer; `around` is what is on meanwhile, such as a load
-    from another place of its trace each time.
-    """
-    if peers is None:
-        peers = range(1, len(ranks.cpus))
-    times: dict[int, list[float]] = {size: [] for size in SIZES_BYTES}
-    for size in reversed(SIZES_BYTES):
-        for peer in peers:
-            ranks.ping(size, peer=peer)  # warms buffers and pages
-    for _ in range(rounds):
-        with around():
-            for size in generator.permutation(SIZES_BYTES).tolist():
-                times[size] += [ranks.ping(size, peer=peer) for peer in peers]
-    link = fit_link(SIZES_BYTES, [_inner_mean(times[size]) for size in SIZES_BYTES])
-    return replace(link, doubt=_doubt(link, [np.array(times[size]) for size in SIZES_BYTES]), source="link")
-
-
-def _doubt(link: LinkModel, times_s: Sequence[Floats]) -> Doubt:
-    """What is not known of the knots' times: the errors of their means, and half of what each is off its neighbours.
-
-    Between knots a line is half as long as the one that leaves a knot out.
-    """
-    scatter = [float(np.sqrt(np.pi / 2) * np.mean(np.abs(np.log(row / np.median(row))))) for row in times_s]
-    errors = [sd / np.sqrt(row.size) for sd, row in zip(scatter, times_s, strict=True)]
-    x, y = np.log(link.sizes_bytes), np.log(link.times_s)
-    share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
-    off = y[1:-1] - (y[:-2] + share * (y[2:] - y[:-2]))
-    return doubt_of_errors(link.sizes_bytes[1:-1], off / 2, sampling=float(np.sqrt(np.mean(np.square(errors)))))
-
-
-def _inner_mean(times_s: Sequence[float]) -> float:
-    ordered = np.sort(np.array(times_s))
-    cut = round(OUTER * ordered.size)
-    return float(np.mean(ordered[cut : ordered.size - cut]))

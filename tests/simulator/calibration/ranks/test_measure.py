@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator import randomness
-from simulator.calibration import Point, Ranks, measure_link, measure_speeds, measured_bands
+from simulator.calibration import Point, Ranks, measure_speeds, measured_bands
 from simulator.calibration.bench.measurement import half_interval_of_median
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -50,9 +50,3 @@ def test_measuring_real_kernels_gives_bands_and_keeps_all_samples():
     assert set(found) == {(name, kernel) for name in "ab" for kernel in ("dgemm", "matmul")}
     assert found["a", "dgemm"].sizes.tolist() == [3 * 64**2, 3 * 128**2]
     assert found["a", "dgemm"].mid.min() > 1e8
-
-
-def test_message_times_grow_with_the_payload():
-    with Ranks(PAIR) as ranks:
-        link = measure_link(ranks, rounds=3, generator=randomness.stream(1, "order"))
-    assert link.time_s(2**26) > 10 * link.time_s(2**16) > 0
