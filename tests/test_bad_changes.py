@@ -17,6 +17,6 @@ def test_there_are_cases():
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_bad_change_gets_its_lines(apportion, refused, path):
     given = [part for text in corpus.marked(path, "set") for part in ("--set", text)]
-    for command in ("check", "simulate"):
+    for command in ("check", "simulate") if path in CASES[::6] else ("check",):
         refused(path, [command, path, *given], FILE=path)
     assert apportion("check", path)[0] == 0  # the file itself is right

@@ -19,6 +19,6 @@ def test_a_bad_scenario_gets_its_lines(refused, path):
     refused(path, ["check", path], FILE=path, FOLDER=FOLDER)
 
 
-@pytest.mark.parametrize("path", CASES[::10], ids=lambda path: path.stem)
-def test_a_bad_scenario_is_not_resolved(refused, path):
-    refused(path, ["check", "--resolved", path], FILE=path, FOLDER=FOLDER)
+def test_bad_scenarios_are_not_resolved(refused):
+    for path in CASES[::30]:
+        refused(path, ["check", "--resolved", path], FILE=path, FOLDER=FOLDER)

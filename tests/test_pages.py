@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
 import yaml
 from markdown_it import MarkdownIt
 
@@ -25,7 +24,6 @@ CFF_KEYS = {"cff-version", "message", "title", "authors"}
 CFF_TYPES = {"article", "conference-paper", "generic", "report", "software"}
 
 render = MarkdownIt("commonmark").enable("table").parse
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 
 def text_of(page):
@@ -90,9 +88,8 @@ def wrong_links(page, text):
             yield target
 
 
-@each_page
-def test_no_table_is_cut(page):
-    assert cut_rows(body(text_of(page))) == []
+def test_no_table_is_cut():
+    assert [(page, rows) for page in PAGES if (rows := cut_rows(body(text_of(page))))] == []
 
 
 def test_a_cut_table_is_seen():
@@ -103,9 +100,8 @@ def test_a_cut_table_is_seen():
     assert cut_rows("```text\n| no table\n```\n") == []
 
 
-@each_page
-def test_links_lead_to_files_and_headings(page):
-    assert list(wrong_links(page, text_of(page))) == []
+def test_links_lead_to_files_and_headings():
+    assert [(page, link) for page in PAGES for link in wrong_links(page, text_of(page))] == []
 
 
 def test_a_wrong_link_is_seen():
@@ -124,20 +120,20 @@ def test_shipped_pages_link_to_shipped_files_alone():
                 assert re.match(r"https?://", target) or inside.parts[0] in {"scenarios", "traces"}, (page, target)
 
 
-@each_page
-def test_headings_are_unique_below_one_title(page):
-    found = headings(body(text_of(page)))
-    assert [level for level, _ in found].count(1) == 1
-    assert found[0][0] == 1
-    assert {words: count for words, count in Counter(words for _, words in found).items() if count > 1} == {}
+def test_headings_are_unique_below_one_title():
+    for page in PAGES:
+        found = headings(body(text_of(page)))
+        assert [level for level, _ in found].count(1) == 1, page
+        assert found[0][0] == 1, page
+        assert [words for words, count in Counter(words for _, words in found).items() if count > 1] == [], page
 
 
-@each_page
-def test_pages_are_no_books(page):
-    assert 200 < page.stat().st_size <= (3 * MOST_BYTES if page == REFERENCE else MOST_BYTES)
-    for target in targets(text_of(page)):
-        if target.endswith((".png", ".svg")):
-            assert (page.parent / target).stat().st_size <= MOST_PICTURE_BYTES
+def test_pages_are_no_books():
+    for page in PAGES:
+        assert 200 < page.stat().st_size <= (3 * MOST_BYTES if page == REFERENCE else MOST_BYTES), page
+        for target in targets(text_of(page)):
+            if target.endswith((".png", ".svg")):
+                assert (page.parent / target).stat().st_size <= MOST_PICTURE_BYTES, (page, target)
 
 
 def test_the_table_of_contents_leads_to_every_page():
@@ -182,9 +178,10 @@ def unknown(words):
     return None
 
 
-@each_page
-def test_every_command_that_a_page_names_is_there(page):
-    assert [(words, wrong) for words in called(text_of(page)) if (wrong := unknown(words))] == []
+def test_every_command_that_a_page_names_is_there():
+    named = [(page, words) for page in PAGES for words in called(text_of(page))]
+    assert len(named) > 100
+    assert [(page, words, wrong) for page, words in named if (wrong := unknown(words))] == []
 
 
 def test_an_unknown_command_is_seen():

@@ -163,7 +163,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_value_shows_itself_small_and_escaped(shown, name):
+def test_a_value_shows_itself_small_and_escaped_and_prints_on_a_line(shown, name):
     text = shown[name]._repr_html_()
     assert len(text.encode()) < MOST_BYTES
     assert "<script" not in text
@@ -171,10 +171,6 @@ def test_a_value_shows_itself_small_and_escaped(shown, name):
     assert {"table", "svg"} & set(page.tags)
     assert "#000" not in text
     assert "background" not in text
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_value_prints_on_a_line(shown, name):
     text = repr(shown[name])
     assert text.startswith(f"{name}(")
     assert len(text) < 400

@@ -103,14 +103,53 @@ def shown(arguments: Sequence[str]) -> str:
 def _folder(good: Path, case: Case) -> Iterator[Path]:
     """A copy of the good files with the case's own over them."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as name:
-        folder = Path(name)
-        shutil.copytree(good, folder, dirs_exist_ok=True)
-        for path, data in case.files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            made = data((folder / path).read_bytes()) if callable(data) else data
-            (folder / path).unlink(missing_ok=True)
-            os.mkfifo(folder / path) if made is None else (folder / path).write_bytes(made)
+        shutil.copytree(good, name, dirs_exist_ok=True)
+        _lay(Path(name), case)
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def _folder_here(good: Path, case: Case) -> Iterator[Path]:
+    """The same for one case after the other: one copy, of which only what a case left otherwise is made anew."""
+    folder = good.with_name("here")
+    if not folder.exists():
+        shutil.copytree(good, folder)
+    before = _state(folder)
+    _lay(folder, case)
+    try:
         yield folder
+    finally:
+        after = _state(folder)
+        for path in sorted({path for path, _ in before.items() ^ after.items()}, reverse=True):
+            there = folder / path
+            if there.is_dir() and not there.is_symlink():
+                there.rmdir()
+            else:
+                there.unlink(missing_ok=True)
+            if path in before:
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(good / path, there)
+
+
+def _state(folder: Path) -> dict[str, object]:
+    """What lies in a folder at whatever depth; of files, all that a write changes."""
+    found: dict[str, object] = {}
+    for here, folders, names in os.walk(folder):
+        inside = os.path.relpath(here, folder)
+        found |= dict.fromkeys((os.path.join(inside, name) for name in folders), None)  # noqa: PTH118 - many
+        for name in names:
+            told = os.lstat(os.path.join(here, name))  # noqa: PTH118
+            found[os.path.join(inside, name)] = told.st_ino, told.st_size, told.st_mtime_ns, told.st_mode  # noqa: PTH118
+    return found
+
+
+def _lay(folder: Path, case: Case) -> None:
+    """The case's own files."""
+    for path, data in case.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        made = data((folder / path).read_bytes()) if callable(data) else data
+        (folder / path).unlink(missing_ok=True)
+        os.mkfifo(folder / path) if made is None else (folder / path).write_bytes(made)
 
 
 def run_here(case: Case, good: Path) -> Ending:
@@ -119,7 +158,7 @@ def run_here(case: Case, good: Path) -> Ending:
     before, height = _peak_bytes(reset=True), 0
     begin = time.process_time()
     code: int | str
-    with _folder(good, case) as folder, _given_up(PATIENCE_S), contextlib.chdir(folder), warnings.catch_warnings():
+    with _folder_here(good, case) as folder, _given_up(PATIENCE_S), contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = _show_warning
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -149,7 +188,7 @@ def run_all_alone(cases: Sequence[Case], good: Path) -> list[Ending]:
 def check_s(good: Path) -> float:
     """CPU seconds of `apportion check` of a small scenario in a process of its own, the least while all cores do so."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return min(pool.map(lambda _: _process(("check", "first-run.yaml"), good).cpu_s, range(4)))
+        return min(pool.map(lambda _: _process(("check", "first-run.yaml"), good).cpu_s, range(2)))
 
 
 def _process(arguments: Sequence[str], folder: Path) -> Ending:

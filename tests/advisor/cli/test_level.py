@@ -23,8 +23,12 @@ def test_one_level_is_the_default_everywhere():
     assert {inspect.signature(one).parameters["level"].default for one in drawn} == {LEVEL}
 
 
-@pytest.mark.parametrize("name", ASKED)
-@pytest.mark.parametrize("level", ["abc", "", "0.4999", "0.9991", "1", "0", "-0.9", "nan", "inf", "90", "1e999"])
+LEVELS = ["abc", "", "0.4999", "0.9991", "1", "0", "-0.9", "nan", "inf", "90", "1e999"]
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [*(("simulate", level) for level in LEVELS), ("advise", "1"), ("whatif", "1")]
+)
 def test_a_level_that_cannot_be_held_is_one_line(name, level):
     ran = apportion_here(*ASKED[name], f"--level={level}")
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)

@@ -13,33 +13,32 @@ OTHER_LEVELS = {"jobs compare": 0.95, "jobs advise": 0.95}
 
 
 def having(option):
-    found = [(name, one) for name, said, one in SHOWN if said == option and not getattr(one, "hidden", False)]
-    return [pytest.param(name, one, id=name) for name, one in found]
+    return [(name, one) for name, said, one in SHOWN if said == option and not getattr(one, "hidden", False)]
 
 
-@pytest.mark.parametrize(("name", "option"), having("output"))
-def test_an_output_is_a_folder_or_a_file_and_says_which(name, option):
-    assert option.opts == ["--output", "-o"]
-    folder = name in FOLDERS
-    assert option.help.startswith("Write a folder: " if folder else "Write a file: ")
-    assert (option.metavar == "FOLDER") == folder
+def test_an_output_is_a_folder_or_a_file_and_says_which():
+    for name, option in having("output"):
+        assert option.opts == ["--output", "-o"], name
+        folder = name in FOLDERS
+        assert option.help.startswith("Write a folder: " if folder else "Write a file: "), name
+        assert (option.metavar == "FOLDER") == folder, name
 
 
-@pytest.mark.parametrize(("name", "option"), having("plot"))
-def test_a_plot_is_a_picture_of_the_result(name, option):
-    assert (option.opts, option.help, option.metavar) == (["--plot"], PLOT.help, "PICTURE")
-    assert "output" not in OPTIONS[name] or name in {"fit", "trace show", "trace functions", "trace study"}
+def test_a_plot_is_a_picture_of_the_result():
+    for name, option in having("plot"):
+        assert (option.opts, option.help, option.metavar) == (["--plot"], PLOT.help, "PICTURE"), name
+        assert "output" not in OPTIONS[name] or name in {"fit", "trace show", "trace functions", "trace study"}
 
 
-@pytest.mark.parametrize(("name", "option"), having("level"))
-def test_a_level_is_how_often_intervals_hold(name, option):
-    assert (option.opts, option.help) == (["--level"], "How often each stated interval is to hold.")
-    assert option.default == OTHER_LEVELS.get(name, LEVEL)
+def test_a_level_is_how_often_intervals_hold():
+    for name, option in having("level"):
+        assert (option.opts, option.help) == (["--level"], "How often each stated interval is to hold."), name
+        assert option.default == OTHER_LEVELS.get(name, LEVEL), name
 
 
-@pytest.mark.parametrize("option", [one.values[1] for one in having("replications")])
-def test_replications_are_simulations_with_new_draws(option):
-    assert (option.opts, option.help, option.metavar) == (["--replications"], REPLICATIONS.help, "N")
+def test_replications_are_simulations_with_new_draws():
+    for name, option in having("replications"):
+        assert (option.opts, option.help, option.metavar) == (["--replications"], REPLICATIONS.help, "N"), name
 
 
 @pytest.mark.parametrize("shared", ["seed", "json"])

@@ -1,6 +1,7 @@
 """What commands write is looked at before they begin; what was computed is not lost if writing fails at the end."""
 
 import inspect
+import itertools
 import json
 import os
 import resource
@@ -84,23 +85,25 @@ def test_every_path_of_every_command_is_known_as_read_or_written():
     assert len(LOOKED_AT) > 35
 
 
-@pytest.mark.parametrize(("name", "parameter"), LOOKED_AT)
-def test_no_command_begins_if_it_cannot_write(tmp_path, name, parameter):
+def test_no_command_begins_if_it_cannot_write(tmp_path):
     """A file where a folder would have to be; the command itself would miss its other arguments."""
     (tmp_path / "file").touch()
-    command, _ = COMMANDS[name]
-    with pytest.raises(ScenarioError, match=rf"--{parameter}: .*below\.svg: .*file is a file, so no folder"):
-        command.callback(**{parameter: tmp_path / "file" / "below.svg"})
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    for name, parameter in LOOKED_AT:
+        with pytest.raises(ScenarioError, match=rf"--{parameter}: .*below\.svg: .*file is a file, so no folder"):
+            COMMANDS[name][0].callback(**{parameter: tmp_path / "file" / "below.svg"})
+        assert [path.name for path in tmp_path.iterdir()] == ["file"], name
 
 
-PAIRS = [
-    (name, output, source)
-    for name, output in LOOKED_AT
-    for source in COMMANDS[name][1]
-    if source in READ and (name, source) not in LOOKED_AT
-]
-"""Command, an option that writes, an option or argument that names what is read."""
+PAIRS = {
+    name: [
+        (output, source)
+        for command, output in LOOKED_AT
+        for source in paths
+        if command == name and source in READ and (name, source) not in LOOKED_AT
+    ]
+    for name, (_, paths) in COMMANDS.items()
+}
+"""Of each command, an option that writes, and an option or argument that names what is read."""
 
 
 def other_names(path):
@@ -110,8 +113,15 @@ def other_names(path):
     return path, path.parent / ".." / path.parent.name / path.name, path.parent / "soft.svg", path.parent / "hard.svg"
 
 
-@pytest.mark.parametrize(("name", "output", "source"), PAIRS)
-def test_an_output_is_never_an_input(tmp_path, name, output, source):
+@pytest.mark.parametrize("name", [name for name, pairs in PAIRS.items() if pairs])
+def test_an_output_is_never_an_input(tmp_path, name):
+    for output, source in PAIRS[name]:
+        folder = tmp_path / output / source
+        folder.mkdir(parents=True)
+        check_no_input(folder, name, output, source)
+
+
+def check_no_input(tmp_path, name, output, source):
     path = tmp_path / "read.svg"
     path.write_text("mine")
     several = "list" in str(inspect.signature(COMMANDS[name][0].callback).parameters[source].annotation)
@@ -166,8 +176,13 @@ def test_a_figure_does_not_replace_what_is_in_the_results(tmp_path):
 WRITERS = sorted(set(FOLDERS) - {"scenarios"})
 
 
-@pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("manifest", [None, "no JSON", "[]", '{"format": 1, "kind": "other"}', '{"command": "fit"}'])
+NOT_OURS = [None, "no JSON", "[]", '{"format": 1, "kind": "other"}', '{"command": "fit"}']
+
+
+@pytest.mark.parametrize(
+    ("name", "manifest"),
+    [*((name, None) for name in WRITERS), *((WRITERS[0], manifest) for manifest in NOT_OURS[1:])],
+)
 def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
     (tmp_path / "scenario.yaml").write_text("mine")
     if manifest is not None:
@@ -177,29 +192,29 @@ def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
     assert (tmp_path / "scenario.yaml").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path, name):
-    for other in ("verify", "cluster", "quickstart", "whatif"):
+def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path):
+    for name, other in itertools.product(WRITERS, ("verify", "cluster", "quickstart", "whatif")):
         (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "kind": "results", "command": other}))
         if other != name:
             with pytest.raises(ScenarioError, match=rf"holds results of `apportion {other}`; name another folder"):
                 COMMANDS[name][0].callback(output=tmp_path)
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_no_two_commands_write_one_folder(tmp_path, name):
-    with files.locked(tmp_path) as mine:
-        assert mine
-        with pytest.raises(ScenarioError, match=BUSY):
-            COMMANDS[name][0].callback(output=tmp_path)
-    assert list(tmp_path.iterdir()) == []
+def test_no_two_commands_write_one_folder(tmp_path):
+    for name in WRITERS:
+        with files.locked(tmp_path) as mine:
+            assert mine
+            with pytest.raises(ScenarioError, match=BUSY):
+                COMMANDS[name][0].callback(output=tmp_path)
+        assert list(tmp_path.iterdir()) == [], name
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_command_that_fails_leaves_no_folder(tmp_path, name):
-    with pytest.raises((TypeError, AttributeError, ScenarioError, typer.BadParameter)):
-        COMMANDS[name][0].callback(output=tmp_path / "new" / "er", scenario="none", what=None, log=None, budget="no")
-    assert list(tmp_path.iterdir()) == []
+def test_a_command_that_fails_leaves_no_folder(tmp_path):
+    given = {"output": tmp_path / "new" / "er", "scenario": "none", "what": None, "log": None, "budget": "no"}
+    for name in WRITERS:
+        with pytest.raises((TypeError, AttributeError, ScenarioError, typer.BadParameter)):
+            COMMANDS[name][0].callback(**given)
+        assert list(tmp_path.iterdir()) == [], name
 
 
 def test_a_killed_search_goes_on_in_its_folder(tmp_path):

@@ -1,5 +1,4 @@
 import base64
-import copy
 import hashlib
 import html
 import re
@@ -195,12 +194,11 @@ def test_an_interrupted_run_says_what_is_missing():
     assert {"No speed was measured.", "No background load was set.", "Nothing was simulated."} <= set(said)
 
 
-@pytest.mark.parametrize("key", sorted(sample_document()))
-def test_a_part_that_is_missing_never_fails(key):
-    document = copy.deepcopy(interrupted_document())
-    del document[key]
-    assert Page(render_html(document)).faults == []
-    assert Page(render_html(document | {key: None})).faults == []
+def test_a_part_that_is_missing_never_fails():
+    for key in sample_document():
+        document = {name: part for name, part in interrupted_document().items() if name != key}
+        assert Page(render_html(document)).faults == [], key
+        assert Page(render_html(document | {key: None})).faults == [], key
 
 
 @pytest.mark.slow

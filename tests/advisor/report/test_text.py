@@ -322,14 +322,12 @@ def test_it_is_plain_ascii_without_escape_sequences_or_trailing_blanks():
     assert not any(line != line.rstrip() for line in text.splitlines())
 
 
-@pytest.mark.parametrize("key", sorted(sample_document()))
-@pytest.mark.parametrize("empty", ["missing", "None", "empty"])
-def test_a_part_that_is_missing_never_fails(key, empty):
-    document = copy.deepcopy(sample_document())
-    value = document.pop(key)
-    if empty != "missing":
-        document[key] = None if empty == "None" else type(value)()
-    assert render_text(document)
+def test_a_part_that_is_missing_never_fails():
+    for key, value in sample_document().items():
+        document = copy.deepcopy(sample_document())
+        del document[key]
+        for known in (document, document | {key: None}, document | {key: type(value)()}):
+            assert render_text(known), key
 
 
 def test_nothing_known_at_all_still_gives_a_report():

@@ -158,8 +158,13 @@ def test_there_are_as_many_values_as_the_line_says(jobs, values):
     assert np.unique(found.limit_s).size == values
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", FEW_SEEDS)
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("combined", 1),
+        *(pytest.param(kind, seed, marks=pytest.mark.slow) for kind in KINDS for seed in SEEDS[1:]),
+    ],
+)
 def test_jobs_have_the_values_in_the_published_shares(kind, seed):
     plain = lublin(JOBS, seed=seed, kind=kind)
     found = with_estimates(plain, seed=seed)
