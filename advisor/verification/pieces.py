@@ -138,7 +138,7 @@ class Corrected:
         means = {pe: float(np.mean(found)) for pe, found in changes.items() if any(found)}
         found = [f"speed of {pe} by {change:+.0%}" for pe, change in means.items()]
         if self.messages != 1.0:
-            found.append(f"message times between hosts by a factor of {self.messages:.2g}")
+            found.append(f"message times by a factor of {self.messages:.2g}")
         if self.pace != 1.0:
             found.append(f"times of all that by a factor of {self.pace:.2f}, whose cause is not known")
         lines = [f"short real pieces of the application corrected the {'; the '.join(found)}"] if found else []

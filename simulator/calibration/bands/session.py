@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from simulator.base import units
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.bands.source import Source
 from simulator.calibration.bench.campaign import BudgetSpentError
@@ -224,8 +225,8 @@ class Session:
         """Say that the budget ended the procedure."""
         done = max(point.size for point in self.points)
         text = (
-            f"budget: {self.budget_s:g} s ended the procedure after {len(self.points)} points; the largest has "
-            f"{done:.6g} of {self.source.largest:.6g} elements"
+            f"budget: {units.show_duration(self.budget_s)} ended the procedure after {len(self.points)} points; the largest "
+            f"has {done:.3g} of {self.source.largest:.3g} elements"
         )
         self.violated.append(text)
         self.incomplete.append(text)

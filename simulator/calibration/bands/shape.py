@@ -60,7 +60,7 @@ def _checked(assumption: str, faults: list[str]) -> ShapeCheck:
 def _drops(cuts: Sequence[Cut]) -> list[str]:
     """Steep falls between neighbouring cuts, such as a cache's end or paging, where a straight line is a guess."""
     return [
-        f"drop: speed falls by {100 * (1 - right.mid / left.mid):.0f} % between {left.size:.6g} and {right.size:.6g} "
+        f"drop: speed falls by {100 * (1 - right.mid / left.mid):.0f} % between {left.size:.3g} and {right.size:.3g} "
         "elements (a cache's end or paging); where in between is not known"
         for left, right in itertools.pairwise(cuts)
         if right.mid > 0 and right.high < left.low and right.mid < 0.85 * left.mid and right.size < 2.1 * left.size

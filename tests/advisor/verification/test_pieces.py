@@ -46,7 +46,7 @@ def test_what_runs_of_a_truth_show_is_what_the_scenario_says_then():
     after, true = (float(run(one).makespan_s[0, 0]) for one in (found.scenario, truth))
     assert after == pytest.approx(true, rel=0.005)
     (line,) = found.lines
-    assert "the speed of p0 by -20%; the message times between hosts by a factor of 2.9" in line
+    assert "the speed of p0 by -20%; the message times by a factor of 2.9" in line
 
 
 def test_a_piece_corrects_what_takes_longer():
