@@ -138,17 +138,12 @@ def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progres
         try:
             with this_host() as (host, about):
                 known = about[host.name]
-                with Competitor(cpus_of(known.machine)[-1], state.trace) as competitor:
+                with Competitor(known.machine.pe_cpus[-1], state.trace) as competitor:
                     return _loop(state, host, known, competitor)
         except KeyboardInterrupt:
             kept = f"what was measured is kept in {state.kept}"
             said = kept if any(state.kept.glob("*.jsonl")) else "nothing had been measured yet"
             raise Interrupted(f"interrupted: {said}") from None
-
-
-def cpus_of(machine: Machine) -> list[int]:
-    """The processors that serve as PEs; the load runs on the last."""
-    return [core.cpu for core in machine.cores[: machine.pe_count]]
 
 
 def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -> dict[str, Any]:

@@ -180,8 +180,9 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
 def _run(result: QuickstartResult) -> tuple[blocks.Command, ...]:
     """Real runs again, and host files for launchers."""
     path = shlex.quote(result.scenario) if result.scenario else ""
+    again = "" if result.load is not None and result.load.rule == "given" else path  # what others take does not repeat
     return commands(
-        ("advised and equal split, really run again", path and f"apportion verify {path} --budget 60s"),
+        ("advised and equal split, really run again", again and f"apportion verify {path} --budget 60s"),
         ("host files and launch lines", path and f"apportion advise {path} -o out/advice"),
     )
 

@@ -177,6 +177,11 @@ class Machine:
         return max(1, min(len(self.cores), within_quota))
 
     @property
+    def pe_cpus(self) -> list[int]:
+        """The processors that serve as PEs."""
+        return [core.cpu for core in self.cores[: self.pe_count]]
+
+    @property
     def last_level_cache_bytes(self) -> int:
         """Capacity of the largest cache, 0 if the system does not tell."""
         return max((cache.size_bytes for cache in self.caches), default=0)

@@ -110,7 +110,7 @@ def _folder(good: Path, case: Case) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _folder_here(good: Path, case: Case) -> Iterator[Path]:
-    """The same for one case after the other: one copy, of which only what a case left otherwise is made anew."""
+    """The same in one folder for all cases: after each, only the files that it changed are copied again."""
     folder = good.with_name("here")
     if not folder.exists():
         shutil.copytree(good, folder)

@@ -225,7 +225,7 @@ class Session:
         """Say that the budget ended the procedure."""
         done = max(point.size for point in self.points)
         text = (
-            f"budget: {units.show_duration(self.budget_s)} ended the procedure after {len(self.points)} points; "
+            f"budget: {units.show_duration(self.budget_s or 0.0)} ended the procedure after {len(self.points)} points; "
             f"the largest has {done:.3g} of {self.source.largest:.3g} elements"
         )
         self.violated.append(text)

@@ -329,7 +329,7 @@ def _whole(host: MeasuredHost, about: About) -> MeasuredHost:
         alike.setdefault(kinds[one.cpu], []).append(one)
     available = tuple(
         replace(min(alike.get(kinds[cpu], host.available), key=lambda one: abs(place[one.cpu] - place[cpu])), cpu=cpu)
-        for cpu in _cpus(about)
+        for cpu in about.machine.pe_cpus
     )
     note = (
         f"{host.name}: {len(host.available)} of its {len(available)} PEs were measured, spread evenly; each of the "
@@ -502,7 +502,7 @@ class _Alone:
 
 def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict[str, MeasuredHost]) -> None:
     """The speed of one PE of each kind, and what PEs of the host lose to each other, when it is the host's turn."""
-    cpus, plan, rest_s = _cpus(about), asked.plan, asked.rest_s(host)
+    cpus, plan, rest_s = about.machine.pe_cpus, asked.plan, asked.rest_s(host)
     several = len(cpus) > 1
     apart = several and bool(about.numba)  # the probes that stand for neighbours are compiled
     notes: list[str] = []
@@ -591,7 +591,7 @@ class _Together:
 def _together(host: Host, asked: _Together, kept: _Kept, measured: dict[str, MeasuredHost]) -> None:
     """What all PEs leave us, and how fast panels of the kernel are, while those of all hosts are at work."""
     known, plan = measured[host.name], asked.plan
-    cpus = _cpus(known.about)
+    cpus = known.about.machine.pe_cpus
     seconds, each_s = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s), PANELS * plan.budget_s / len(PARTS)
     rows = asked.rows(known.speed, each_s) if known.neighbours is None else []
 
@@ -651,10 +651,6 @@ def _run_s(group: Group, until_s: float) -> float:
     return median
 
 
-def _cpus(about: About) -> list[int]:
-    return [core.cpu for core in about.machine.cores[: about.machine.pe_count]]
-
-
 def kinds_of_cores(about: About) -> dict[int | None, str]:
     """The kind of each core, by its processor."""
     return {core.cpu: core.kind for core in about.topology.cores}
@@ -663,14 +659,14 @@ def kinds_of_cores(about: About) -> dict[int | None, str]:
 def one_of_each_kind(about: About) -> dict[str, int]:
     """The first PE of each kind of core: those that are alike share what is measured on it."""
     kinds, found = kinds_of_cores(about), dict[str, int]()
-    for cpu in _cpus(about):
+    for cpu in about.machine.pe_cpus:
         found.setdefault(kinds[cpu], cpu)
     return found
 
 
 def first_speed(host: Host, about: About, kernel: str) -> float:
     """A first idea of a kernel's speed while all PEs of a host run it, in units of volume per second."""
-    cpus, sized = _cpus(sampled(about)), sized_kernel(kernel)
+    cpus, sized = sampled(about).machine.pe_cpus, sized_kernel(kernel)
     with Group("kernel", [(cpu, kernel) for cpu in cpus], places=[host] * len(cpus)) as group:
         group.ask_all({"do": "prepare", "n": FIRST_N, "warm": True})
         used = [Usage(**one) for one in group.ask_all({"do": "sample", "inner": FIRST_RUNS})]

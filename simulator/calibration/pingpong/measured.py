@@ -152,7 +152,7 @@ def pair_places(machine: Machine) -> list[tuple[int, int]]:
         raise ScenarioError(
             "this machine has 1 PE, and messages between PEs need 2; `apportion cluster --hosts` measures between hosts"
         )
-    cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
+    cpus = machine.pe_cpus
     count = max(2, machine.pe_count // 2)
     return [(cpus[2 * pair % len(cpus)], cpus[(2 * pair + 1) % len(cpus)]) for pair in range(count)]
 
