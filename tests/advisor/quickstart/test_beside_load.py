@@ -57,13 +57,13 @@ def test_what_is_left_changes_when_either_does():
 
 def test_the_order_of_the_matrices_follows_from_the_budget_and_from_what_each_pe_gets():
     machine, many = (
-        dataclasses.replace(measured_host("a", 1e9, cores=cores).about.machine, memory_available_bytes=2**37)
+        dataclasses.replace(measured_host("a", 1e9, cores=cores).about.machine, memory_available_bytes=2**40)
         for cores in (2, 48)
     )
     orders = [application_order(machine, budget_s=budget, speed=3e10, trace=TRACE) for budget in (15, 60, 240)]
     assert orders == sorted(set(orders))
     faster = application_order(many, budget_s=60, speed=3e10, trace=TRACE)
-    assert orders[1] < faster < orders[1] * 24 ** (1 / 3)  # B has to reach every PE
+    assert orders[1] < faster < 0.9 * orders[1] * 24 ** (1 / 3)  # B has to reach every PE
 
 
 def test_a_machine_of_twelve_pes_is_measured_and_advised_in_the_budget(tmp_path):
