@@ -30,8 +30,9 @@ TESTS = (
     "tests/simulator/models",
     "tests/simulator/scenario_file/test_link_models.py",
     "tests/simulator/base/test_ties.py",
-    "tests/advisor/advise/test_allocators.py",
+    "tests/advisor/advise/test_judge.py",
     "tests/advisor/advise/test_ranking.py",
+    "tests/advisor/advise/test_search.py",
 )
 PROBE = """
 import json
