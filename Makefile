@@ -65,6 +65,7 @@ pythons: $(UV)  ## all tests but the slow ones under each Python that is here, a
 		echo "$$($$python -V), $$versions versions" >&2; \
 		$(UV) venv --quiet --clear --python $$python out/pythons; \
 		VIRTUAL_ENV=out/pythons $(UV) pip install --quiet --resolution $$versions --prerelease disallow -e '.[dev]'; \
+		out/pythons/bin/python -m tests.support.kernels; \
 		out/pythons/bin/python -m pytest -q $(SHARED) --newest-versions; \
 	done; done
 
@@ -73,7 +74,9 @@ newest: $(VENV)/.ok  ## pip install . under the newest Python that is here: what
 	@$(NEWEST) -m pip install -q --disable-pip-version-check .
 	@$(PYTEST) -m "" --installed out/newest/bin/apportion tests/test_wheel.py
 	@$(NEWEST) -m pip install -q --disable-pip-version-check '.[dev]'
-	@$(NEWEST) -m pytest -q $(SHARED) --newest-versions $(FILES)
+	@$(NEWEST) -m tests.support.kernels
+	@$(NEWEST) -m pytest -q $(SHARED) --newest-versions $(FILES) \
+		|| { [ $$? -eq 1 ] && $(NEWEST) -m pytest -q --newest-versions $(ALONE); }
 
 clean:  ## remove what was installed, built and cached
 	@rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
