@@ -1,7 +1,6 @@
 """The result of a quickstart as one JSON document: what `--json` prints and the report shows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,15 +85,24 @@ def kernels_document(host: MeasuredHost, scenario: Scenario) -> list[dict[str, A
     found = []
     for kind, cpu in one_of_each_kind(host.about).items():
         points = host.others.get(kind, host.speed)["points"]
-        found.append({"name": KERNEL, "pe": names[cpu], "points": [_point(point, n, names[cpu]) for point in points]})
+        found.append({"name": KERNEL, "pe": names[cpu], "points": [_point(point, n) for point in points]})
     return found
 
 
-def _point(point: Mapping[str, Any], n: int, pe: str) -> dict[str, Any]:
+def _point(point: Mapping[str, Any], n: int) -> dict[str, Any]:
     size = float(point["size_elements"])
     none, one = (matmul.problem_size(n, rows) for rows in (0, 1))
     found = Measurement.of_times(size, point["volume"], point["cpu_s"], point["wall_s"], point["cost_s"])
-    return replace(found, n=n, kernel=KERNEL, rows=round((size - none) / (one - none)), pe=pe).to_dict()
+    cut = found.cut()
+    return {
+        "n": n,
+        "rows": round((size - none) / (one - none)),
+        "size_elements": size,
+        "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
+        "interval_percent": found.interval_percent,
+        "stable": found.stable,
+        "wall_s": [sample.wall_s for sample in found.samples],
+    }
 
 
 def _warnings(answer: Answer, share: float, predicted_share: float) -> list[str]:

@@ -153,11 +153,6 @@ if TYPE_CHECKING:
         link_lines as link_lines,
         measure_link_times as measure_link_times,
     )
-    from simulator.calibration.ranks.measuring import (
-        Point as Point,
-        measure_speeds as measure_speeds,
-        measured_bands as measured_bands,
-    )
     from simulator.calibration.ranks.programs import RealProgram as RealProgram, program_fault as program_fault
     from simulator.calibration.ranks.ranks import (
         CommandRanks as CommandRanks,
@@ -167,11 +162,9 @@ if TYPE_CHECKING:
     from simulator.calibration.speed.real_source import MEMORY_SHARE as MEMORY_SHARE, RealSource as RealSource
     from simulator.calibration.speed.sampling import Effort as Effort, Ends as Ends
     from simulator.calibration.speed.speeds import (
-        Measurements as Measurements,
         drift_of as drift_of,
         fit_speed as fit_speed,
         keep_speeds as keep_speeds,
-        measure as measure,
     )
     from simulator.calibration.speed.subjects import KernelSubject as KernelSubject
     from simulator.models.file import model_kind as model_kind

@@ -29,7 +29,6 @@ DISTURBED = 0.03
 """Share of its wall time from which on what others took of a sample counts."""
 LEAST_CLEAN = 3
 """Undisturbed samples that say more than all samples together."""
-_COLUMNS = ("cpu_s", "wall_s")
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,6 @@ class Measurement:
     """Date and time in UTC."""
     load_average: float = 0.0
     """Mean runnable processes over the last minute, at the start."""
-    pe: str = ""
-    """Where several were measured: on which one."""
-    kernel: str = ""
-    rows: int = 0
-    """Of panels."""
 
     @classmethod
     def of_times(
@@ -159,31 +153,15 @@ class Measurement:
         speeds = self.volume / np.array(self.cpu_s)
         return cut_from_samples(self.size, speeds, speeds)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, of a kernel that ran on several PEs at once."""
-        cut = self.cut()
-        return {
-            "n": self.n,
-            "rows": self.rows,
-            "size_elements": self.size,
-            "volume": self.volume,
-            "repetitions": len(self.samples),
-            **{
-                name: [getattr(sample, name) for sample in self.samples] for name in (*_COLUMNS, "involuntary_switches")
-            },
-            "disturbed": self.disturbed,
-            "may_be_off_percent": 100 * self.may_be_off,
-            "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
-            "interval_percent": self._interval_percent,
-            "stable": self.stable,
-        }
+    @property
+    def interval_percent(self) -> float | None:
+        """The half interval in percent; None where it is not known."""
+        half = self.half_interval
+        return 100 * half if math.isfinite(half) else None
 
     def row(self) -> dict[str, Any]:
         """What a journal keeps; the interval is there for the reader only."""
-        found = asdict(self)
-        for name in ("pe", "kernel", "rows"):
-            del found[name]
-        return found | {"interval_percent": self._interval_percent}
+        return asdict(self) | {"interval_percent": self.interval_percent}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Measurement":
@@ -192,11 +170,6 @@ class Measurement:
         if found.visits and sum(found.visits) != len(found.samples):
             raise ScenarioError(f"visits: {sum(found.visits)} samples, and {len(found.samples)} are there")
         return found
-
-    @property
-    def _interval_percent(self) -> float | None:
-        half = self.half_interval
-        return 100 * half if math.isfinite(half) else None
 
 
 def one_of(usage: Usage, inner: int) -> Usage:

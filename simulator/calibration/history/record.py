@@ -20,7 +20,7 @@ from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
 from simulator.base.units import to_number
 from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
-from simulator.calibration.bench.group import NoAnswerError
+from simulator.calibration.bench.group import LIMIT_S, NoAnswerError
 from simulator.calibration.history.store import TOTAL, RunRecord
 from simulator.calibration.kernels import kernel as find_kernel
 from simulator.calibration.ranks.programs import RealProgram
@@ -207,7 +207,7 @@ APPLICATIONS = ("matmul",)
 COMPUTATION, COMMUNICATION = "computation", "communication"
 SIZE, PROCESSES = "N", "P"
 WARM_UP = 256
-"""Order of the product that each rank makes first, so that no recorded run pays for libraries and compilation."""
+"""Least order of the product that all ranks make first, so that no recorded run pays for libraries and compilation."""
 
 
 @dataclass(frozen=True)
@@ -290,8 +290,6 @@ def _grid_faults(application: str, grid: Mapping[str, Sequence[float]], machine:
 @contextmanager
 def _matmul_runner(plan: ApplicationPlan) -> Iterator[Runner]:
     with Ranks(plan.cpus) as ranks:
-        ranks.prepare(plan.kernel, WARM_UP, WARM_UP)
-        ranks.forget()
 
         def run(point: Point, limit_s: float) -> dict[str, float] | None:
             end = time.perf_counter() + limit_s
@@ -310,6 +308,8 @@ def _matmul_runner(plan: ApplicationPlan) -> Iterator[Runner]:
                 COMMUNICATION: done.makespan_s - computation_s,
             }
 
+        run({SIZE: max(WARM_UP, len(plan.cpus)), PROCESSES: len(plan.cpus)}, LIMIT_S)
+        ranks.forget()
         yield run
 
 

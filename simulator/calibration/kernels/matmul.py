@@ -29,14 +29,6 @@ class Kernel:
     add: Callable[[Matrix, Matrix, Matrix], None]
     """Adds A x B to C; rows of A need not be next to each other."""
 
-    def problem_size(self, n: int, rows: int) -> int:
-        """Elements stored and processed."""
-        return problem_size(n, rows)
-
-    def volume(self, n: int, rows: int) -> float:
-        """Floating point operations."""
-        return volume(n, rows)
-
     def prepare(self, n: int, rows: int) -> Callable[[], Matrix]:
         """Allocate and touch operands; what is returned runs the kernel once on them and gives C."""
         a, b, c = operands.left(n, rows), operands.right(n), np.zeros((rows, n))

@@ -1,4 +1,4 @@
-"""The jobs of a rank: kernels, and parallel programs by name that compute what a kernel was measured for.
+"""The jobs of a rank: parallel programs by name that compute what a kernel was measured for.
 
 In a program each rank does what the simulated process of its application does: the same messages in the same order,
 over channels that `calibrate network --between processes` measures too, and the computation that `calibrate speed
@@ -531,32 +531,9 @@ class Rank:
 
     def forget(self) -> dict[str, Any]:
         """Free everything that was prepared."""
-        self._kernels: dict[tuple[str, int, int], Callable[[], None]] = {}
-        self._panels: dict[int, tuple[Matrix, Matrix, Matrix]] = {}
         self._parts: dict[int, tuple[Part, list[int]]] = {}
         self._room = Room()
         return {}
-
-    def prepare(self, name: str, n: int, rows: int) -> dict[str, Any]:
-        """Rows of A and C, and B, which smaller panels of the same order share, as a run of the application does."""
-        if n not in self._panels or self._panels[n][0].shape[0] < rows:
-            right = self._panels[n][1] if n in self._panels else operands.right(n)
-            self._panels[n] = operands.left(n, rows), right, np.zeros((rows, n))
-        a, b, c = self._panels[n]
-        multiply = kernel(name).multiply
-        kernel(name).prepare(8, 8)()  # compiles it if it has to be
-        self._kernels[name, n, rows] = partial(multiply, a[:rows], b, c[:rows])
-        start = time.perf_counter()
-        self._kernels[name, n, rows]()  # the first run pays for pages and compilation
-        return {"wall_s": time.perf_counter() - start}
-
-    def measure(self, name: str, n: int, rows: int, inner: int) -> dict[str, Any]:
-        """What so many runs in a row cost."""
-        run = self._kernels[name, n, rows]
-        before = Usage.now()
-        for _ in range(inner):
-            run()
-        return (Usage.now() - before).to_dict()
 
     def prepare_program(self, program: dict[str, Any], number: int, rank: int) -> dict[str, Any]:
         """Take a seat in a program; programs prepared before stay, and share their arrays with it."""
@@ -585,8 +562,6 @@ def jobs(channels: str, pool: str) -> Jobs:
     """A rank with channels to others, `{"PEER": NUMBER}`, and the file whose position all ranks share."""
     rank = Rank({int(peer): StreamChannel(number, number) for peer, number in json.loads(channels).items()}, int(pool))
     return {
-        "prepare": rank.prepare,
-        "measure": rank.measure,
         "forget": rank.forget,
         "prepare program": rank.prepare_program,
         "ready": rank.ready,

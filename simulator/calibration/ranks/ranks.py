@@ -1,4 +1,4 @@
-"""Drives real ranks, pinned to PEs: kernels side by side, parallel programs, and command lines."""
+"""Drives real ranks, pinned to PEs: parallel programs, and command lines."""
 
 import json
 import math
@@ -81,21 +81,8 @@ class Ranks:
     def __exit__(self, *_: object) -> None:
         self._group.end()
 
-    def prepare(self, kernel: str, n: int, rows: int) -> list[float]:
-        """Make the operands of a kernel ready on every rank and run it there once; the wall seconds of those runs.
-
-        Panels of one order share their arrays if the one with most rows is made ready first.
-        """
-        answers = self._group.ask_all({"do": "prepare", "name": kernel, "n": n, "rows": rows})
-        return [float(answer["wall_s"]) for answer in answers]
-
-    def measure(self, kernel: str, n: int, rows: int, *, inner: int, ranks: Sequence[int] | None = None) -> list[Usage]:
-        """Run a prepared kernel `inner` times in a row, on all ranks at once (or on some), and say what it cost."""
-        command = {"do": "measure", "name": kernel, "n": n, "rows": rows, "inner": inner}
-        return [Usage(**answer) for answer in self._group.ask_all(command, numbers=ranks)]
-
     def forget(self) -> None:
-        """Free the operands of all kernels and programs."""
+        """Free the operands of all programs."""
         self._prepared.clear()
         self._group.ask_all({"do": "forget"})
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import CalibrationError
-from simulator.calibration import CommandRanks, Competitor, Ranks
+from simulator.calibration import CommandRanks, Competitor, Ranks, RealProgram
 from tests.support.platforms import trace
 from tests.support.processes import relatives
 
@@ -20,32 +20,42 @@ CPUS = sorted(os.sched_getaffinity(0))
 PAIR = [CPUS[0], CPUS[-1]]
 
 
+def product(n, cpus):
+    return RealProgram("matmul", "dgemm", {"n": n}, (n // len(cpus),) * len(cpus), tuple((cpu,) for cpu in cpus))
+
+
+def products(units, cpu):
+    """So many products of order 600, one after another."""
+    parameters = {"units": units, "size": 3 * 600**2, "volume": 2.0 * 600**3}
+    return RealProgram("farm", "dgemm", parameters, (units,), ((cpu,),))
+
+
 def test_ranks_run_where_they_were_put():
     with Ranks(PAIR) as ranks:
-        ranks.prepare("dgemm", 16, 16)  # both have started
+        ranks.prepare_program(product(16, PAIR))  # both have started
         children = [psutil.Process(pid) for pid in relatives()]
         assert [child.cpu_affinity() for child in sorted(children, key=lambda c: c.pid)] == [[cpu] for cpu in PAIR]
 
 
 def test_a_rank_that_dies_is_named_and_the_rest_ends():
     with Ranks(PAIR) as ranks:
-        ranks.prepare("dgemm", 16, 16)
+        ranks.prepare_program(product(16, PAIR))
         os.kill(max(relatives()), signal.SIGKILL)
         with pytest.raises(CalibrationError, match=r"rank 1: ended early"):
-            ranks.measure("dgemm", 16, 16, inner=1)
+            ranks.run_program(product(16, PAIR))
     assert relatives() == []
 
 
 @pytest.mark.real
 def test_a_kernel_that_cannot_allocate_says_so():
     with Ranks(PAIR[:1]) as ranks, pytest.raises(CalibrationError, match=r"ended early: .*(MemoryError|allocate)"):
-        ranks.prepare("dgemm", 10_000_000, 1)
+        ranks.prepare_program(product(10_000_000, PAIR[:1]))
 
 
 def test_usage_adds_up():
     with Ranks(PAIR[:1]) as ranks:
-        ranks.prepare("dgemm", 200, 200)
-        (usage,) = ranks.measure("dgemm", 200, 200, inner=20)
+        ranks.prepare_program(product(400, PAIR[:1]))
+        (usage,) = ranks.run_program(product(400, PAIR[:1])).compute
     assert 0 < usage.cpu_s <= usage.wall_s * 1.1
 
 
@@ -56,9 +66,9 @@ def test_equal_competitors_leave_a_fair_share(load):
     with Competitor(PAIR[-1], trace([0, 1], [load, load], 2)) as competitor:
         others = [psutil.Process(pid) for pid in relatives()]
         with Ranks(PAIR[-1:]) as ranks, competitor.replay(0):
-            ranks.prepare("dgemm", 600, 600)
+            ranks.prepare_program(products(100, PAIR[-1]))
             before = cpu_seconds(others)
-            (usage,) = ranks.measure("dgemm", 600, 600, inner=100)
+            (usage,) = ranks.run_program(products(100, PAIR[-1])).compute
             theirs = cpu_seconds(others) - before
     assert usage.cpu_s / (usage.cpu_s + theirs) == pytest.approx(1 / (1 + load), rel=0.12)
 
@@ -125,13 +135,15 @@ DRIVER = """
 import sys
 import numpy as np
 from simulator import LoadTrace
-from simulator.calibration import CommandRanks, Competitor, Ranks
+from simulator.calibration import CommandRanks, Competitor, Ranks, RealProgram
 pair = [int(cpu) for cpu in sys.argv[1:]]
 load = LoadTrace(np.array([0.0, 1.0]), np.array([1.0, 1.0]), 2.0)
 with Ranks(pair) as ranks, Competitor(pair[-1], load) as competitor, competitor.replay(0):
-    ranks.prepare("dgemm", 600, 600)
+    parameters = {"units": 100_000, "size": 3 * 600**2, "volume": 2.0 * 600**3}
+    program = RealProgram("farm", "dgemm", parameters, (50_000, 50_000), tuple((cpu,) for cpu in pair))
+    ranks.prepare_program(program)
     print("up", flush=True)
-    ranks.measure("dgemm", 600, 600, inner=100_000)  # busy for minutes: no closed pipe would end it sooner
+    ranks.run_program(program)  # busy for minutes: no closed pipe would end it sooner
 """
 
 
