@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
 SCALING_HELP = "In place of --vary: the same problem on more --nodes, or one that grows with them."
+ADVISE_HELP = "Divide the work again at each point, or keep the scenario's configurations; again where machines change."
 NODES_HELP = "With --scaling: numbers of nodes; copies of the scenario's where it has fewer."
 REPORT = "report.html"
 PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
@@ -43,7 +44,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     nodes: Annotated[str | None, typer.Option(metavar="1,2,4,8", help=NODES_HELP)] = None,
     replications: Replications = None,
     seed: ScenarioSeed = None,
-    advise: Annotated[bool, typer.Option("--advise", help="Compare what is recommended at each point.")] = False,
+    advise: Annotated[bool | None, typer.Option("--advise/--as-is", help=ADVISE_HELP)] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one per core.")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.")] = None,
     output: Annotated[Path | None, folder("points, their table, report.html, manifest.json")] = None,

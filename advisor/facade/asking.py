@@ -156,7 +156,7 @@ def what_if(  # noqa: PLR0913 - all by name
     what: Asked,
     vary: Mapping[str, str | Iterable[object]],
     *,
-    advise: bool = False,
+    advise: bool | None = None,
     zipped: bool = False,
     replications: int | None = None,
     seed: int | None = None,
@@ -176,7 +176,8 @@ def what_if(  # noqa: PLR0913 - all by name
     vary
         Path of a field of the scenario's file -> its values; all combinations, or side by side (`zipped`).
     advise
-        Compare what is recommended at each point, in place of the scenario's own configurations.
+        Whether the work is divided again at each point, or as the scenario's configurations say; None: again where the
+        platform changes by more than its loads.
     folder
         Where every point is kept as it is found.
     workers

@@ -29,7 +29,7 @@ MOST_REASONS = 5
 MOST_STOPS = 8
 QUESTIONS = {
     "simulated": "the scenario's own configurations, simulated",
-    "advised": "the configuration recommended at each point, and the equal split",
+    "advised": "the work divided again, and what runs now",
 }
 NO_SINGLE = (
     "No point changes one field alone, so the gain of each by itself is not known: give each field its present value "

@@ -1,24 +1,26 @@
-"""What a sweep asks of a point with `--advise`: the configuration recommended there, and the equal split."""
+"""What a sweep asks of a point where work is divided again: the configuration recommended there, and what runs now."""
 
 from typing import Any
 
 from advisor.advise.recommendation import recommend
 from advisor.advise.strategies import usual_vary
-from simulator import Scenario
+from simulator import AS_NOW, Scenario
 
 ADVISED, EQUAL = "advised", "equal"
+NOW = (AS_NOW, EQUAL)
+"""What stands beside it: the first of these that was compared."""
 
 
 def advised(scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG001 - the question's form
-    """Advice for a point: makespans of what is recommended and of the equal split, on the point's draws.
+    """Advice for a point: makespans of what is recommended and of what runs now, on the point's draws.
 
     The reference engine does not confirm it: that would take longer than all the rest.
     """
     recommendation = recommend(scenario, vary=usual_vary(scenario), confirm=0)
     runs, chosen = recommendation.runs, recommendation.configuration
     names = {ADVISED: chosen.name}
-    if EQUAL in recommendation.baselines:
-        names[EQUAL] = recommendation.strategies.also.get(EQUAL, EQUAL)
+    if (now := next((name for name in NOW if name in recommendation.baselines), None)) is not None:
+        names[now] = recommendation.strategies.also.get(now, now)
     places = {name: runs.configurations.index(of) for name, of in names.items()}
     pes = scenario.platform.pes
     return {

@@ -1,6 +1,7 @@
 """What-ifs in one call: `what_if` plans the points, has them answered, and finds what pays."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Values = str | Iterable[object]
 """Values of a field: a list of them, or a text as `--vary` takes it, such as `x1,x2` or `0..8`."""
+_LOADS = re.compile(r"\.(load|loads)(\.|$)")
 Where = Callable[[], AbstractContextManager["Client"]]
 
 
@@ -99,7 +101,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     vary: Mapping[str, Values],
     *,
     zipped: bool = False,
-    advise: bool = False,
+    advise: bool | None = None,
     replications: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
@@ -123,7 +125,8 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     zipped
         Values side by side in place of all combinations.
     advise
-        Compare what is recommended at each point, in place of the scenario's own configurations.
+        Whether the work is divided again at each point, or as the scenario's configurations say; None: again where the
+        platform changes by more than its loads.
     replications, seed
         In place of the scenario's own.
     level
@@ -176,7 +179,7 @@ def plan_whatif(
     varied: Sequence[whatif.Varied],
     *,
     zipped: bool = False,
-    advise: bool = False,
+    advise: bool | None = None,
     replications: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
@@ -184,10 +187,11 @@ def plan_whatif(
 ) -> Plan:
     """The points of a what-if; see `what_if`."""
     points = whatif.points(varied, zipped=zipped)
+    advise = any(map(_other_platform, varied)) if advise is None else advise
     template = template_of(scenario) if isinstance(scenario, Scenario) else read_template(shipped.locate(scenario))
     path = template.document.path
     if advise:
-        template = template.divided_equally()  # its own configurations are not looked at
+        template = template.as_now()
     whatif.check_paths(template, points, oversized=advise)
     return make_plan(
         path,
@@ -200,6 +204,11 @@ def plan_whatif(
         template=template,
         here=here,
     )
+
+
+def _other_platform(change: whatif.Varied) -> bool:
+    """Whether a change is one of the machines, for which nobody keeps a partition made for others."""
+    return change.path.startswith("platform.") and _LOADS.search(change.path) is None
 
 
 def _plain(value: object) -> object:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from advisor.advise.pareto import front
 from advisor.advise.ranking import Gain
 from advisor.results import Described, Drawn, Ends, Provenance
-from advisor.whatif.advised import advised
+from advisor.whatif.advised import NOW, advised
 from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
 from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import Outcomes, differences, gains, outcomes_of, product_of_means
@@ -466,7 +466,7 @@ def _changes_nothing(plan: Plan, change: str) -> bool:
     try:
         template = read_template(plan.path)
         if plan.ask is advised:
-            template = template.divided_equally()
+            template = template.as_now()
         return dump_scenario(template.scenario([change], oversized=plan.oversized)) == plan.resolved
     except ApportionError:
         return False
@@ -735,7 +735,7 @@ def sentence(found: Findings) -> str:
     most = points[found.pays_most]
     tied = _tied(found, most)
     pays = "pays most" if not tied and (most.chance or 0.0) >= SURE else "pays"
-    said = f"{most.named} {pays}: {_faster(most)}, {_takes(most)} in place of {_takes(points[0])}"
+    said = f"{most.named} {pays}: {_faster(most)}, {_takes(most)} in place of {_from(points[0])}"
     simplest = "" if found.nearly is None else points[found.nearly].named
     said += f"; {_tie(most, tied, simplest) if tied else _how_sure(found, most)}."
     if simplest and simplest not in tied:
@@ -757,7 +757,7 @@ def _not_ranked_sentence(found: Findings) -> str:
     shown = answered if len(answered) <= MOST_NAMED else [answered[0], answered[-1]]
     said = ", ".join(f"{one.named.removeprefix('application.parameters.')} takes {_takes(one)}" for one in shown)
     verb = "is" if len(found.not_ranked) == 1 else "are"
-    return f"{said}, in place of {_takes(found.points[0])}; {paths} {verb} part of the question, so nothing is ranked."
+    return f"{said}, in place of {_from(found.points[0])}; {paths} {verb} part of the question, so nothing is ranked."
 
 
 def _how_sure(found: Findings, most: PointFound) -> str:
@@ -805,3 +805,9 @@ def _faster(one: PointFound) -> str:
 
 def _takes(one: PointFound) -> str:
     return with_interval(None if one.own is None else one.own.makespan_s)
+
+
+def _from(base: PointFound) -> str:
+    """What the base takes; where work was divided again there too, what it takes now stands beside it."""
+    now = [] if base.advice is None else [one for one in base.configurations if one.name in NOW]
+    return _takes(base) + "".join(f" divided again, {with_interval(one.makespan_s)} {one.name}" for one in now)

@@ -125,7 +125,7 @@ def plan_scaling(
     kind: str,
     nodes: Sequence[int],
     *,
-    advise: bool = False,
+    advise: bool | None = None,
     replications: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
@@ -143,14 +143,14 @@ def plan_scaling(
     nodes
         Numbers of nodes, ascending.
     advise
-        Compare what is recommended at each step, in place of equal units and units by speed.
+        Whether the work is divided again at each step (None: it is), or as equal units and units by speed.
     replications, seed, level, here
         See `what_if` and `make_plan`.
     """
     if kind not in get_args(Kind):
         raise ScenarioError(f"--scaling: {kind!r} is unknown; take {' or '.join(get_args(Kind))}")
     template = template_of(scenario) if isinstance(scenario, Scenario) else read_template(shipped.locate(scenario))
-    base = template.divided_equally().scenario(oversized=True)
+    base = template.as_now().scenario(oversized=True)
     parameter = _grows(base) if kind == "weak" else None
     steps, on = list[Step](), list[Scenario]()
     for count in nodes:
@@ -164,11 +164,11 @@ def plan_scaling(
     plan = make_plan(
         template.document.path,
         points,
-        ask=advised if advise else simulated,
+        ask=simulated if advise is False else advised,
         replications=replications,
         seed=seed,
         level=level,
-        oversized=advise,
+        oversized=advise is not False,
         template=begun,
         here=here,
     )

@@ -643,9 +643,11 @@ class Template:
         document = Document(path, data, None)
         return cls(document, validated(ScenarioForm, document), NamedFiles(path.parent, dict(paths)))
 
-    def divided_equally(self) -> "Template":
-        """The same with one configuration, equal shares, in place of its own."""
-        data = {**self.document.data, "configurations": {"equal": {"partition": "equal"}}}
+    def as_now(self) -> "Template":
+        """The same with one configuration: what it says runs now, else equal shares."""
+        own = self.document.data.get("configurations")
+        kept = {AS_NOW: own[AS_NOW]} if isinstance(own, dict) and AS_NOW in own else {"equal": {"partition": "equal"}}
+        data = {**self.document.data, "configurations": kept}
         document = replace(self.document, data=data)
         return Template(document, validated(ScenarioForm, document), self.named)
 

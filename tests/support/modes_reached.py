@@ -137,12 +137,12 @@ REACH = {
         "without --measure-next": "{w}/small.yaml",
     },
     "whatif": {
-        "with --only": "{w}/small.yaml --vary platform.link.latency=x1,x2 --only {hash}",
-        "without --only": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
-        "with --output": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1 -o x",
-        "without --output": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
-        "with several --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --vary seed=1,2 --workers 1",
-        "with one --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
+        "with --only": "{w}/small.yaml --as-is --vary platform.link.latency=x1,x2 --only {hash}",
+        "without --only": "{w}/small.yaml --as-is --vary platform.link.latency=x1,x2 --workers 1",
+        "with --output": "{w}/small.yaml --as-is --vary platform.link.latency=x1,x2 --workers 1 -o x",
+        "without --output": "{w}/small.yaml --as-is --vary platform.link.latency=x1,x2 --workers 1",
+        "with several --vary": "{w}/small.yaml --as-is --vary platform.link.latency=x1,x2 --vary seed=1,2 --workers 1",
+        "with one --vary": "{w}/small.yaml --as-is --vary platform.link.latency=x1,x2 --workers 1",
     },
     "verify": {"with --command": "{w}/small.yaml --command 'true {{units}}'", "without --command": "{w}/small.yaml"},
     "cluster": {

@@ -325,7 +325,10 @@ class Shelf(Mapping[str, dict[str, Any]]):
 
 MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
 _WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
-_WAYS |= {"question": "question (--advise)", "version": "version of apportion or its libraries"}
+_WAYS |= {
+    "question": "rule by which work is divided (--advise, --as-is)",
+    "version": "version of apportion or its libraries",
+}
 _TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*")
 """What a process leaves that is killed while it writes."""
 

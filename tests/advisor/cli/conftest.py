@@ -51,5 +51,5 @@ def prepared(tmp_path_factory):
     make("simulate small.yaml -o results")
     make("allocate fit {s}/tutorial/allocation-runs.csv -o alloc.json")
     make("allocate plan {s}/tutorial/platforms/unequal-cores.yaml --sizes 400,800,1200 -o plan.json")
-    point = plan_whatif(folder / "small.yaml", [read_varied("platform.link.latency=x1,x2")]).points[1]
+    point = plan_whatif(folder / "small.yaml", [read_varied("platform.link.latency=x1,x2")], advise=False).points[1]
     return {"w": folder, "s": scenarios, "d": DATA, "hash": point.hash}

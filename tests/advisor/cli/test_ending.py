@@ -18,7 +18,7 @@ from tests.support.command_line import APPORTION, ROOT
 SCENARIO = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
 QUICK = SCENARIO.with_name("first-run.yaml")
 SIMULATE = ["simulate", SCENARIO, "--replications", "20000"]
-WHATIF = ["whatif", SCENARIO, "--vary", "platform.link.bandwidth=x1,x2,x3", "--workers", "2"]
+WHATIF = ["whatif", SCENARIO, "--as-is", "--vary", "platform.link.bandwidth=x1,x2,x3", "--workers", "2"]
 TRIAD = ["calibrate", "speed", "--kernel", "triad", "--max-size", "6000", "--time-cap", "0.1s"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 

@@ -13,7 +13,7 @@ SCENARIO = "scenarios/tutorial/three-pes.yaml"
 ASKED = {
     "simulate": ["simulate", SCENARIO],
     "advise": ["advise", SCENARIO],
-    "whatif": ["whatif", SCENARIO, "--vary", "platform.link.bandwidth=x2"],
+    "whatif": ["whatif", SCENARIO, "--as-is", "--vary", "platform.link.bandwidth=x2"],
 }
 
 

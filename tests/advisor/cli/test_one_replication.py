@@ -34,7 +34,15 @@ ASKED = {
     "advise": ["advise", "FILE"],
     "advise p95": ["advise", "FILE", "--objective", "p95", "--explain"],
     "advise worst": ["advise", "FILE", "--objective", "worst", "--vary", "both"],
-    "whatif": ["whatif", "FILE", "--vary", "platform.link.bandwidth=x2,x4,x8", "--vary", "platform.link.latency=/2"],
+    "whatif": [
+        "whatif",
+        "FILE",
+        "--as-is",
+        "--vary",
+        "platform.link.bandwidth=x2,x4,x8",
+        "--vary",
+        "platform.link.latency=/2",
+    ],
     "whatif --advise": ["whatif", "FILE", "--vary", "platform.link.bandwidth=x2,x4", "--advise"],
 }
 EVERY = [pytest.param(name, marks=[pytest.mark.slow] * (name not in {"simulate", "advise"})) for name in ASKED]

@@ -356,7 +356,7 @@ def test_hosts_of_kinds_are_looked_at_first(tmp_path):
 TO_WRITE = {
     "simulate": ["simulate", THREE, "--replications", "5"],
     "advise": ["advise", THREE, "--replications", "5"],
-    "whatif": ["whatif", THREE, "--vary", "platform.link.bandwidth=x2", "--replications", "5", "--resume"],
+    "whatif": ["whatif", THREE, "--as-is", "--vary", "platform.link.bandwidth=x2", "--replications", "5", "--resume"],
 }
 
 

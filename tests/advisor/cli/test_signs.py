@@ -13,7 +13,7 @@ ENOUGH_S = 20.0
 """Of a command: then it is interrupted."""
 COMMANDS = {
     "simulate": "simulate three-pes --replications 4000 --engine process",
-    "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2,x4,x8 --replications 2000",
+    "whatif": "whatif three-pes --as-is --vary platform.link.bandwidth=x1,x2,x4,x8 --replications 2000",
     "advise": "advise cluster --replications 200",
     "check a file": "check {middling}",
     "check a large file": "check {large}",

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 from advisor.cli import whatif as command
-from advisor.whatif import advised
+from advisor.whatif import advised, plan_whatif
 from simulator import load_scenario, read_template
+from simulator.experiments.sweep import simulated
+from simulator.experiments.whatif import read_varied
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.sweep_points import never, thread, write
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
 LINK = "platform.link.bandwidth"
-VARY = ["--vary", f"{LINK}=1Gbit/s,10Gbit/s", "--vary", "application.parameters.n=1600,1500,0"]
+VARY = ["--as-is", "--vary", f"{LINK}=1Gbit/s,10Gbit/s", "--vary", "application.parameters.n=1600,1500,0"]
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_the_report_of_a_resumed_run_is_that_of_an_undisturbed_one_to_the_byte(a
 
 @pytest.mark.usefixtures("in_thread")
 def test_nothing_that_pays_is_said(apportion, tmp_path):
-    code, said, _ = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=/2,x1", "--replications", "200")
+    code, said, _ = apportion("whatif", write(tmp_path), "--as-is", "--vary", f"{LINK}=/2,x1", "--replications", "200")
     assert code == 0
     assert said.startswith("No change pays: none is faster than the scenario as it is")
 
@@ -95,10 +97,51 @@ def test_advice_at_each_point(apportion):
     assert code == 0, errors
     points = json.loads(said)["points"]
     assert [sum(point["advice"]["partition"]) for point in points] == [2504, 1000, 2504]
-    asked = read_template(TWO_CORES).divided_equally().scenario(["replications=20"], oversized=True)
+    asked = read_template(TWO_CORES).as_now().scenario(["replications=20"], oversized=True)
     alone = advised(replace(asked, strata=200), 1)  # the 20 are some of the scenario's 200
     assert alone["advice"] == points[0]["advice"]
     assert all(point["best"] == "advised" for point in points)
+
+
+CORES = """
+platform:
+  nodes: [{name: "n[1-2]", pes: [{cores: 2, speeds: {stencil: 2 Gflop/s}}]}]
+  link: {latency: 30us, bandwidth: 10Gbit/s}
+application: {name: stencil, kernel: stencil, parameters: {n: 2000, iterations: 10}}
+configurations: {as-now: {partition: equal, allocation: {"n[1-2]": 2}}}
+format: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "again"),
+    [
+        ("platform.nodes.n[1-2].pes.0.cores=4", True),
+        ("platform.nodes.n[1-2].pes.0.load={trace: {times_s: [0], values: [1], end_s: 9}, rule: fair}", False),
+        ("application.parameters.n=3000", False),
+    ],
+)
+def test_work_is_divided_again_where_machines_change(field, again, tmp_path):
+    (tmp_path / "s.yaml").write_text(CORES)
+    varied = [read_varied(field)]
+    assert (plan_whatif(tmp_path / "s.yaml", varied).ask is advised) == again
+    assert plan_whatif(tmp_path / "s.yaml", varied, advise=not again).ask is (simulated if again else advised)
+
+
+@pytest.mark.usefixtures("in_thread")
+def test_more_cores_pay_as_they_get_work_and_what_runs_now_stands_beside(apportion, tmp_path):
+    path, out = tmp_path / "s.yaml", tmp_path / "out"
+    path.write_text(CORES)
+    asked = ("whatif", path, "--vary", "platform.nodes.n[1-2].pes.0.cores=4", "-o", out)
+    code, said, _ = apportion(*asked, "--as-is")
+    assert (code, said.split(":")[0]) == (0, "No change pays")
+    code, _, errors = apportion(*asked, "--resume")
+    assert (code, "another rule by which work is divided" in errors) == (2, True), errors
+    code, said, _ = apportion(*asked[:-2])
+    assert code == 0
+    assert "cores=4 pays most: " in said
+    assert " divided again, " in said.splitlines()[0]
+    assert " as-now; " in said.splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def written(folder, words):
 KINDS = ["memory.json", "network.json", "run.json", "speed.json", "trace", "allocation", "simulate", "jobs"]
 KINDS += [f"folder of {name}.json" for name in DOCUMENTS]
 LONGER = {
-    "whatif": "whatif three-pes --vary platform.link.bandwidth=x1,x2 --replications 4 --workers 1",
+    "whatif": "whatif three-pes --as-is --vary platform.link.bandwidth=x1,x2 --replications 4 --workers 1",
     "advise": "advise two-cores --replications 6 --runs 60 --vary partition",
 }
 """Commands that take seconds to write their results."""

@@ -16,7 +16,7 @@ from tests.support.command_line import APPORTION, ROOT, apportion_here
 
 COMMANDS = {
     "simulate": "simulate {f}/own.yaml --replications 4 --set platform.link.latency=x2 -o {f}/out",
-    "whatif": "whatif {f}/own.yaml --vary platform.link.latency=x1,x2 --replications 3 --workers 1 -o {f}/out",
+    "whatif": "whatif {f}/own.yaml --as-is --vary platform.link.latency=x1,x2 --replications 3 --workers 1 -o {f}/out",
     "advise": "advise {f}/own.yaml --replications 4 --runs 40 -o {f}/out",
     "jobs run": "jobs run few.swf -o {f}/out",
 }

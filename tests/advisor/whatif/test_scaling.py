@@ -56,7 +56,7 @@ def test_the_problem_grows_by_its_volume_and_says_what_it_came_to(tmp_path):
 
 
 def test_unequal_nodes_are_measured_by_what_they_can_do():
-    found = found_of(TUTORIAL / "cluster.yaml", "strong", (8, 32))
+    found = found_of(TUTORIAL / "cluster.yaml", "strong", (8, 32), advise=False)
     assert found.points[1].step.speed == pytest.approx((8 * 4 * 4 + 24) / (8 * 4 * 4))
     assert found.points[1].configuration == "by-speed"
 

@@ -31,9 +31,9 @@ from tests.support.sweep_points import POISON, counted_plan, hungry, write
 pytestmark = pytest.mark.slow
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 SWEEPS = {
-    "grid": "three-pes.yaml --vary platform.link.bandwidth=x1,x2,x10 --vary platform.link.latency=x1,x2,/2 "
+    "grid": "three-pes.yaml --as-is --vary platform.link.bandwidth=x1,x2,x10 --vary platform.link.latency=x1,x2,/2 "
     "--replications 300",
-    "zip": "cluster.yaml --zip --vary platform.network.link.latency=1us,2us,3us,4us "
+    "zip": "cluster.yaml --as-is --zip --vary platform.network.link.latency=1us,2us,3us,4us "
     "--vary platform.network.uplink.bandwidth=1Gbit/s,2Gbit/s,3Gbit/s,4Gbit/s",
     "advise": "two-cores.yaml --advise --vary application.parameters.n=1000..1003 --replications 100",
 }
