@@ -48,8 +48,10 @@ def test_a_rank_that_dies_is_named_and_the_rest_ends():
 
 @pytest.mark.real
 def test_a_kernel_that_cannot_allocate_says_so():
-    with Ranks(PAIR[:1]) as ranks, pytest.raises(CalibrationError, match=r"ended early: .*(MemoryError|allocate)"):
+    with Ranks(PAIR[:1]) as ranks:
         ranks.prepare_program(product(10_000_000, PAIR[:1]))
+        with pytest.raises(CalibrationError, match=r"ended early: .*(MemoryError|allocate)"):
+            ranks.run_program(product(10_000_000, PAIR[:1]))
 
 
 def test_usage_adds_up():
