@@ -116,8 +116,11 @@ def words_of(record: Record, root: Any) -> Words:
         kind = parameters[name].type_descriptor.annotation
         if record.rule.refused(name, kind):
             raise ScenarioError(f"{where}: {name} is no manifest's to say; run the command yourself")
-        texts = _texts(record, name, kind, value, where)
         flag = next((one for one in parameters[name].opts if one.startswith("--")), None)
+        if value is False and (against := parameters[name].secondary_opts):
+            options.append(against[0])
+            continue
+        texts = _texts(record, name, kind, value, where)
         if flag is None:
             arguments += texts
         else:

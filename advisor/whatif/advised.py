@@ -7,8 +7,8 @@ from advisor.advise.strategies import usual_vary
 from simulator import AS_NOW, Scenario
 
 ADVISED, EQUAL = "advised", "equal"
-NOW = (AS_NOW, EQUAL)
-"""What stands beside it: the first of these that was compared."""
+NOW = {AS_NOW: "as now", EQUAL: "in equal shares"}
+"""What stands beside it, in words: the first of these that was compared."""
 
 
 def advised(scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG001 - the question's form

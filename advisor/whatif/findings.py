@@ -810,4 +810,4 @@ def _takes(one: PointFound) -> str:
 def _from(base: PointFound) -> str:
     """What the base takes; where work was divided again there too, what it takes now stands beside it."""
     now = [] if base.advice is None else [one for one in base.configurations if one.name in NOW]
-    return _takes(base) + "".join(f" divided again, {with_interval(one.makespan_s)} {one.name}" for one in now)
+    return _takes(base) + "".join(f" divided again and {with_interval(one.makespan_s)} {NOW[one.name]}" for one in now)
