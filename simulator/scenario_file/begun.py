@@ -10,6 +10,7 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import compact, expanded
 from simulator.base.yaml_document import read_value
+from simulator.platform.networks.link import NETWORKS, usual_link
 from simulator.programs.applications import PARAMETERS
 from simulator.programs.configuration import AS_NOW
 from simulator.scenario_file.load import scenario_of_text
@@ -19,16 +20,6 @@ __all__ = ["EXAMPLES", "NETWORKS", "BegunScenario", "begin_scenario"]
 
 NODES = "node[1-4]: 8 cores 2 Gflop/s"
 NETWORK, APPLICATION = "10GbE", "stencil"
-NETWORKS: Mapping[str, tuple[str, str]] = {
-    "1GbE": ("50us", "1Gbit/s"),
-    "10GbE": ("30us", "10Gbit/s"),
-    "25GbE": ("20us", "25Gbit/s"),
-    "100GbE": ("10us", "100Gbit/s"),
-    "EDR": ("2us", "100Gbit/s"),
-    "HDR": ("1.5us", "200Gbit/s"),
-    "NDR": ("1.5us", "400Gbit/s"),
-}
-"""Usual latency and bandwidth of a message between two programs, by the name of the network."""
 EXAMPLES: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "stencil": ("stencil", {"n": 8000, "iterations": 200}),
     "matmul": ("dgemm", {"n": 8000}),
@@ -193,11 +184,10 @@ def _time_of_day(text: str, whole: str) -> int:
 
 
 def _link(text: str) -> tuple[str, str]:
-    known = {name.lower(): ends for name, ends in NETWORKS.items()}
     latency, comma, bandwidth = (part.strip() for part in text.partition(","))
     if not comma:
-        if text.strip().lower() in known:
-            return known[text.strip().lower()]
+        if (known := usual_link(text)) is not None:
+            return known["latency"], known["bandwidth"]
         close = meant(text, NETWORKS)
         raise ScenarioError(
             f"--network: {text!r} is unknown; give {', '.join(NETWORKS)}, or LATENCY,BANDWIDTH: 30us,10Gbit/s{close}"
@@ -274,8 +264,8 @@ def _document(
 ) -> tuple[dict[str, Any], dict[Place, str]]:
     """The scenario, its application left open; and what is said of its fields."""
     nodes, notes = _nodes(kinds, hours, kernel)
-    named = network.strip().lower() in {name.lower() for name in NETWORKS}
-    said = f"Of a node to the switch, each way; {f'usual for {network}' if named else 'as stated'}."
+    known = "as stated" if usual_link(network) is None else f"usual for {network}"
+    said = f"Of a node to the switch, each way; {known}."
     notes |= _NOTES | {("platform", "network", "link"): said}
     notes["replications",] = "Draws of when a run starts." if hours else "Nothing is drawn, so one says it all."
     placed = {names: kind.cores for kind in kinds for names in _patterns(kind.names)}

@@ -9,10 +9,11 @@ from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
+from simulator.base.names import compact, expanded
 from simulator.base.units import to_whole
 from simulator.base.yaml_document import Document, read_value
 from simulator.models.network.kinds.kind import NO_LIMIT
-from simulator.platform.networks.link import is_line, model_of
+from simulator.platform.networks.link import is_line, model_of, usual_link
 from simulator.scenario_file.scenario import Change
 
 Expand = Callable[[str, Any], Mapping[str, Any]]
@@ -33,6 +34,8 @@ _OF_LINKS: Mapping[str, tuple[dict[str, Decimal], Callable[[float], str]]] = {
 _ALL_LINKS = {f"platform.network.{number}": number for number in _OF_LINKS}
 _SPEEDS = ("low", "mid", "high", "speeds")
 """Lists of speeds in an entry of `speeds`."""
+MOST_ADDED = 1024
+"""Most nodes that one change adds."""
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 60
 _MOST_POWER = 308
@@ -46,7 +49,8 @@ def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) ->
 
     `texts`: `PATH=VALUE`: keys from the top down, parted by dots; an entry of a list by its place from 0 or its `name`.
     The value in YAML, or `x2`, `/2`: the file's numbers or quantities times or over so much. Measured speeds, and
-    latency and bandwidth of measured message times, have factors too; `platform.network.bandwidth=x2`: all links.
+    latency and bandwidth of measured message times, have factors too; `platform.network.bandwidth=x2`: all links. A
+    link may be the name of a usual one (`25GbE`); `platform.nodes+=new: 2` adds two nodes like those called new.
     """
     data, changes, fields = deepcopy(document.data), [], dict[tuple[str | int, ...], str]()
     for text in texts:
@@ -54,6 +58,11 @@ def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) ->
         path = path.strip()
         if not equals or not path:
             raise ScenarioError(f"--set: {text!r} is no change; write PATH=VALUE, such as platform.nodes.0.memory=8GiB")
+        if path.endswith("+"):
+            found, change = _with_more_nodes(data, path, value.strip())
+            fields |= dict.fromkeys(found, path)
+            changes.append(change)
+            continue
         if path in _ALL_LINKS:
             found, change = _with_all_links(data, path, value.strip(), expand)
             fields |= dict.fromkeys(found, path)
@@ -78,8 +87,43 @@ def _changed(path: str, text: str, field: tuple[str | int, ...], holder: Any, *,
         times = _times(path, text)
         holder[key] = _scaled_speeds(path, times, expand("speeds", before))
         return Change(path, 1.0, float(times))
-    holder[key] = _value(path, text, before)
+    holder[key] = usual_link(text) if key in _LINKS or field[-2:-1] == ("links",) else None
+    holder[key] = holder[key] or _value(path, text, before)
     return Change(path, before, holder[key])
+
+
+def _with_more_nodes(data: Any, path: str, text: str) -> tuple[list[tuple[str | int, ...]], Change]:
+    """Add nodes like some that are there, with the numbers that follow."""
+    if path.rstrip("+ ") != "platform.nodes":
+        raise ScenarioError(f"--set {path}: only platform.nodes takes +=; write PATH=VALUE")
+    name, count = (part.strip() for part in (text if ":" in text else f"{text}: 1").rsplit(":", 1))
+    platform = data.get("platform") if isinstance(data, dict) else None
+    nodes = platform.get("nodes") if isinstance(platform, dict) else None
+    if not isinstance(nodes, list):
+        raise ScenarioError(f"--set {path}: the file lists no nodes; write them out in it")
+    known = {str(one["name"]): one for one in nodes if isinstance(one, dict) and "name" in one}
+    taken = {label: entry for pattern, entry in known.items() for label in expanded(pattern)}
+    like = known.get(name) or next((one for label, one in taken.items() if name in {label, _stem(label)}), None)
+    number = to_whole(count)
+    if like is None or number is None or not 1 <= number <= MOST_ADDED:
+        close = "" if like is not None else meant(name, known)
+        what = f"give NODE: COUNT with one of {_shown(known)}, and 1 to {MOST_ADDED}"
+        raise ScenarioError(f"--set {path}: {text[:_LONGEST_SHOWN]!r} adds no nodes; {what}{close}")
+    first = next(label for label, one in taken.items() if one is like)
+    stem, width = _stem(first), len(first) - len(_stem(first))
+    ends = [label.removeprefix(stem) for label in taken if _stem(label) == stem]
+    begin = 1 + max((int(end) for end in ends if end), default=1)
+    added = {**deepcopy(like), "name": compact([f"{stem}{begin + place:0{width}d}" for place in range(number)])}
+    for pe in added.get("pes") or ():
+        if isinstance(pe, dict) and "{node}" not in str(pe.get("name", "{node}")):
+            pe["name"] = f"{{node}}-{pe['name']}"  # no two PEs of a platform have the same name
+    nodes.append(added)
+    return [("platform", "nodes", len(nodes) - 1)], Change(path, None, text)
+
+
+def _stem(label: str) -> str:
+    """A node's name without the number at its end."""
+    return label.rstrip("0123456789") or label
 
 
 def _is_link(field: tuple[str | int, ...], entry: Any) -> bool:

@@ -18,6 +18,23 @@ from simulator.models.network.kinds.kind import KindForm
 from simulator.platform.doubt_forms import DoubtForm
 from simulator.platform.named_files import Site
 
+NETWORKS: Mapping[str, tuple[str, str]] = {
+    "1GbE": ("50us", "1Gbit/s"),
+    "10GbE": ("30us", "10Gbit/s"),
+    "25GbE": ("20us", "25Gbit/s"),
+    "100GbE": ("10us", "100Gbit/s"),
+    "EDR": ("2us", "100Gbit/s"),
+    "HDR": ("1.5us", "200Gbit/s"),
+    "NDR": ("1.5us", "400Gbit/s"),
+}
+"""Usual latency and bandwidth of a message between two programs, by the name of the network."""
+
+
+def usual_link(name: str) -> dict[str, str] | None:
+    """Latency and bandwidth of a network of `NETWORKS`, as a scenario file writes them; None for another name."""
+    ends = next((ends for known, ends in NETWORKS.items() if known.lower() == name.strip().lower()), None)
+    return None if ends is None else {"latency": ends[0], "bandwidth": ends[1]}
+
 
 @dataclass(frozen=True)
 class Link:

@@ -185,3 +185,51 @@ def test_a_band_that_ends_for_want_of_memory_pages_where_the_memory_is_known(fil
     assert scenario.platform.pes[0].speeds["naive_matmul"].sizes.tolist() == [1e3, 1e5]
     assert any("constant beyond 100000 elements: memory of the node" in line for line in scenario.warnings)
     assert run(scenario, engine="process").makespan_ticks.min() > 0
+
+
+MORE = """format: 1
+platform:
+  nodes:
+    - {name: "n[08-09]", pes: [{cores: 2, speeds: {stencil: 2 Gflop/s}}]}
+    - {name: desk, memory: 8GiB, pes: [{name: cpu, speeds: {stencil: 1 Gflop/s}}]}
+  network: {topology: star, link: {latency: 30us, bandwidth: 1Gbit/s}}
+application: {name: stencil, kernel: stencil, parameters: {n: 2000, iterations: 10}}
+configurations: {equal: {partition: equal}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "nodes", "pes"),
+    [
+        ("n[08-09]: 2", ["n08", "n09", "desk", "n10", "n11"], ["n10", "n11"]),
+        ("n09", ["n08", "n09", "desk", "n10"], ["n10"]),
+        ("n:1", ["n08", "n09", "desk", "n10"], ["n10"]),
+        ("desk: 2", ["n08", "n09", "desk", "desk2", "desk3"], ["desk2-cpu", "desk3-cpu"]),
+    ],
+)
+def test_nodes_like_one_that_is_there_are_added(tmp_path, change, nodes, pes):
+    (tmp_path / "s.yaml").write_text(MORE)
+    platform = load_scenario(tmp_path / "s.yaml", changes=[f"platform.nodes+={change}"]).platform
+    assert list(platform.node_names) == nodes
+    assert [pe.name for pe in platform.pes][3:] == pes
+    like = platform.pes[2 if "desk" in change else 0]
+    assert all((pe.cores, pe.speeds) == (like.cores, like.speeds) for pe in platform.pes[3:])
+
+
+@pytest.mark.parametrize("change", ["", ":", "m: 1", "n: 0", "n: x", "n: 1025", "desk: -1", "n[08-09"])
+def test_what_adds_no_nodes_is_refused_with_what_would(tmp_path, change):
+    (tmp_path / "s.yaml").write_text(MORE)
+    with pytest.raises(ScenarioError, match=r"adds no nodes; give NODE: COUNT with one of n\[08-09\], desk") as error:
+        load_scenario(tmp_path / "s.yaml", changes=[f"platform.nodes+={change}"])
+    assert len(error.value.lines) == 1
+    with pytest.raises(ScenarioError, match=r"only platform.nodes takes \+="):
+        load_scenario(tmp_path / "s.yaml", changes=["platform.network+=n: 1"])
+
+
+def test_a_link_may_be_named(tmp_path):
+    (tmp_path / "s.yaml").write_text(MORE)
+    named, written = (
+        load_scenario(tmp_path / "s.yaml", changes=[f"platform.network.link={link}"]).platform.network
+        for link in ("25gbe", "{latency: 20us, bandwidth: 25Gbit/s}")
+    )
+    assert named.links == written.links
