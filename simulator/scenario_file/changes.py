@@ -9,7 +9,7 @@ from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
-from simulator.base.names import compact, expanded
+from simulator.base.names import compact, counted
 from simulator.base.units import to_whole
 from simulator.base.yaml_document import Document, read_value
 from simulator.models.network.kinds.kind import NO_LIMIT
@@ -102,7 +102,7 @@ def _with_more_nodes(data: Any, path: str, text: str) -> tuple[list[tuple[str | 
     if not isinstance(nodes, list):
         raise ScenarioError(f"--set {path}: the file lists no nodes; write them out in it")
     known = {str(one["name"]): one for one in nodes if isinstance(one, dict) and "name" in one}
-    taken = {label: entry for pattern, entry in known.items() for label in expanded(pattern)}
+    taken = {label: one for pattern, one in known.items() for label in counted(pattern, one.get("count"))}
     like = known.get(name) or next((one for label, one in taken.items() if name in {label, _stem(label)}), None)
     number = to_whole(count)
     if like is None or number is None or not 1 <= number <= MOST_ADDED:
@@ -113,7 +113,10 @@ def _with_more_nodes(data: Any, path: str, text: str) -> tuple[list[tuple[str | 
     stem, width = _stem(first), len(first) - len(_stem(first))
     ends = [label.removeprefix(stem) for label in taken if _stem(label) == stem]
     begin = 1 + max((int(end) for end in ends if end), default=1)
-    added = {**deepcopy(like), "name": compact([f"{stem}{begin + place:0{width}d}" for place in range(number)])}
+    added = {
+        **deepcopy({key: part for key, part in like.items() if key != "count"}),
+        "name": compact([f"{stem}{begin + place:0{width}d}" for place in range(number)]),
+    }
     for pe in added.get("pes") or ():
         if isinstance(pe, dict) and "{node}" not in str(pe.get("name", "{node}")):
             pe["name"] = f"{{node}}-{pe['name']}"  # no two PEs of a platform have the same name

@@ -226,6 +226,13 @@ def test_what_adds_no_nodes_is_refused_with_what_would(tmp_path, change):
         load_scenario(tmp_path / "s.yaml", changes=["platform.network+=n: 1"])
 
 
+def test_counted_nodes_go_on_counting(tmp_path):
+    (tmp_path / "s.yaml").write_text(MORE.replace('"n[08-09]"', "n, count: 2"))
+    for name in ("n", "n2"):
+        scenario = load_scenario(tmp_path / "s.yaml", changes=[f"platform.nodes+={name}: 2"])
+        assert list(scenario.platform.node_names) == ["n1", "n2", "desk", "n3", "n4"]
+
+
 def test_a_link_may_be_named(tmp_path):
     (tmp_path / "s.yaml").write_text(MORE)
     named, written = (

@@ -25,7 +25,7 @@ def template(tmp_path_factory):
 def drawn(template, *counts):
     """Load starts of the slow PEs, in their order; (replication, PE)."""
     changes = [f"platform.nodes.{kind}.count={count}" for kind, count in zip(("slow", "fast"), counts, strict=True)]
-    scenario = template.divided_equally().scenario([*changes, "replications=2"])
+    scenario = template.as_now().scenario([*changes, "replications=2"])
     return draw(scenario).load_starts_s[:, [pe.load is not None for pe in scenario.platform.pes]]
 
 
@@ -41,7 +41,7 @@ def test_adding_nodes_changes_no_draw_of_others(template, ours, theirs, fast):
 
 
 def test_the_resolved_form_draws_the_same(template, tmp_path):
-    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12"])
+    scenario = template.as_now().scenario(["platform.nodes.slow.count=12"])
     path = tmp_path / "resolved.yaml"
     path.write_text(dump_scenario(scenario))
     again = load_scenario(path)
@@ -68,7 +68,7 @@ def test_names_that_differ_in_zeros_only():
 
 
 def test_many_draws_are_those_of_few(template):
-    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=6000"])
+    scenario = template.as_now().scenario(["platform.nodes.slow.count=12", "replications=6000"])
     many, few = (
         draw(scenario),
         draw(replace(scenario, replications=40, strata=6000), first=5960),
@@ -78,7 +78,7 @@ def test_many_draws_are_those_of_few(template):
 
 
 def test_pes_without_a_process_are_left_out_where_nobody_asks_for_them(template):
-    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=2"])
+    scenario = template.as_now().scenario(["platform.nodes.slow.count=12", "replications=2"])
     one = replace(scenario, configurations=(Configuration("one", (1,), (len(scenario.platform.pes) - 1,)),))
     whole, placed = draw(one), draw(one, placed_only=True)
     assert np.array_equal(whole.load_starts_s[:, -1], placed.load_starts_s[:, -1])
