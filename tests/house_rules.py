@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (11_500, 10_800),
     "simulator/results": (5_200, 4_200),
     "simulator/experiments": (1_900, 1_500),
-    "simulator/calibration": (14_900, 12_800),
+    "simulator/calibration": (14_550, 12_800),
     "simulator/characterisation": (5_300, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (700, 700),
     "advisor/advise": (9_700, 8_000),
