@@ -44,10 +44,8 @@ ALIKE = 0.005
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds with a unit and three digits, whole seconds from 1000 on."""
-    if seconds is None:
-        return NOTHING
-    return f"{seconds:.0f} s" if abs(seconds) >= 999.5 or seconds == 0 else units.show_duration(seconds)
+    """Seconds as people read them, or a dash; see `simulator.units.show_duration`."""
+    return NOTHING if seconds is None else units.show_duration(seconds)
 
 
 def digits(value: float | None, count: int = 3) -> str:
@@ -77,20 +75,6 @@ def whole(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.0f}"
 
 
-def spread(ends: tuple[float, float] | None, mean: float | None, *, own: bool = True) -> str:
-    """The lower and the upper value in seconds.
-
-    Parameters
-    ----------
-    own
-        Whether decimals tell the ends apart; else they are those of the mean alone.
-    """
-    if ends is None:
-        return NOTHING
-    decimals = decimals_of(mean, *ends) if own else decimals_of(mean)
-    return f"{ends[0]:.{decimals}f} to {ends[1]:.{decimals}f}"
-
-
 def with_interval(stated: Stated | None, unit: str = "s", *, signed: bool = False) -> str:
     """`mean` with its interval `low`, `high`: see `simulator.units.show_interval`."""
     ends = (None, None, None) if stated is None else (stated.mean, stated.low, stated.high)
@@ -100,19 +84,6 @@ def with_interval(stated: Stated | None, unit: str = "s", *, signed: bool = Fals
 def of_runs(stated: Described, unit: str = "s") -> str:
     """Where one run lies, `run_low` to `run_high`."""
     return units.show_range(stated.run_low, stated.run_high, unit=unit)
-
-
-def seconds(value: float | None, decimals: int) -> str:
-    """Seconds without their unit."""
-    return NOTHING if value is None else f"{value:.{decimals}f}"
-
-
-def decimals_of(mean: float | None, low: float | None = None, high: float | None = None) -> int:
-    """Decimals for a mean and its ends: three digits of the mean, or as many as tell the other two apart."""
-    needed = 2 - math.floor(math.log10(abs(mean))) if mean else 2
-    if low is not None and high is not None and high > low:
-        needed = max(needed, -math.floor(math.log10((high - low) / 2)))
-    return max(0, min(needed, 6 if mean and abs(mean) < 0.1 else 4))
 
 
 def size_text(size: float | None) -> str:
@@ -193,6 +164,11 @@ def drawn_text(drawn: Drawn) -> str:
     return ", ".join([*parts, *([] if drawn.seed is None else [f"seed {drawn.seed}"])])
 
 
+def rests_text(drawn: Drawn) -> str:
+    """Replications and seed, or that nothing is drawn."""
+    return "deterministic: nothing is drawn" if drawn.deterministic else drawn_text(drawn)
+
+
 def loss_text(loss: float | None) -> str:
     """An expected loss in percent, with a digit that tells it from none."""
     if loss is None:
@@ -222,6 +198,12 @@ def tie_text(compared: Compared) -> str:
     lost = "" if loss is None else f", expected loss {loss_text(loss)}"
     verb = "is" if len(others) == 1 else "are"
     return f"{listed(others)} {verb} within 1 % of it: a tie; the simplest is advised{lost}."
+
+
+def _tied_text(compared: Compared) -> str:
+    """A tie as the end of the sentence that says the answer."""
+    others = [name for name in tied_names(compared) if name != compared.recommended]
+    return f", a tie with {listed(others, most=2)}" if others else ""
 
 
 def expected_text(one: Candidate, tied: Sequence[str]) -> str:
@@ -263,8 +245,14 @@ def reference_of(compared: Compared) -> tuple[Strategy | None, str]:
     return one, one.name  # where memory holds neither
 
 
-def answer(compared: Compared) -> str:
-    """The answer in a sentence or two: who gets how much, what it gains, whether that was measured, what is left."""
+def answer(compared: Compared, *, stated: bool = False) -> str:
+    """The answer in a sentence or two: who gets how much, what it gains, whether that was measured, what is left.
+
+    Parameters
+    ----------
+    stated
+        Whether speeds were stated, which the sentence then says.
+    """
     best = compared.best
     if best is None or not best.partition:
         return "No recommendation: the run ended before a partition was simulated."
@@ -278,20 +266,22 @@ def answer(compared: Compared) -> str:
     reference, named = reference_of(compared)
     if reference is not None and best.name in reference.names:
         if reference.name == "as-now":
-            return f"Stay as you are, with {stay}: there is nothing to gain by anything that was compared.{rest}"
-        what, more = "an equal split" if named == EQUAL else named, " by more than 1 %" if tie_text(compared) else ""
-        return f"Give {who}, {what}: no other partition is predicted to be faster{more}.{rest}"
+            nothing = "there is nothing to gain by anything that was compared"
+            return f"Stay as you are, with {stay}: {nothing}{_tied_text(compared)}.{rest}"
+        what, tied = "an equal split" if named == EQUAL else named, _tied_text(compared)
+        by = " from stated speeds" if stated else ""
+        return f"Give {who}, {what}: no other partition is predicted{by} to be faster{tied}.{rest}"
     if is_slower(compared):
         return f"Keep {named}: a real run with {stay} was only {times(compared.measured_gain)} times as fast."
-    return f"Give {who}: {_gain_text(compared)}.{rest}"
+    return f"Give {who}: {_gain_text(compared, stated=stated)}.{rest}"
 
 
 def _rest_text(compared: Compared, given: Sequence["_Given"]) -> str:
     """How far that is the best, by those compared and by the bound, and why some get less."""
-    tie, why = tie_text(compared), _why_text(given)
-    parts = [tie[:-1]] if tie else []
+    tied, why = tied_names(compared), _why_text(given)
+    parts = []
     if compared.ranking and compared.measured_gain is None and (count := len(strategies(compared))) > 1:
-        parts = [f"Of the {count} compared, {tie[:-1]}" if tie else f"Best of the {count} compared"]
+        parts = [f"The simplest of the {len(tied)} best of {count}" if tied else f"Best of the {count} compared"]
         if compared.regret is not None and compared.regret <= LOOSE_GAP:
             parts.append(f"at most {max(1, math.ceil(100 * compared.regret - NEAR))} % above what is possible")
     said = "; ".join(filter(None, (", ".join(parts), why)))
@@ -409,14 +399,6 @@ def _why_text(given: Sequence[_Given]) -> str:
     return ", ".join(said)
 
 
-def long_partition(compared: Compared) -> str:
-    """Who gets how much, where the sentence of the answer could not say it; otherwise nothing."""
-    given = [] if compared.best is None else _given(compared, compared.best)
-    if len(given) <= MOST_NAMED:
-        return ""
-    return ", ".join(f"{one.named} {one.units if one.processes else 0}" for one in given)
-
-
 def strategies(compared: Compared) -> list[tuple[str, Strategy]]:
     """The entries of a table of strategies, each once, under all its names."""
     return [
@@ -460,14 +442,7 @@ def confirmed_text(compared: Compared) -> str:
     return f"{said}; the SimPy engine {'gives the same' if agrees else 'DISAGREES'} for {names}"
 
 
-def gap_text(regret: float | None) -> str:
-    """What a bound says that is so far below that the answer does not speak of it."""
-    if regret is None or regret <= LOOSE_GAP:
-        return ""
-    return f"loose: no configuration can take less than {percent(1 / (1 + regret))} of this; it tells little"
-
-
-def _gain_text(compared: Compared) -> str:
+def _gain_text(compared: Compared, *, stated: bool) -> str:
     measured, most = compared.measured_gain, compared.largest_gain
     reference, named = reference_of(compared)
     if measured is not None:
@@ -475,14 +450,28 @@ def _gain_text(compared: Compared) -> str:
         how = f"{times(measured)} times faster than" if measured >= 1.005 else "as fast as"
         return f"{how} {named} (measured{limit})"
     if reference is None or reference.gain.mean is None:
-        return "predicted to be the fastest"
+        return f"predicted to be the fastest{_tied_text(compared)}"
+    unchecked = f"{_tied_text(compared)} (predicted{' from stated speeds' if stated else ''}; not really run)"
     gain, fewer = reference.gain, _fewer_processes(compared, reference)
     if abs(reference.gain.mean - 1) < ALIKE and fewer > 0:
         less = f"{fewer} {'process' if fewer == 1 else 'processes'} less"
-        return f"as fast as {named}, with {less} (predicted; no real run has checked it)"
+        return f"as fast as {named}, with {less}{unchecked}"
     unsure = "" if gain.low is None or gain.low > 1 or compared.drawn.deterministic else ", so perhaps not at all"
     how = f"{with_interval(gain, '')} times {better_text(compared.objective)} than {named}{unsure}"
-    return f"{how} (predicted; no real run has checked it)"
+    return f"{how}{unchecked}"
+
+
+def time_line(compared: Compared) -> str:
+    """What is judged as it is now and as advised, both predicted, with their intervals."""
+    best, (reference, _) = compared.best, reference_of(compared)
+    if best is None:
+        return ""
+    unit = objective_unit(compared.objective)
+    advised = f"advised {with_interval(judged(compared, best), unit)}"
+    if reference is None or best.name in reference.names:
+        return f"{advised}; predicted"
+    now = f"{reference.name.replace('-', ' ')} {with_interval(judged(compared, reference), unit)}"
+    return f"{now}, {advised}; predicted"
 
 
 def _fewer_processes(compared: Compared, reference: Strategy) -> int:

@@ -61,7 +61,7 @@ def test_commands_print_what_is_shown(corpus, monkeypatch, name, arguments, outp
 def is_aside(line):
     """Where a shipped file was taken from, what a field that was set rests on, what is compiled at first use."""
     begins = ("warning: platform.link.bandwidth: set to", "compiling the simulator's kernel ")
-    return "taken from what ships with apportion" in line or line.startswith(begins)
+    return "is the one that ships with apportion" in line or line.startswith(begins)
 
 
 def test_the_python_example_prints_what_is_shown(corpus, capsys, monkeypatch):

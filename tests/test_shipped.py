@@ -111,7 +111,7 @@ def test_commands_take_names_and_say_once_what_they_took(arguments, capsys):
     assert _run(arguments) == 0
     told = capsys.readouterr()
     assert told.out
-    assert told.err.count("taken from what ships with apportion: /") == 1
+    assert told.err.count("is the one that ships with apportion: /") == 1
 
 
 def test_nothing_is_said_of_a_file_that_is_there(empty_folder, capsys):

@@ -569,7 +569,7 @@ def _check_budget(spending: Spending) -> None:
     """Whether there is time left for what has to be simulated in any case."""
     if spending.left_s <= 0:
         taken_s = (spending.time_s or 0.0) - spending.left_s
-        needed = units.show_duration(math.ceil(ONE_CANDIDATE * taken_s * 10) / 10)
+        needed = units.write_duration(math.ceil(ONE_CANDIDATE * taken_s * 10) / 10)
         given = units.show_duration(spending.time_s or 0.0)
         raise ScenarioError(f"budget: {given} is too little to simulate one candidate; give at least {needed}")
 

@@ -13,10 +13,10 @@ import typer
 
 import simulator
 from advisor.cli import signs
+from advisor.cli.asked import next_line
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
-    PRINTED,
     Json,
     Level,
     PrintedForm,
@@ -28,7 +28,7 @@ from advisor.cli.options import (
     offered,
     read_budget,
 )
-from advisor.cli.outputs import WIDTH, check_room, finish
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import search_sign
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import Interrupted, ScenarioError, blocks, files, units
@@ -142,25 +142,40 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         advice = advice_of(
             loaded, made, top=top, fronts=fronts, explanation=explanation, measured=measured, exports=tuple(exports)
         )
-        write = partial(_write_all, output, hostfile, advice, loaded, made)
-        finish(advice, _text(advice, top), as_json=as_json, write=write, said=None, width=WIDTH, form=table_form)
-    if output is not None and not as_json and table_form not in PRINTED:
-        _tell_written(advice, output)
+        page, written = _page(advice, loaded, made, output, top), _written(output)
+        write = partial(_write, output, hostfile, advice, page, loaded, made)
+        finish(advice, page, as_json=as_json, write=write, said=written, form=table_form)
 
 
-def _write_all(
-    output: Path | None,
-    hostfile: Path | None,
+def _page(
     advice: "Advice",
     scenario: "simulator.Scenario",
     recommendation: "Recommendation",
-) -> None:
-    from advisor.advise.export import export_files
+    output: Path | None,
+    top: int | None,
+) -> "blocks.Page":
+    """The page, with all that is drawn where it is written."""
+    from advisor.report.advice import advice_page
+    from advisor.report.illustrated import Illustration, illustration
+    from advisor.report.strategies import MOST_RANKED
 
-    if output is not None:
-        _write(output, advice, scenario, recommendation)
-    if hostfile is not None:
-        files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
+    compared, chosen = scenario.with_configurations(recommendation.candidates), recommendation.configuration
+    also = recommendation.strategies.also
+    before = also.get(recommendation.reference, recommendation.reference)
+    if output is None or output.suffix == ".json":
+        drawn = Illustration((), "", None, simulator.shares_of(compared, None, chosen))
+    else:
+        shown = (chosen.name, before, *_rivals(recommendation))
+        drawn = illustration(compared, recommendation.runs, shown, before=before, launched=True)
+    run = next_line("advise", "host files, launch lines and a report", output=output or "out/advice")
+    return advice_page(advice, drawn, (run,), top=top or MOST_RANKED)
+
+
+def _written(output: Path | None) -> dict[str, str]:
+    """What was written where, for the end of the answer."""
+    if output is None or output.suffix == ".json":
+        return {} if output is None else {"Written": str(output)}
+    return {"Report": f"{output / 'report.html'}, commands.txt beside it"}
 
 
 def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
@@ -231,25 +246,28 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
     files.remove(path)
 
 
-def _write(output: Path, advice: "Advice", scenario: "simulator.Scenario", recommendation: "Recommendation") -> None:
-    """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
-    from advisor.advise.export import save_exports
-    from advisor.report.advice import advice_page
+def _write(
+    output: Path | None,
+    hostfile: Path | None,
+    advice: "Advice",
+    page: "blocks.Page",
+    scenario: "simulator.Scenario",
+    recommendation: "Recommendation",
+) -> None:
+    """The document alone, or a folder of it, the scenario with the candidates, and the exports; MPICH's host file."""
+    from advisor.advise.export import export_files, save_exports
     from advisor.report.html import render_page
-    from advisor.report.illustrated import illustration
 
-    if output.suffix == ".json":
+    if output is not None and output.suffix == ".json":
         files.write_json(output, advice.to_dict())
-        return
-    save_exports(scenario, recommendation.configuration, output)
-    compared = scenario.with_configurations(recommendation.candidates)
-    files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
-    files.write_json(output / "advice.json", advice.to_dict())
-    also = recommendation.strategies.also
-    before = also.get(recommendation.reference, recommendation.reference)
-    shown = (recommendation.configuration.name, before, *_rivals(recommendation))
-    drawn = illustration(compared, recommendation.runs, shown, before=before, launched=True)
-    files.write_text(output / "report.html", render_page(advice_page(advice, drawn)))
+    elif output is not None:
+        save_exports(scenario, recommendation.configuration, output)
+        compared = scenario.with_configurations(recommendation.candidates)
+        files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
+        files.write_json(output / "advice.json", advice.to_dict())
+        files.write_text(output / "report.html", render_page(page))
+    if hostfile is not None:
+        files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
 
 
 def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
@@ -258,23 +276,6 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     ranked = [names[entry.candidate] for entry in recommendation.ranking.ranked]
     best = [name for name in ranked if name != recommendation.configuration.name][:1]
     return (*best, *(["equal"] if "equal" in names else []))
-
-
-def _text(advice: "Advice", top: int | None) -> "Iterator[blocks.Block]":
-    """The advice and its explanation, for a terminal."""
-    from advisor.report.advice import advice_text
-    from advisor.report.explanation import explanation_text
-    from advisor.report.strategies import TOP
-
-    yield from advice_text(advice, top=TOP if top is None else top)
-    yield from explanation_text(advice.compared, advice.explained)
-
-
-def _tell_written(advice: "Advice", output: Path) -> None:
-    print(f"advice written to {output}")
-    if advice.exports:
-        print(f"report to read and send on: {output / 'report.html'}")
-        print(f"for launchers and programs there: {', '.join(advice.exports)}; commands.txt says how each is used")
 
 
 def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: bool) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     apportion cluster --hosts fast1,fast2,slow[1-4] --verify
     """
     from advisor.cluster.answer import Asked, answer_cluster
-    from advisor.report.cluster import cluster_page, cluster_text
+    from advisor.report.cluster import cluster_page
     from advisor.report.html import render_page
 
     budget_s = units.parse_duration(budget, field="--budget")
@@ -82,13 +82,14 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
         with files.alone(output):
             with host_lines() as note:
                 result = answer_cluster(asked, on_progress=note)
-            files.write_text(output / "report.html", render_page(cluster_page(result)))
+            page = cluster_page(result)
+            files.write_text(output / "report.html", render_page(page))
             finish(
                 result,
-                cluster_text(result),
+                page,
                 as_json=as_json,
                 write=lambda: files.write_json(output / "cluster.json", documents.to_dict(result)),
-                said=f"report: {output / 'report.html'}; scenario: {output / 'scenario.yaml'}",
+                said={"Report": str(output / "report.html"), "Scenario": str(output / "scenario.yaml")},
             )
             if verify and result.verified is None:
                 raise typer.Exit(1)

@@ -1,18 +1,20 @@
 """`apportion jobs run | generate`: a stream of jobs under one policy on one cluster, and streams drawn from a model."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import simulator
+from advisor.cli.asked import next_line
 from advisor.cli.options import Json, PrintedForm, Seed, file, folder, print_warnings
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from advisor.cli.scenarios import INPUT, SCENARIO
 from advisor.cli.simulate import check_endings
-from simulator import ScenarioError, calibration, documents, files, provenance, units
+from simulator import ScenarioError, blocks, calibration, documents, files, provenance, units
 
 if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
@@ -134,7 +136,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
     """
-    from advisor.report.jobs import RanJobs, jobs_document, jobs_text, needed_bytes, save_jobs
+    from advisor.report.jobs import RanJobs, jobs_document, jobs_page, needed_bytes, save_jobs
 
     check_endings({"timeline": (timeline, simulator.JOB_TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(warm_up)
@@ -155,11 +157,27 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         ran_on={"platform": platform, "times": times, "draw": draw, "sizes": sizes, "model": model, "policy": own},
     )
 
-    def write() -> None:
-        save_jobs(runs, document, folder=output, jobs=jobs, timeline=timeline)
+    line = (_next_line(runs, estimates),)
+    page = jobs_page(documents.from_dict(RanJobs, document), line)
+    write = partial(save_jobs, runs, document, folder=output, jobs=jobs, timeline=timeline, run=line)
+    finish(document, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
-    shown = documents.from_dict(RanJobs, document)
-    finish(document, jobs_text(shown), as_json=as_json, write=write, said=None, form=table_form)
+
+TWO_WEEKS_S = 14 * 86_400.0
+"""A stream that lasts less has no weeks to draw."""
+
+
+def _next_line(runs: "simulator.JobRuns", estimates: str) -> "blocks.Command":
+    """Which change pays most for the same stream, under the same policy."""
+    return next_line(
+        "jobs advise",
+        "which change pays most for this stream",
+        policy=None if runs.policy.own is not None else runs.policy.name,
+        estimates=None if estimates in {"limit", "fit"} else estimates,
+        model=None,
+        draws="shaken" if runs.stream.submit_s[-1] - runs.stream.submit_s[0] < TWO_WEEKS_S else None,
+        output="out/jobs-advice",
+    )
 
 
 def _runs(

@@ -1,15 +1,16 @@
 """`apportion jobs compare | advise | forecast`: policies on the same draws, what pays most, and when a job starts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
 import simulator
+from advisor.cli.asked import next_line
 from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
-from advisor.cli.options import REPLICATIONS, Json, Level, PrintedForm, Seed, folder
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.options import LEVEL, REPLICATIONS, Json, Level, PrintedForm, Seed, folder
+from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, blocks, documents, files, provenance, units
@@ -74,7 +75,7 @@ Advised = Annotated[
     Path | None,
     folder("report.html, draws.csv, advice.json, manifest.json"),
 ]
-LEVEL = 0.95
+WAITS = ("median_s", "low_s", "high_s")
 STREAMS_APART = 1_000_000
 """Seeds of the streams of a generator: this many for each seed of the command."""
 ROW_BYTES, PAGE_BYTES = 80, 2**20
@@ -111,7 +112,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.compare import alternatives
     from advisor.jobs.compare import compare as compared
-    from advisor.report.job_choices import Comparison, comparison_text, save_comparison
+    from advisor.report.job_choices import Comparison, comparison_page, save_comparison
 
     cut, on = (clean, first), (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), cut, _whole(procs, "--procs"), on)
@@ -136,9 +137,10 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = {"format": 1, "command": "jobs compare", **found.document()}
     document["provenance"] = _provenance(log, seed, platform)
-    shown = documents.from_dict(Comparison, document)
-    write = None if output is None else lambda: save_comparison(found, shown, document, output)
-    finish(document, comparison_text(shown), as_json=as_json, write=write, said=f"results in {output}", form=table_form)
+    first_of = {"policy": policies, "estimates": estimates} | ({"procs": procs} if procs else {})
+    page = comparison_page(documents.from_dict(Comparison, document), (_asking(first_of),))
+    write = None if output is None else lambda: save_comparison(found, page, document, output)
+    finish(document, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -172,7 +174,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
-    from advisor.report.job_choices import Changes, changes_text, save_advice
+    from advisor.report.job_choices import Changes, changes_page, save_advice
 
     asked, on = None if procs is None else [procs], (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), (clean, first), asked, on)
@@ -196,9 +198,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = {"format": 1, "command": "jobs advise", **found.document()}
     document["provenance"] = _provenance(log, seed, platform)
-    shown = documents.from_dict(Changes, document)
-    write = None if output is None else lambda: save_advice(found, shown, document, output)
-    finish(document, changes_text(shown), as_json=as_json, write=write, said=f"results in {output}", form=table_form)
+    line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
+    page = changes_page(documents.from_dict(Changes, document), (line,))
+    write = None if output is None else lambda: save_advice(found, page, document, output)
+    finish(document, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
 
 def forecast(  # noqa: PLR0913, PLR0917 - one per option
@@ -229,10 +232,16 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     text = found.to_dict() | {"job": job, "row": rows[0]}
     document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
     document["provenance"] = _provenance(log, seed)
-    finish(document, _forecast_text(document), as_json=as_json, write=None, said=None)
+    finish(document, _forecast_page(document), as_json=as_json, write=None, said=None)
 
 
 # What is asked
+
+
+def _asking(lists: dict[str, str]) -> "blocks.Command":
+    """Which change pays most for the same stream, of the first of each list."""
+    first_of = {name: text.partition(",")[0] for name, text in lists.items()}
+    return next_line("jobs advise", "which change pays most for this stream", **first_of, output="out/jobs-advice")
 
 
 def _source(
@@ -319,18 +328,16 @@ def _prices(text: str | None) -> Mapping[str, float]:
     return found
 
 
-def _forecast_text(document: Mapping[str, Any]) -> "Iterator[blocks.Block]":
-    submit = document["submit_s"]
-    lines = [
-        f"{document['stream']}: job {document['job']}, submitted at {submit:.0f} s, policy {document['policy']}",
-        f"{document['running']} jobs run, {document['waiting']} wait before it",
-    ]
-    if document["at_once"]:
-        lines.append("it starts at once")
-    else:
-        low, median, high = (document[name] for name in ("low_s", "median_s", "high_s"))
-        held = f"{100 * document['level']:.4g} %"
-        lines.append(f"it starts between {low:.0f} s and {high:.0f} s ({held}), in the middle {median:.0f} s")
-        waits = f"{low - submit:.0f} to {high - submit:.0f} s"
-        lines.append(f"so it waits for {waits}, in the middle {median - submit:.0f} s")
-    yield blocks.Listing("\n".join(lines))
+def _forecast_page(document: Mapping[str, Any]) -> "blocks.Page":
+    """When a job starts, and what that rests on."""
+    wait = [None if document[name] is None else document[name] - document["submit_s"] for name in WAITS]
+    starts = "starts at once" if document["at_once"] else f"waits {units.show_interval(*wait)}, simulated"
+    before = f"{document['running']} jobs run and {document['waiting']} wait before it"
+    held = f"{100 * document['level']:.4g} % interval of {document['stream']}, policy {document['policy']}"
+    return blocks.Page(
+        title=f"Job {document['job']}",
+        answer=f"Job {document['job']} {starts}; {before}.",
+        sections=(),
+        command="jobs forecast",
+        facts=blocks.pairs({"Rests on": f"{held}, seed {document['provenance']['seed']}"}),
+    )

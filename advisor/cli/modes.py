@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from advisor.cli.asked import answering
 from simulator import ScenarioError, calibration
 
 Given = Mapping[str, Any]
@@ -249,13 +250,13 @@ def _history_read(given: Given) -> str | None:
 _LINKED = "max-bytes budget table output seed"
 
 TABLE: Mapping[str, Rules] = {
-    "quickstart": Rules("budget output seed json"),
+    "quickstart": Rules("budget output seed full json"),
     "new": Rules(
         "nodes network application parameter kernel busy output json",
         (_flag("output", "overwrite", why="where no file is written"),),
     ),
     "plot": Rules("output width height kind json"),
-    "rerun": Rules("output yes json"),
+    "rerun": Rules("output yes full json"),
     "record": Rules(
         "output interval duration per-core append json",
         (_flag("append", "", without="overwrite"),),
@@ -389,11 +390,11 @@ TABLE: Mapping[str, Rules] = {
         (Axis(_first("app", "command"), {"with --app": "kernel", "with --command": ""}),),
     ),
     "fit": Rules(
-        "formula output response method plot json",
+        "formula output response method plot full json",
         (Axis(_fitted, {"with a run history": "app version", "with a CSV file": ""}),),
     ),
     "predict": Rules(
-        "at json",
+        "at full json",
         (
             Axis(
                 _predicted,
@@ -422,12 +423,12 @@ TABLE: Mapping[str, Rules] = {
     ),
     "export": Rules("simgrid output replication seed size approximate set json"),
     "simulate": Rules(
-        "replications seed engine output jobs timeline set resource-model level json",
+        "replications seed engine output jobs timeline set resource-model level full json",
         (_tables("format"), _flag("timeline", "replication configuration", why="which they are for")),
     ),
     "advise": Rules(
         "replications seed vary objective top budget runs pareto output hostfile explain measure-next "
-        "resource-model level format json",
+        "resource-model level format full json",
         (
             _by_value(
                 "vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe", "scheduling": ""}
@@ -443,7 +444,8 @@ TABLE: Mapping[str, Rules] = {
                 {
                     "with --only": "only vary zip scaling nodes replications seed advise output json",
                     "without --only": (
-                        "vary zip scaling nodes replications seed advise workers dask output format resume level json"
+                        "vary zip scaling nodes replications seed advise workers dask output format resume level full "
+                        "json"
                     ),
                 },
                 {"with --only": "which runs one point, here"},
@@ -452,16 +454,16 @@ TABLE: Mapping[str, Rules] = {
             Axis(_varied, {"with several --vary": "zip", "with one --vary": ""}),
         ),
     ),
-    "verify": Rules("command budget seed level output format json", (_flag("command", "", without="dynamic"),)),
+    "verify": Rules("command budget seed level output format full json", (_flag("command", "", without="dynamic"),)),
     "cluster": Rules(
-        "hosts hosts-file slurm parameter budget verify update python seed level output json",
+        "hosts hosts-file slurm parameter budget verify update python seed level output full json",
         (
             _flag("slurm", "", without="ssh"),
             Axis(_commanded, {"with a command": "", "without a command": "kernel"}),
         ),
     ),
     "partition": Rules(
-        "speeds units method output json",
+        "speeds units method output full json",
         (
             _by_value("method", _METHODS),
             Axis(
@@ -491,7 +493,7 @@ TABLE: Mapping[str, Rules] = {
     "allocate advise": Rules("kinds size level memory footprint top hostfile json", (_flag("hostfile", "hosts"),)),
     "jobs run": Rules(
         "processors estimates clean first procs platform policy warm-up same-second engine output jobs timeline "
-        "fairness format json",
+        "fairness format full json",
         (
             _flag("policy", "", without="order backfill candidates placement"),
             _flag("platform", "times draw sizes", why="where no applications can be simulated"),
@@ -509,20 +511,20 @@ TABLE: Mapping[str, Rules] = {
         (_by_value("estimates", {"none": "", "exact": "", "tsafrir": "most"}),),
     ),
     "jobs compare": Rules(
-        "policies estimates procs model replications metric all-pairs level warm-up seed output format json",
+        "policies estimates procs model replications metric all-pairs level warm-up seed output format full json",
         (
             _flag("model", "jobs load", without="clean first draws platform sizes"),
             _flag("platform", "times change", why="where no applications can be simulated"),
         ),
     ),
     "jobs advise": Rules(
-        "policy estimates procs model objective add price replications level seed output format json",
+        "policy estimates procs model objective add price replications level seed output format full json",
         (
             _flag("model", "jobs load", without="clean first draws platform"),
             _flag("platform", "times change", why="where no applications can be simulated"),
         ),
     ),
-    "jobs forecast": Rules("job policy clean procs replications level seed json"),
+    "jobs forecast": Rules("job policy clean procs replications level seed full json"),
     "reproduce": Rules("output recorded json"),
 }
 """Command -> its options."""
@@ -541,7 +543,8 @@ class ModalCommand(TyperCommand):
         stated = [name for key, name in names.items() if _on_command_line(ctx, key)]
         if refused := rules_of(ctx).refusals(stated, given):
             raise ScenarioError(refused)
-        return super().invoke(ctx)
+        with answering(ctx):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """All options, then those that have effect in some modes only."""

@@ -21,6 +21,7 @@ def offered(*words: str) -> Callable[[], list[str]]:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
+Full = Annotated[bool, typer.Option("--full", help="Print all of the answer, in place of its first twelve lines.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option(

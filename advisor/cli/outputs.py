@@ -6,8 +6,9 @@ import inspect
 import json
 import os
 import re
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -17,8 +18,8 @@ from typing import Any
 import typer
 
 import simulator
-from advisor.cli import signs
-from advisor.cli.options import PRINTED, print_json
+from advisor.cli import asked, signs
+from advisor.cli.options import PRINTED, Full, print_json
 from advisor.cli.progress import say_compiling
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
 
@@ -39,8 +40,14 @@ REPLACED = ("export", "simulate", "advise", "jobs run", "jobs compare", "jobs ad
 UNMARKED = ("scenarios", "whatif", "rerun")
 """Commands whose folder gets no manifest first: they refuse what they would replace, or write one themselves."""
 MANIFEST, LISTED = "manifest.json", "written"
-WIDTH = 100
-"""Columns of a terminal that texts are broken for."""
+ANSWERS = (
+    *("simulate", "advise", "whatif", "verify", "quickstart", "cluster", "rerun"),
+    *("jobs run", "jobs compare", "jobs advise", "jobs forecast"),
+    *("partition", "fit", "predict"),
+)
+"""Commands that answer with a page: at a terminal with its first lines, or with all of it by `--full`."""
+COLUMNS = 80
+"""Of an answer that goes into a pipe or a file; a terminal has its own."""
 GROWING = ("history add", "history import", "history record")
 """Commands that write to the `history` that is named."""
 
@@ -63,7 +70,9 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
     named = [one for one in wanted if one in inspect.signature(run).parameters]
 
     @functools.wraps(run)
-    def checked(**given: Any) -> Any:
+    def checked(*, full: bool = False, **given: Any) -> Any:
+        if full and (given.get("as_json") or given.get("table_form") in PRINTED):
+            raise ScenarioError("--full has no effect with --json or another form of tables: leave it out")
         if signs.text() == signs.STARTING:
             signs.say(name)
         _check_environment()
@@ -85,6 +94,11 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
             end(partial(_keep, run, name, given))
             return found
 
+    if name in ANSWERS:
+        signature = inspect.signature(run)
+        more = inspect.Parameter("full", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Full)
+        checked.__dict__["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), more])
+        checked.__annotations__ = {**run.__annotations__, "full": Full}
     return checked
 
 
@@ -278,12 +292,11 @@ def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
 
 def finish(
     result: Any,
-    text: "Callable[[], None] | Iterable[blocks.Block]",
+    text: "Callable[[], None] | blocks.Page",
     *,
     as_json: bool,
     write: Callable[[], object] | None,
-    said: str | None,
-    width: int | None = None,
+    said: str | Mapping[str, str] | None,
     form: str | None = None,
 ) -> None:
     """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
@@ -293,47 +306,53 @@ def finish(
     text
         What a terminal shows, or what prints it.
     said
-        The line that says where, if one does.
-    width
-        Columns of the terminal, for a text that is to be broken.
+        The line that says where, if one does; of a page what was written where.
     form
         `latex` or `markdown` for tables in that form, and no line that says where.
     """
     document = result if isinstance(result, dict) else documents.to_dict(result)  # writing may add to a dictionary
-    shown = text if callable(text) else tuple(text)
+    written = said if isinstance(said, Mapping) else {}
 
     def tell() -> None:
-        show(document, shown, as_json=as_json, width=width, form=form)
+        show(document, text, written, as_json=as_json, form=form)
 
     with nothing_lost(document, tell):
         if write is not None:
             signs.say("writing results")
             write()
     tell()
-    if write is not None and said is not None and not as_json and form not in PRINTED:
+    if write is not None and isinstance(said, str) and not as_json and form not in PRINTED:
         print(said)
+
+
+def report_in(folder: Path | None) -> dict[str, str]:
+    """Where the report lies in a folder that was written."""
+    return {} if folder is None else {"Report": str(folder / "report.html")}
 
 
 def show(
     document: Any,
-    text: "Callable[[], None] | Iterable[blocks.Block]",
+    text: "Callable[[], None] | blocks.Page",
+    written: Mapping[str, str],
     *,
     as_json: bool,
-    width: int | None = None,
     form: str | None = None,
 ) -> None:
     """Print a result, as JSON, as text, or with tables in a form of `PRINTED`."""
     from advisor.report.printed import render_printed
-    from advisor.report.text import render_blocks
+    from advisor.report.text import page_blocks, render_blocks, render_first
 
+    width = shutil.get_terminal_size((COLUMNS, 24)).columns
     if as_json:
         print_json(document)
     elif callable(text):
         text()
     elif form in PRINTED:
-        print(render_printed(text, "latex" if form == "latex" else "markdown"))
+        print(render_printed(page_blocks(text), "latex" if form == "latex" else "markdown"))
+    elif asked.full():
+        print(render_blocks([*page_blocks(text), blocks.pairs(written)], width=width))
     else:
-        print(render_blocks(text) if width is None else render_blocks(text, width=width))
+        print(render_first(text, written, width=width))
 
 
 @contextmanager

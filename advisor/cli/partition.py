@@ -2,19 +2,14 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, file, offered, print_warnings
+from advisor.cli.options import Json, Seed, file, offered
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
-from simulator import files, units
-
-if TYPE_CHECKING:
-    from advisor.advise.partition import Partition
-
-MOST_ROWS = 20
+from simulator import files
 
 
 def partition(  # noqa: PLR0913, PLR0917 - one per option
@@ -57,6 +52,7 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.advise.export.layout import check_hosts
     from advisor.advise.partition import partition as divide
     from advisor.advise.partition import partition_document, partition_options, read_speeds
+    from advisor.report.models import partition_page
 
     given = {"at": at, "objective": objective, "correlation": correlation, "matrix": matrix}
     options = partition_options(method, given, seed=seed)
@@ -66,9 +62,8 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
     found = divide(units, read, method, **options)
     document = partition_document(found, read, seed=options.get("seed"))
     write = None if output is None else partial(_write, output, document)
-    finish(
-        document, lambda: _print(found, document), as_json=as_json, write=write, said=f"partition written to {output}"
-    )
+    written = {} if output is None else {"Written": str(output)}
+    finish(document, partition_page(document), as_json=as_json, write=write, said=written)
 
 
 def _write(output: Path, document: dict[str, Any]) -> None:
@@ -83,23 +78,3 @@ def _write(output: Path, document: dict[str, Any]) -> None:
         files.write_text(output, fupermod_dist(parts))
     else:
         files.write_text(output, partition_csv(document))
-
-
-def _print(found: "Partition", document: dict[str, Any]) -> None:
-    show = units.show_duration
-
-    rows = list(zip(document["names"], document["units"], document["times_s"], strict=True))
-    print(f"{'PE':<16}{'units':>14}{'time':>12}")
-    for name, count, time_s in rows[:MOST_ROWS]:
-        print(f"{name:<16}{count:>14}{show(time_s):>12}")
-    if len(rows) > MOST_ROWS:
-        print(f"... and {len(rows) - MOST_ROWS} more PEs; all with --json or -o FILE.csv")
-    bound = show(found.lower_bound_s)
-    verdict = "no partition is better" if found.optimal else f"no partition is below {bound}"
-    print(f"\n{found.method}: makespan {show(found.makespan_s)}, {verdict}")
-    if "half_perimeters_ratio" in document:
-        print(
-            f"{document['rows']} x {document['columns']} matrix: communication (half perimeters) "
-            f"{document['half_perimeters']:.6g}, {document['half_perimeters_ratio']:.3f} times its lower bound"
-        )
-    print_warnings(document["warnings"])

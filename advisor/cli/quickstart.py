@@ -8,7 +8,7 @@ import typer
 
 import simulator
 from advisor.cli.options import HOUR_S, Json, Seed, folder, read_budget
-from advisor.cli.outputs import WIDTH, show
+from advisor.cli.outputs import show
 from advisor.cli.progress import progress_lines
 from simulator import documents, files
 
@@ -26,7 +26,7 @@ def quickstart(
     Example: apportion quickstart --budget 60s -o out/quickstart
     """
     from advisor.quickstart import quickstart as whole_loop
-    from advisor.report.quickstart import QuickstartResult, quickstart_text
+    from advisor.report.quickstart import QuickstartResult, quickstart_page
 
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S)
     files.make_folder(output)
@@ -35,5 +35,5 @@ def quickstart(
     print(f"{machine.summary()}{measured if machine.pe_count > 1 else ''}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    text = quickstart_text(documents.from_dict(QuickstartResult, document))
-    show(document, text, as_json=as_json, width=WIDTH)
+    result = documents.from_dict(QuickstartResult, document)
+    show(document, quickstart_page(result), {"Report": result.report}, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli.options import Json, folder
-from advisor.cli.outputs import WIDTH, show
+from advisor.cli.outputs import show
 from advisor.cli.scenarios import INPUT
 
 
@@ -32,7 +32,7 @@ def rerun(
     apportion rerun out/advice
     """
     from advisor.rerun import rerun as made_again
-    from advisor.rerun import rerun_text
+    from advisor.rerun import rerun_page
     from simulator import documents
 
     root: Any = ctx.find_root().command
@@ -42,6 +42,6 @@ def rerun(
         return int(call(words) or 0)
 
     found = made_again(manifest, run=run, root=root, output=output, consent=consent or ())
-    show(documents.to_dict(found), tuple(rerun_text(found)), as_json=as_json, width=WIDTH)
+    show(documents.to_dict(found), rerun_page(found), {}, as_json=as_json)
     if not found.equal:
         raise typer.Exit(1)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli import signs
+from advisor.cli.asked import remember
 from advisor.cli.options import Json, folder, print_json
 from simulator import shipped
 
@@ -53,7 +54,8 @@ def located(path: Path) -> Path:
     found = shipped.locate(path)
     signs.say(f"reading {path}")
     if found != path:
-        print(f"{path}: no such file here, taken from what ships with apportion: {found}", file=sys.stderr)
+        remember(found, path)
+        print(f"{path} is the one that ships with apportion: {found}", file=sys.stderr)
     return found
 
 

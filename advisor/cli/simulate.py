@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 import simulator
+from advisor.cli.asked import next_line
 from advisor.cli.options import (
     LEVEL,
     Changes,
@@ -18,7 +19,7 @@ from advisor.cli.options import (
     folder,
     load_changed,
 )
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import ScenarioError, files
@@ -73,16 +74,18 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=text
         )
     found = simulation.simulation_of(loaded, runs, level=level)
+    again = () if changes else (next_line("advise", "who should get how much", output="out/advice"),)
+    page = simulation.page_of_runs(loaded, runs, found, again, drawn=output is not None)
 
     def write() -> None:
         if output is not None:
-            simulation.save_simulation(loaded, runs, output, found, stored)
+            simulation.save_simulation(loaded, runs, output, found, page, stored)
         if jobs is not None:
             files.write_pieces(jobs, simulator.job_lines(loaded, runs, jobs.suffix))
         if timeline is not None and shown is not None:
             simulation.save_timeline(loaded, runs, timeline, simulation=found, replication=replication, shown=shown)
 
-    finish(found, simulation.simulation_text(found), as_json=as_json, write=write, said=None, form=table_form)
+    finish(found, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
 
 def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:

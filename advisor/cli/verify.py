@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import simulator
-from advisor.cli.options import LEVEL, PRINTED, Json, Level, PrintedForm, ScenarioSeed, folder
+from advisor.cli.asked import next_line
+from advisor.cli.options import LEVEL, Json, Level, PrintedForm, ScenarioSeed, folder
 from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import SCENARIO
@@ -55,7 +56,7 @@ def verify(  # noqa: PLR0913, PLR0917 - one per option
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
     from advisor.report.html import render_page
-    from advisor.report.verification import page_with_scorecard, verification_text
+    from advisor.report.verification import page_with_scorecard
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
 
@@ -70,15 +71,14 @@ def verify(  # noqa: PLR0913, PLR0917 - one per option
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     with files.alone(output):
         found = _run(plan, kept)
-        document, text = documents.to_dict(found), tuple(verification_text(found))
-        with nothing_lost(document, lambda: show(document, text, as_json=as_json, form=table_form)):
+        again = next_line("verify", "really run again", budget=budget)
+        document, page = documents.to_dict(found), page_with_scorecard(found, (again,))
+        with nothing_lost(document, lambda: show(document, page, {}, as_json=as_json, form=table_form)):
             files.set_aside(output, ("verification.json", "report.html"))
             files.write_json(output / "verification.json", document)
-            files.write_text(output / "report.html", render_page(page_with_scorecard(found)))
+            files.write_text(output / "report.html", render_page(page))
         files.remove(kept)
-    show(document, text, as_json=as_json, form=table_form)
-    if not as_json and table_form not in PRINTED:
-        print(f"written to {output / 'verification.json'}, report to send on: {output / 'report.html'}")
+    show(document, page, {"Report": str(output / "report.html")}, as_json=as_json, form=table_form)
     if not found.within_2_percent:
         raise typer.Exit(1)
 

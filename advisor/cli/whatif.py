@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.asked import next_line
 from advisor.cli.options import LEVEL, Json, Level, Replications, ScenarioSeed, TableForm, folder, print_json
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
 from simulator import ScenarioError, files, units
@@ -115,22 +116,23 @@ def _hint(dask: str | None) -> str:
 def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, as_json: bool, form: str) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
     from advisor.report.html import render_page
-    from advisor.report.whatif import whatif_page, whatif_text
-    from advisor.report.whatif_scaling import scaling_page, scaling_text
+    from advisor.report.whatif import changes_that_pay, whatif_page
+    from advisor.report.whatif_scaling import scaling_page
     from advisor.whatif import Findings, findings_of, scaling_of
 
     found = findings_of(swept) if scaled is None else scaling_of(swept, scaled)
+    if isinstance(found, Findings):
+        changes = changes_that_pay(found)
+        changed = next_line("simulate", "simulated with the change that pays most", changes=changes)
+        page = whatif_page(found, (changed if changes else next_line("advise", "advice", output="out/advice"),))
+    else:
+        page = scaling_page(found)
 
     def write() -> None:
         if output is not None:
-            page = whatif_page(found) if isinstance(found, Findings) else scaling_page(found)
             files.write_text(output / REPORT, render_page(page))
 
-    said = f"results in {output}; {REPORT} there shows them"
-    if scaled is None:
-        said += ", with sliders between the points"
-    text = whatif_text(found) if isinstance(found, Findings) else scaling_text(found)
-    finish(found, text, as_json=as_json, write=write if output is not None else None, said=said, form=form)
+    finish(found, page, as_json=as_json, write=write, said=report_in(output), form=form)
     if scaled is not None:
         raise typer.Exit(1 if swept.failed else 0)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]

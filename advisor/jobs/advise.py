@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric, compare, with_sizes
 from advisor.jobs.paired import Differences, differences
 from advisor.jobs.setting import Setting, Sizes
-from simulator import Estimates, Policy, ScenarioError, Stream, intervals, randomness
+from simulator import Estimates, Policy, ScenarioError, Stream, intervals, randomness, units
 
 __all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates"]
 
@@ -104,8 +104,7 @@ class JobAdvice:
 
     def _gain(self, place: int) -> str:
         low, mean, high = (float(getattr(self.gains, name)[place]) for name in ("low", "mean", "high"))
-        unit = f" {self.metric.unit}" if self.metric.unit else ""
-        return f"{mean:.4g}{unit} ({low:.4g} to {high:.4g}, {100 * self.compared.level:.4g} %)"
+        return units.show_interval(mean, low, high, unit=self.metric.unit)
 
     def document(self) -> dict[str, Any]:
         """Plain data."""

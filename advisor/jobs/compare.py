@@ -17,6 +17,7 @@ from simulator import (
     Policy,
     ScenarioError,
     Stream,
+    intervals,
     job_draws,
     job_metrics,
     some_names,
@@ -49,7 +50,7 @@ STREAMS, SHAKEN, LOADS = "streams", "shaken", "loads"
 """What results call draws from a generator."""
 FLUCTUATING = {STREAMS, "users"}
 """Draws of which each is looked at for overload; others have the load of their log."""
-LEVEL = 0.95
+LEVEL = intervals.LEVEL
 OFTEN = 0.5
 """Share of draws above which overloaded ones are the rule."""
 

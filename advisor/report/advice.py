@@ -1,44 +1,42 @@
 """An advice on a page and on a terminal: which configuration, against which others, how far that holds."""
 
-from collections.abc import Iterator
-
 from advisor import wording
 from advisor.advise.advice import Advice
 from advisor.advise.scheduling import FACTORS, Scheduling, sentence
-from advisor.report.explanation import (
-    again_lines,
-    doubt_section,
-    doubt_sentence,
-    explanation_section,
-)
+from advisor.report.explanation import doubt_section, explanation_section, limit_sentence
 from advisor.report.illustrated import NO_PLATFORM, NOTHING, Illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, launch_lines
-from advisor.report.strategies import (
-    TOP,
-    ranking_section,
-    ranking_text,
-    strategies_section,
-    strategies_text,
-)
-from advisor.report.text import warnings
+from advisor.report.strategies import MOST_RANKED, first_rows, ranking_section, strategies_section
 from advisor.report.timelines import timeline_section
-from advisor.report.verdict import verdict
+from advisor.report.verdict import speeds_line, stated_cost, verdict
 from advisor.results import Compared
 from simulator import blocks, documents, plots, units
 
 
-def advice_page(advice: Advice, drawn: Illustration = NOTHING) -> blocks.Page:
-    """Recommended, compared, followed in time, explained."""
-    compared = advice.compared
+def advice_page(
+    advice: Advice, drawn: Illustration = NOTHING, run: tuple[blocks.Command, ...] = (), *, top: int = MOST_RANKED
+) -> blocks.Page:
+    """Recommended, compared, followed in time, explained.
+
+    Parameters
+    ----------
+    run
+        What to run where nothing was written for launchers.
+    top
+        How many of the ranking.
+    """
+    compared, stated = advice.compared, stated_cost(drawn.shares)
     return blocks.Page(
         title=wording.asked(compared.application),
-        answer=wording.answer(compared),
-        sections=_sections(advice, drawn),
+        answer=wording.answer(compared, stated=stated is not None),
+        facts=blocks.pairs(_facts(advice, drawn)),
+        rows=first_rows(compared),
+        sections=_sections(advice, drawn, top),
         settings=wording.drawn_text(compared.drawn),
         key_figures=_key_figures(compared),
         picture=answer_picture(compared, drawn.shares, drawn.timelines),
-        run=launch_lines(drawn.launches),
+        run=launch_lines(drawn.launches) or run,
         verdict=advice_verdict(advice, drawn),
         **head(advice.command, advice.warnings, advice.provenance),
     )
@@ -48,10 +46,22 @@ def advice_verdict(advice: Advice, drawn: Illustration = NOTHING) -> str:
     """Whether the advice can be used, by what is known of the speeds of the PEs that it uses, and what doubt costs."""
     known = [one.known for one in drawn.shares if one.known is not None and one.after]
     loss = None if advice.compared.drawn.deterministic else advice.compared.expected_loss
-    return verdict(advice.warnings, known=max(known, default=None), loss=loss)
+    return verdict(advice.warnings, stated=stated_cost(drawn.shares), known=max(known, default=None), loss=loss)
 
 
-def _sections(advice: Advice, drawn: Illustration) -> tuple[blocks.Section, ...]:
+def _facts(advice: Advice, drawn: Illustration) -> dict[str, str]:
+    """Times, what they rest on, and cores that stay idle."""
+    compared = advice.compared
+    objective = {"cost": "Cost", "energy": "Energy"}.get(compared.objective, "Time")
+    return {
+        objective: wording.time_line(compared),
+        "Rests on": "; ".join(filter(None, (speeds_line(drawn.shares), wording.rests_text(compared.drawn)))),
+        "Why": limit_sentence(advice.explained),
+        "Idle": "" if advice.idle_cores is None else advice.idle_cores.text,
+    }
+
+
+def _sections(advice: Advice, drawn: Illustration, top: int) -> tuple[blocks.Section, ...]:
     compared = advice.compared
     origin = provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text)
     return (
@@ -60,7 +70,7 @@ def _sections(advice: Advice, drawn: Illustration) -> tuple[blocks.Section, ...]
         timeline_section(drawn.timelines, compared.application),
         doubt_section(advice.explained, advice.measured_again),
         explanation_section(compared, advice.explained),
-        ranking_section(compared, advice.pareto),
+        ranking_section(compared, advice.pareto, top),
         drawn.platform or NO_PLATFORM,
         origin,
     )
@@ -106,30 +116,3 @@ def _ratio(stated: str) -> str:
     """`1.6 × (1.5 to 1.7)`: the sign stands next to the number."""
     number, space, interval = stated.partition(" ")
     return f"{number} ×{space}{interval}"
-
-
-def advice_text(advice: Advice, *, top: int = TOP) -> Iterator[blocks.Block]:
-    """The answer, what it is for, warnings, strategies, ranking and Pareto fronts, for a terminal.
-
-    Parameters
-    ----------
-    top
-        How many of the ranking.
-    """
-    compared, drawn = advice.compared, advice.compared.drawn
-    facts = {
-        "Asked": f"{wording.asked(compared.application)}, {wording.replications_text(drawn)}, seed {drawn.seed}",
-        wording.unit_of(compared.application).capitalize(): wording.long_partition(compared),
-        "Runs": wording.confirmed_text(compared),
-        "Idle": "" if advice.idle_cores is None else advice.idle_cores.text,
-        "Bound": wording.gap_text(compared.regret),
-        "Doubt": doubt_sentence(advice.explained),
-    }
-    yield blocks.Text(wording.answer(compared))
-    if advice.scheduling is not None:
-        yield blocks.Text(sentence(advice.scheduling))
-    yield blocks.pairs(facts)
-    yield blocks.Listing("\n".join(again_lines(advice.measured_again)))
-    yield warnings(advice.warnings)
-    yield strategies_text(compared)
-    yield from ranking_text(compared, advice.pareto, top)

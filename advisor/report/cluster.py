@@ -1,14 +1,14 @@
 """A cluster on a page and on a terminal: who gets how much, the line to run it, what was measured and really run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from advisor import wording
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import columns, measured_figure, who_figure
 from advisor.report.verdict import verdict
-from advisor.report.verification import verification_section, verification_text
-from advisor.results import Application, Provenance
+from advisor.report.verification import first_measured, verification_section
+from advisor.results import Application, Ends, Provenance
 from advisor.verification.check import Verified
 from simulator import Share, blocks, plots, units
 
@@ -105,17 +105,6 @@ def _shares(result: ClusterResult) -> blocks.Table:
     return blocks.table("Who gets how much", header, rows)
 
 
-def cluster_text(result: ClusterResult) -> Iterator[blocks.Block]:
-    """For a terminal."""
-    yield blocks.Text(cluster_answer(result))
-    yield _shares(result)
-    lines = [f"network: {result.network}", *(f"warning: {line}" for line in _warnings(result))]
-    yield blocks.Listing("\n".join(lines))
-    if result.verified is not None:
-        yield from verification_text(result.verified)
-    yield blocks.Listing(f"run it:\n  {result.line}")
-
-
 def cluster_page(result: ClusterResult) -> blocks.Page:
     """For a browser: the answer, the line to copy, who gets how much, real runs, origin."""
     verified = result.verified
@@ -137,11 +126,34 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
         answer=cluster_answer(result),
         sections=tuple(sections),
         key_figures=blocks.pairs(_key_figures(result)),
+        facts=blocks.pairs(_facts(result)),
+        rows=_first_rows(result),
         picture=_picture(result),
         run=(blocks.Command(result.line, "on the first of the hosts"),) if result.line else (),
         verdict=verdict(_warnings(result)),
         **head(result.command, _warnings(result), result.provenance),
     )
+
+
+def _facts(result: ClusterResult) -> dict[str, str]:
+    """Times, and what they rest on."""
+    now, advised = (
+        wording.with_interval(Ends(one.mean_s, one.low_s, one.high_s)) for one in (result.now, result.recommended)
+    )
+    hosts, took = wording.counted(len(result.hosts), "host"), wording.duration(result.measured_s)
+    return {
+        "Time": f"{now} as now, {advised} as advised; predicted",
+        "Rests on": f"speeds of {hosts}, measured in {took}; {result.network}",
+    }
+
+
+def _first_rows(result: ClusterResult) -> blocks.Table | None:
+    """What was really run, else a host of each kind."""
+    if result.verified is not None:
+        return first_measured(result.verified.configurations, result.verified.recommended)
+    kinds = {one.kind: one for one in reversed(result.hosts)}
+    rows = [[one.name, f"{one.units_now}", f"{one.units}", f"{one.processes}"] for _, one in sorted(kinds.items())]
+    return blocks.table("", ["host of each kind", "units now", "units", "processes"], rows)
 
 
 def _picture(result: ClusterResult) -> tuple[tuple[blocks.Figure, ...], ...]:

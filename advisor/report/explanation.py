@@ -14,10 +14,8 @@ from simulator import blocks, documents, plots, units
 
 HEADING = "Why, and how far it holds"
 NONE = "Not asked for: with --explain, advise tells why, and what it is sensitive to."
-MOST_LIMITS, MOST_PARAMETERS = 4, 8
-"""PEs and parameters that a terminal shows."""
-LEAST_SHARE = 0.05
-"""Of the critical path or of replications, below which a PE is not said to limit."""
+MOST_LIMITS = 4
+"""Sharing domains that are named."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
 NOT_DOUBTED = "none of the models states a doubt"
@@ -103,20 +101,16 @@ def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iter
     note = "Regret: what this advice takes longer than the best found for the changed value. " + (
         f"Of the unchanged scenario on these draws: {percent(least, 2)}." if least else ""
     )
-    said = _sensitivity_table(found, len(found.sensitivity), "Sensitivity: change of the makespan", note)
+    rows = [
+        [one.parameter, *(change_text(effect.makespan) for effect in one.effects), percent(one.regret, 2)]
+        for one in found.sensitivity
+    ]
+    changes = [change_text(effect.change, decimals=0) for effect in found.sensitivity[0].effects]
+    head = ["parameter", *changes, "regret"]
+    said = blocks.table("Sensitivity: change of the makespan", head, rows, note=note)
     level = wording.level_text(compared.drawn.held)
     caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
     yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
-
-
-def _sensitivity_table(found: Explanation, most: int, caption: str, note: str) -> blocks.Table:
-    rows = [
-        [one.parameter, *(change_text(effect.makespan) for effect in one.effects), percent(one.regret, 2)]
-        for one in found.sensitivity[:most]
-    ]
-    effects = found.sensitivity[0].effects if rows else ()
-    head = ["parameter", *(change_text(effect.change, decimals=0) for effect in effects), "regret"]
-    return blocks.table(caption, head, rows, note=note)
 
 
 def _spent(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
@@ -148,7 +142,7 @@ def doubt_section(found: Explanation, again: MeasuredAgain | None = None) -> blo
 
 def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.Block]:
     if lines := again_lines(again):
-        yield blocks.Text(". ".join(line.strip() for line in lines) + ".")
+        yield blocks.Listing("\n".join(lines))
     if found.doubt is None:
         return
     if said := doubt_sentence(found):
@@ -162,60 +156,15 @@ def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.B
         yield blocks.Text("; ".join(lines) + ".", quiet=True)
 
 
-# Terminals
+# In words
 
 
-def explanation_text(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
-    """The fields that an explained advice has for a terminal; nothing where there are none."""
-    effort = found.effort
-    if effort is None:
-        return
-    if found.why is not None:
-        caption = "\n".join(_why_lines(compared, found.why, effort))
-        yield blocks.table(caption, ["makespan with", "as advised", "redivided"], _cost_rows(found.why))
-        yield _others_text(compared, found.why)
-    title = (
-        "Sensitivity: change of the makespan of this advice, and what it regrets against advice for the changed value"
-    )
-    least = effort.search_regret
-    note = f"regret of the unchanged scenario on these draws: {percent(least, 2)}" if least else ""
-    yield _sensitivity_table(found, MOST_PARAMETERS, title, note)
-    yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found))
-    first, *more = next_lines(found) or [""]
-    lines, rows = [first, *(f"  {line}" for line in more)], next_rows(found)
-    yield blocks.table("\n".join(lines), NEXT_HEAD, rows) if len(rows) > 1 else blocks.Listing("\n".join(lines))
-    yield blocks.Text(_better(effort))
-    runs = f"{effort.simulated_runs} simulated runs"
-    said = f"Explained by {runs}, {wording.counted(effort.replications, 'replication')} each; by mean makespans"
-    yield blocks.Listing(f"{said}\nLeft out: {', '.join(effort.left_out)}" if effort.left_out else said)
-
-
-def _why_lines(compared: Compared, why: Reasons, effort: Effort) -> Iterator[str]:
-    yield "Why"
-    limits = [one for one in why.limits if max(one.path_share, one.computes_last) >= LEAST_SHARE]
-    over = "the one replication" if effort.replications == 1 else "replications"
-    for place, one in enumerate(limits[:MOST_LIMITS]):
-        how = f"{one.pe} {'limits' if place == 0 else 'next'}: its computing is {percent(one.path_share)}"
-        yield f"  {how} of the critical path; it computes last in {percent(one.computes_last)} of {over}"
-    yield f"  PEs in use: {_time_spent(why)}"
-    predicted = None if compared.best is None else compared.best.predicted.mean
-    waits = [one for one in _waits(compared, why) if one[-1] >= LEAST_WAIT * (predicted or 0.0)]
-    for who, other, seconds in waits[:MOST_LIMITS]:
-        yield f"  {who} waits {wording.duration(seconds)} for {other}"
-    yield from (f"  {line}" for line in sharing_lines(why))
-
-
-def _others_text(compared: Compared, why: Reasons) -> blocks.Table:
-    rows = [
-        [
-            f"{one.change} {one.pe}",
-            wording.seconds(one.makespan_s, wording.decimals_of(one.makespan_s)),
-            change_text(one.longer, (one.low, one.high)),
-        ]
-        for one in why.others
-    ]
-    head = ["change", f"{objective_text(compared.objective)} (s)", "longer"]
-    return blocks.table("What one change of this advice makes of it, the units divided for it", head, rows)
+def limit_sentence(found: Explanation) -> str:
+    """Which PE limits most; nothing where no explanation was asked for."""
+    if found.why is None or not found.why.limits:
+        return ""
+    one = found.why.limits[0]
+    return f"{one.pe} limits: its computing is {percent(one.path_share)} of the critical path; more with --full"
 
 
 def sharing_lines(why: Reasons) -> list[str]:

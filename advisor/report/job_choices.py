@@ -1,6 +1,5 @@
 """Ways to run a stream of jobs, compared: what each gives, how it differs from others, and which change pays."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from advisor.jobs.advise import BOUND, JobAdvice
 from advisor.jobs.compare import LEVEL, METRICS, Compared, Metric
 from advisor.report.html import render_page
 from advisor.report.origin import head, provenance_section
-from advisor.report.picture import commands, input_of, lifted
+from advisor.report.picture import lifted
 from advisor.report.verdict import verdict
 from advisor.results import Ends, Provenance
 from simulator import blocks, documents, files, plots, units
@@ -19,6 +18,8 @@ from simulator import blocks, documents, files, plots, units
 NOTHING_COMPARED = blocks.Text("This document compares nothing.", quiet=True)
 NO_ORIGIN = Provenance("", {}, None, {}, None)
 """Of a comparison that is part of an advice."""
+MOST_FIRST = 4
+"""Changes that the answer stands among, the stream as it is among them."""
 MOST_SAID = 3
 """Differences of a metric that its sentence spells out; the table has all."""
 VERDICTS = {
@@ -204,7 +205,7 @@ class Changes:
 # Pages
 
 
-def comparison_page(found: Comparison) -> blocks.Page:
+def comparison_page(found: Comparison, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """What is less and what is more, what each alternative gives, how it was asked."""
     count = len(found.alternatives)
     picture, rest = lifted(_differences(found))
@@ -224,14 +225,16 @@ def comparison_page(found: Comparison) -> blocks.Page:
         ),
         settings=found.drawn,
         picture=tuple((figure,) for figure in picture),
-        run=commands(("which change pays most for this stream", _asking(found.draws, found.provenance))),
+        run=run,
+        facts=_facts(found),
+        rows=_first_alternatives(found),
         verdict=verdict((*found.warnings, *overload_sentences(found))),
         key_figures=blocks.pairs({name: text for name, text in values.items() if text != wording.NOTHING}),
         **head(found.command, (*found.warnings, *overload_sentences(found)), found.provenance),
     )
 
 
-def changes_page(found: Changes) -> blocks.Page:
+def changes_page(found: Changes, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Which change pays most, what each gives, how it was asked."""
     compared, objective = found.compared, found.objective
     most = next((one for one in found.candidates if one.name == found.pays_most), None)
@@ -252,22 +255,58 @@ def changes_page(found: Changes) -> blocks.Page:
         ),
         settings=compared.drawn,
         picture=tuple((figure,) for figure in picture),
-        run=commands(("asked again", _asking(compared.draws, found.provenance))),
+        run=run,
+        facts=_facts(compared),
+        rows=_first_changes(found),
         verdict=verdict((*found.warnings, *overload_sentences(compared))),
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
         **head(found.command, (*found.warnings, *overload_sentences(compared)), found.provenance),
     )
 
 
-def _asking(draws: str, origin: Provenance) -> str:
-    """The line that asks which change pays for the same stream, platform and kind of draws."""
-    log, platform = (
-        input_of(origin.inputs, ".swf", ".swf.gz", ".csv"),
-        input_of(origin.inputs, ".yaml", ".yml", ".toml"),
-    )
-    on = f" --platform {shlex.quote(platform)}" if platform else ""
-    on += f" --draws {draws}" if draws in {"users", "shaken", "loads"} else ""
-    return f"apportion jobs advise {shlex.quote(log)}{on} -o out/jobs-advice" if log else ""
+def _facts(found: Comparison) -> blocks.Pairs:
+    """What the numbers rest on."""
+    kind = KINDS.get(found.draws, found.draws)
+    drawn = ", ".join(filter(None, (found.drawn, kind)))
+    return blocks.pairs({"Rests on": f"{found.title}, simulated; {drawn}"})
+
+
+def _first_alternatives(found: Comparison) -> blocks.Table | None:
+    """What each alternative gives, and by how much the first metric differs."""
+    names = list(found.alternatives[0].metrics)[:2] if found.alternatives else []
+    if not names:
+        return None
+    apart = {one.other: one for one in found.differences if one.metric == names[0]}
+    rows = [
+        (one.name, *(_value(one.metrics.get(name), name) for name in names), _apart_text(apart.get(one.name)))
+        for one in found.alternatives
+    ]
+    return blocks.table("", ("alternative", *(metric_of(name).said for name in names), "difference"), rows)
+
+
+def _apart_text(one: DifferenceFacts | None) -> str:
+    if one is None:
+        return wording.NOTHING
+    return f"{wording.with_interval(one.apart, metric_of(one.metric).unit)}, {VERDICTS.get(one.verdict, one.verdict)}"
+
+
+def _first_changes(found: Changes) -> blocks.Table:
+    """The stream as it is, and the changes that gain most."""
+    objective, unit = found.objective, metric_of(found.objective).unit
+    ranked = sorted(found.candidates, key=lambda one: -(one.gain.mean or 0.0))
+    rows = [
+        (
+            one.name,
+            _value(one.value, objective),
+            wording.with_interval(one.gain, unit),
+            wording.probability(one.chance_best),
+        )
+        for one in ranked
+        if one.kind != BOUND
+    ]
+    now = (f"as it is: {found.base.name}", _value(found.base.value, objective), wording.NOTHING, wording.NOTHING)
+    head = ("change", metric_of(objective).said, "lower by", "is best")
+    return blocks.table("", head, [*rows[: MOST_FIRST - 1], now])
 
 
 def overload_sentences(found: Comparison) -> tuple[str, ...]:
@@ -529,80 +568,17 @@ def _by(one: Apart, unit: str) -> str:
     return wording.with_interval(Ends(-one.mean, low, high), unit)
 
 
-# Text
-
-
-def comparison_text(found: Comparison) -> Iterator[blocks.Block]:
-    """What each alternative gives and how they differ, for a terminal."""
-    wide = max(len(one.name) for one in found.alternatives) + 2
-    metrics = list(found.alternatives[0].metrics)
-    rows = [
-        [one.name, *(_number(one.metrics[name]) for name in metrics), "  (overloaded)" if one.overloaded else ""]
-        for one in found.alternatives
-    ]
-    yield blocks.Listing("\n".join(_source_lines(found)))
-    yield blocks.table("", ["", *metrics, ""], rows, widths=(-wide, *[16] * len(metrics), -14))
-    held = wording.level_text(found.held)
-    lines = (
-        [f"differences; each interval holds with {held}, those in brackets all together"] if found.differences else []
-    )
-    lines += [f"  {one.metric}: {one.other} - {one.base}: {_difference_text(one)}" for one in found.differences]
-    lines += [
-        f"overloaded: {one.name}: {one.overloaded}; no interval is stated"
-        for one in found.alternatives
-        if one.overloaded
-    ]
-    lines += [f"no intervals: {why}" for why in dict.fromkeys(filter(None, found.untold.values()))]
-    yield blocks.Listing("\n".join(lines))
-
-
-def changes_text(found: Changes) -> Iterator[blocks.Block]:
-    """What each change gives, and the answer, for a terminal."""
-    base = found.base
-    wide = max(len(name) for name in (base.name, *(one.name for one in found.candidates))) + 2
-    value = f"{_number(base.value):>14}"
-    rows = [[base.name, f"{value}  (overloaded)" if base.overloaded else value, *[""] * 4]]
-    for one in found.candidates:
-        gain, chance = one.gain, "-" if one.chance_best is None else f"{100 * one.chance_best:.0f} %"
-        ends = "-" if gain.low is None else f"{_number(gain.low)} to {_number(gain.high)}"
-        numbers = [_number(one.value), _number(gain.mean), ends, chance, _number(one.gain_per_price)]
-        rows.append([one.name, *numbers])
-    yield blocks.Listing("\n".join(_source_lines(found.compared)))
-    title = ["", found.objective, "lower by", "interval", "best with", "per price"]
-    yield blocks.table("", title, rows, widths=(-wide, 14, 14, 28, 12, 12))
-    yield blocks.Listing(found.sentence)
-
-
-def _source_lines(found: Comparison) -> Iterator[str]:
-    kind = {"streams": "streams of the generator", "none": "draws"}.get(found.draws, f"draws of {found.draws}")
-    yield f"{found.stream}: {found.jobs} jobs, {found.replications} {kind}, seed {found.seed}"
-    if found.warm_up:
-        yield f"the first {100 * found.warm_up:g} % of the jobs to end are left out of averages (--warm-up)"
-
-
-def _difference_text(one: DifferenceFacts) -> str:
-    apart, mean = one.apart, _number(one.apart.mean)
-    if apart.low is None:
-        return f"{mean}{' (equal in every draw)' if one.verdict == 'alike' else ' (no interval)'}"
-    together = f"[{_number(apart.low_together)} to {_number(apart.high_together)}]"
-    return f"{mean} ({_number(apart.low)} to {_number(apart.high)}) {together}: {VERDICTS[one.verdict]}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value + 0.0:.5g}"
-
-
 # Folders
 
 
-def save_comparison(found: Compared, shown: Comparison, document: Mapping[str, Any], folder: Path) -> None:
+def save_comparison(found: Compared, page: blocks.Page, document: Mapping[str, Any], folder: Path) -> None:
     """What `jobs compare -o` names: comparison.json, draws.csv, report.html and manifest.json."""
-    _save(found, comparison_page(shown), document, folder, name="comparison.json", about=document)
+    _save(found, page, document, folder, name="comparison.json", about=document)
 
 
-def save_advice(found: JobAdvice, shown: Changes, document: Mapping[str, Any], folder: Path) -> None:
+def save_advice(found: JobAdvice, page: blocks.Page, document: Mapping[str, Any], folder: Path) -> None:
     """What `jobs advise -o` names: advice.json, draws.csv, report.html and manifest.json."""
-    _save(found.compared, changes_page(shown), document, folder, name="advice.json", about=document["compared"])
+    _save(found.compared, page, document, folder, name="advice.json", about=document["compared"])
 
 
 def _save(

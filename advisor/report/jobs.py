@@ -1,7 +1,6 @@
 """A stream of jobs under one policy: its document, the page and text of that, and the folders that `-o` names."""
 
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 from advisor import wording
 from advisor.report.html import render_page
 from advisor.report.origin import head, provenance_section
-from advisor.report.picture import commands, input_of
 from advisor.report.verdict import verdict
 from advisor.results import Provenance
 from simulator import (
@@ -28,10 +26,6 @@ from simulator import (
 ROW_BYTES, PAGE_BYTES = 100, 2**21
 """About what a row of the table takes, and everything else."""
 NOTHING_RUN = blocks.Text("This document has no averages: nothing was simulated.", quiet=True)
-TWO_WEEKS_S = 14 * 86_400.0
-"""A stream that lasts less has no weeks to draw."""
-DIGITS, PAGE_DIGITS = 12, 6
-"""Of averages on a terminal and on a page; the JSON document has all."""
 TAILS = ("p95", "p99", "max")
 MEASURES = {
     "wait": ("wait_s", tuple(f"wait_{tail}_s" for tail in TAILS)),
@@ -42,6 +36,8 @@ MEASURES = {
     "area-weighted slowdown": ("area_weighted_slowdown", ()),
 }
 """Name -> the average, and its tails."""
+FIRST = ("wait", "bounded slowdown (10 s)", "turnaround")
+"""Those that the answer stands among."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ class RanJobs:
 # Page
 
 
-def jobs_page(ran: RanJobs) -> blocks.Page:
+def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Averages, over time, by class, how it was asked."""
     found, figures = ran.averages, {}
     if found is not None:
@@ -148,7 +144,9 @@ def jobs_page(ran: RanJobs) -> blocks.Page:
                 ),
             )
         ),
-        run=_run(ran),
+        run=run,
+        facts=blocks.pairs(_facts(ran)),
+        rows=None if found is None else _measures(found, FIRST),
         verdict=verdict(ran.warnings),
         settings=f"engine {ran.engine or wording.NOTHING}",
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
@@ -156,20 +154,10 @@ def jobs_page(ran: RanJobs) -> blocks.Page:
     )
 
 
-def _run(ran: RanJobs) -> tuple[blocks.Command, ...]:
-    """What to ask next of the same stream."""
-    log = shlex.quote(input_of(ran.provenance.inputs, ".swf", ".swf.gz", ".csv") or ran.stream.log)
-    on = f" --platform {shlex.quote(ran.setting.platform)}" if ran.setting.platform else ""
-    lasts_s = 0.0 if ran.averages is None else ran.averages.makespan_s or 0.0
-    on += " --draws shaken" if lasts_s < TWO_WEEKS_S else ""
-    policy = f" --policy {shlex.quote(ran.policy.name)}" if ran.policy.name else ""
-    return commands(
-        (
-            "which change pays most for this stream",
-            log and f"apportion jobs advise {log}{on}{policy} -o out/jobs-advice",
-        ),
-        ("policies compared on the same draws", log and f"apportion jobs compare {log}{on} -o out/jobs-compared"),
-    )
+def _facts(ran: RanJobs) -> dict[str, str]:
+    """What waits rest on."""
+    jobs = f"{wording.counted(ran.stream.jobs, 'job')} on {ran.pes} PEs, {ran.policy.variant}"
+    return {"Rests on": f"one run of {jobs}", "Notes": "; ".join(ran.stream.notes)}
 
 
 def _answer(ran: RanJobs) -> str:
@@ -178,7 +166,8 @@ def _answer(ran: RanJobs) -> str:
         return "Nothing was simulated."
     marked = ", but the stream is overloaded and the averages measure its length" if ran.overloaded else ""
     waits, slow = wording.duration(found.wait_s), wording.digits(found.bounded_slowdown, 4)
-    return f"Under {ran.policy.name} a job waits {waits} in the mean, and its bounded slowdown is {slow}{marked}."
+    said = f"Under {ran.policy.name} a job waits {waits} in the mean, and its bounded slowdown is {slow}"
+    return f"{said}{marked}; simulated."
 
 
 def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
@@ -189,12 +178,10 @@ def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
         return
     if ran.overloaded:
         yield blocks.Text(f"Overloaded: {ran.overloaded}.")
-    rows = [[name, *_row(found, key, tails)] for name, (key, tails) in MEASURES.items()]
     share = wording.percent(found.warm_up, 1)
     note = f"of {found.jobs} jobs; the first {found.dropped} to end ({share}) are the warm-up, left out"
     note = note if found.dropped else f"of all {found.jobs} jobs; no warm-up is left out"
-    title = ["measure", "mean", "95 % are below", "99 % are below", "most"]
-    yield blocks.table("Averages over the jobs", title, rows, note=note)
+    yield replace(_measures(found, MEASURES), caption="Averages over the jobs", note=note)
     yield blocks.pairs(
         {
             "Utilisation": wording.percent(found.utilisation, 2),
@@ -206,9 +193,16 @@ def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
     )
 
 
+def _measures(found: job_metrics.JobAverages, names: Iterable[str]) -> blocks.Table:
+    """Means with their tails."""
+    rows = [[name, *_row(found, *MEASURES[name])] for name in names]
+    return blocks.table("", ["measure", "mean", "95 % are below", "99 % are below", "most"], rows)
+
+
 def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> list[str]:
-    unit = " s" if key.endswith("_s") else ""
-    return [_value(getattr(found, name), unit) for name in (key, *tails)] + [wording.NOTHING] * (3 - len(tails))
+    values = [getattr(found, name) for name in (key, *tails)]
+    show = wording.duration if key.endswith("_s") else wording.digits
+    return [*map(show, values), *[wording.NOTHING] * (3 - len(tails))]
 
 
 def _over_time_section(ran: RanJobs) -> blocks.Section:
@@ -230,9 +224,9 @@ def _classes_table(entries: tuple[job_metrics.JobClass, ...], what: str) -> bloc
         [
             one.label,
             str(one.jobs),
-            _value(one.wait_s, " s"),
-            _value(one.bounded_slowdown, ""),
-            _value(one.bounded_slowdown_p95, ""),
+            wording.duration(one.wait_s),
+            wording.digits(one.bounded_slowdown),
+            wording.digits(one.bounded_slowdown_p95),
         ]
         for one in entries
     ]
@@ -257,72 +251,16 @@ def _asked_section(ran: RanJobs) -> blocks.Section:
     )
 
 
-def _value(value: float | None, unit: str) -> str:
-    return wording.NOTHING if value is None else f"{value:.{PAGE_DIGITS}g}{unit}"
-
-
 def delayed_text(late: job_metrics.Delayed) -> str:
     """How many of the sampled jobs later ones delayed, with the interval of the share."""
     ends = f"{100 * late.low:.3g} to {100 * late.high:.3g} % with {wording.level_text(late.level)}"
-    return f"{late.delayed} of {late.sampled} sampled ({ends}), by {late.mean_delay_s:.6g} s in the mean of all"
+    by = wording.duration(late.mean_delay_s)
+    return f"{late.delayed} of {late.sampled} sampled ({ends}), by {by} in the mean of all"
 
 
 def _figure(ran: RanJobs, name: str, caption: str) -> tuple[blocks.Figure, ...]:
     drawn = ran.figures.get(name)
     return (blocks.Figure(drawn, caption),) if drawn else ()
-
-
-# Text
-
-
-def jobs_text(ran: RanJobs) -> Iterator[blocks.Block]:
-    """What ran, averages with their tails, and the machine's share, for a terminal."""
-    found = ran.averages
-    if found is None:
-        yield NOTHING_RUN
-        return
-    left_out = f"the first {found.dropped} to end left out (--warm-up {found.warm_up:g})"
-    yield blocks.Listing(
-        "\n".join(
-            [
-                f"{ran.stream.name}: {ran.stream.jobs} jobs on {ran.pes} PEs",
-                *(f"  {note}" for note in ran.stream.notes),
-                f"policy {ran.policy.name}: {ran.policy.variant}",
-                f"averages over {found.jobs} jobs, {left_out if found.dropped else 'nothing left out (--warm-up 0)'}",
-            ]
-        )
-    )
-    named = {f"{name} in s" if key.endswith("_s") else name: (key, tails) for name, (key, tails) in MEASURES.items()}
-    names = [*list(named)[:2], "bounded slowdown (10 s)", "slowdown", *list(named)[4:]]
-    rows = [
-        [
-            name,
-            *(_digits(getattr(found, key)) for key in (named[name][0], *named[name][1])),
-            *[""] * (3 - len(named[name][1])),
-        ]
-        for name in names
-    ]
-    title = ["", "mean", "95 % below", "99 % below", "most"]
-    yield blocks.table(
-        "",
-        [*title, "  (overloaded)" if ran.overloaded else ""],
-        [[*row, ""] for row in rows],
-        widths=(-32, 20, 20, 20, 20, -14),
-    )
-    shares = {
-        "utilisation": found.utilisation,
-        "utilisation, warm-up to last submission": found.steady_utilisation,
-        "ended by their limit": found.killed,
-        "first submission to last end in s": found.makespan_s,
-        "offered load": ran.offered_load,
-    }
-    lines = [f"{name:<44}{_digits(value):>20}" for name, value in shares.items()]
-    lines += [] if ran.delayed is None else [f"delayed by later jobs: {delayed_text(ran.delayed)}"]
-    yield blocks.Listing("\n".join([*lines, f"engine {ran.engine}", *(f"warning: {line}" for line in ran.warnings)]))
-
-
-def _digits(value: float | None) -> str:
-    return "-" if value is None else f"{value:.{DIGITS}g}"
 
 
 # Documents and folders
@@ -406,14 +344,20 @@ def jobs_document(
 
 
 def save_jobs(
-    runs: JobRuns, document: Mapping[str, Any], *, folder: Path | None, jobs: Path | None, timeline: Path | None
+    runs: JobRuns,
+    document: Mapping[str, Any],
+    *,
+    folder: Path | None,
+    jobs: Path | None,
+    timeline: Path | None,
+    run: tuple[blocks.Command, ...] = (),
 ) -> None:
     """What `-o` (jobs.csv, report.html, manifest.json), `--jobs` and `--timeline` name, where they are given."""
     if folder is not None:
         ran = documents.from_dict(RanJobs, document)
         ran = replace(ran, figures=figures(runs, document["averages"]["warm_up"]))
         files.write_pieces(folder / "jobs.csv", job_table_lines(runs))
-        files.write_text(folder / "report.html", render_page(jobs_page(ran)))
+        files.write_text(folder / "report.html", render_page(jobs_page(ran, run)))
         files.write_json(folder / "manifest.json", document)
     if jobs is not None:
         files.write_pieces(jobs, stream_lines(runs, jobs.suffix))

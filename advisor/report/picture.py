@@ -271,11 +271,6 @@ def _place(label: str, order: Sequence[str]) -> int:
     return next((place for place, start in enumerate(order) if label.startswith(start)), len(order))
 
 
-def input_of(inputs: Mapping[str, str], *endings: str) -> str:
-    """The name of the file that a result was made from, for a line to run; empty where that is not known."""
-    return next((name for name in inputs if name.endswith(endings)), "")
-
-
 def lifted(shown: Sequence[blocks.Block], most: int = 2) -> tuple[tuple[blocks.Figure, ...], tuple[blocks.Block, ...]]:
     """The first figures of a section, which its page opens with, and what is left of it."""
     figures = [one for one in shown if isinstance(one, blocks.Figure)][:most]

@@ -49,8 +49,6 @@ def _around(lines: Sequence[str], form: PrintedForm) -> str:
 
 def _left(table: blocks.Table) -> list[bool]:
     """Which columns hold words."""
-    if table.widths:
-        return [width < 0 for width in table.widths]
     return [column < table.text_columns for column in range(len(table.head))]
 
 

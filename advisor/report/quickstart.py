@@ -1,7 +1,7 @@
 """A quickstart on a page and on a terminal: measured, modelled, simulated, advised, verified."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,19 +9,16 @@ from advisor import wording
 from advisor.report.illustrated import RULES, Speed, Trace
 from advisor.report.origin import head, machine_section, provenance_section
 from advisor.report.picture import answer_picture, commands
-from advisor.report.strategies import strategies_section, strategies_text
-from advisor.report.text import warnings
+from advisor.report.strategies import first_rows, strategies_section
 from advisor.report.timelines import HEADING, Timeline, TooLong, timeline_section
-from advisor.report.verdict import verdict
-from advisor.report.verification import errors_of, verification_section, verification_summary
+from advisor.report.verdict import speeds_line, verdict
+from advisor.report.verification import errors_of, first_measured, verification_section
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
 from simulator import Machine, Share, blocks, documents, intervals, plots
 
 MOST_SPEEDS, MOST_COLUMNS = 12, 5
 """PEs, and sizes, in the tables of speeds of a page."""
-MOST_TEXT_ROWS, MOST_TEXT_COLUMNS = 8, 6
-"""The same on a terminal."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +169,8 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
             advised="tried" if wording.is_slower(compared) else "advised",
         ),
         run=_run(result),
+        facts=blocks.pairs(_facts(result)),
+        rows=first_measured(result.verification, compared.recommended) or first_rows(compared),
         verdict=_verdict(result),
         **head(result.command, result.warnings, result.provenance),
     )
@@ -203,24 +202,17 @@ def _verdict(result: QuickstartResult) -> str:
     )
 
 
-def quickstart_text(result: QuickstartResult) -> Iterator[blocks.Block]:
-    """What a reader of a terminal wants to know; the path of the report last."""
-    compared = result.compared
-    yield blocks.Text(wording.answer(compared))
-    yield blocks.pairs(
-        {
-            "Asked": ", ".join(filter(None, (wording.asked(compared.application), _settings(result)))),
-            "Machine": wording.machine_line(result.machine),
-            "Load": _load_text(result),
-            "Took": wording.took_text(result.seconds),
-            wording.unit_of(compared.application).capitalize(): wording.long_partition(compared),
-        }
-    )
-    yield warnings(result.warnings)
-    yield from _speeds_text(result)
-    yield strategies_text(compared)
-    yield verification_summary(result.verification)
-    yield blocks.pairs({"Scenario": result.scenario, "Report": result.report})
+def _facts(result: QuickstartResult) -> dict[str, str]:
+    """Times, what they rest on, and the load that ran."""
+    compared, ran = result.compared, {one.name: one.measured_median_s for one in result.verification}
+    now, advised = ran.get("equal"), ran.get(compared.recommended)
+    measured = f"{wording.duration(now)} with the equal split, {wording.duration(advised)} as advised; measured"
+    rests = (speeds_line(result.shares), _settings(result), wording.machine_line(result.machine))
+    return {
+        "Time": measured if now is not None and advised is not None else wording.time_line(compared),
+        "Rests on": "; ".join(filter(None, rests)),
+        "Load": _load_text(result) if result.load is not None else "",
+    }
 
 
 def _settings(result: QuickstartResult) -> str:
@@ -353,18 +345,6 @@ def _curves(kernels: Sequence[KernelSpeeds]) -> list[dict[str, Any]]:
         }
         for entry in kernels
     ]
-
-
-def _speeds_text(result: QuickstartResult) -> Iterator[blocks.Table]:
-    """One table per kernel: a row per PE, a column per size."""
-    found = speed_tables(result.kernels, columns=MOST_TEXT_COLUMNS)
-    unstable = unstable_text(result.kernels)
-    for place, (kernel, sizes, rows) in enumerate(found):
-        more = len(rows) - MOST_TEXT_ROWS
-        notes = [f"and {more} more PEs, in the report"] if more > 0 else []
-        notes += [f"* {unstable}"] if unstable and place == len(found) - 1 else []
-        caption = f"Speed of {kernel} in Gflop/s (middle of its band)"
-        yield blocks.table(caption, ["PE", *sizes], rows[:MOST_TEXT_ROWS], note="\n".join(notes))
 
 
 Shape = tuple[int, int | None]

@@ -1,7 +1,6 @@
 """What a simulation answers: values, page, text, the folder with tables and charts, the file of a timeline."""
 
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,10 +10,10 @@ from advisor.advise.ranking import gain
 from advisor.report.html import render_page
 from advisor.report.illustrated import NO_PLATFORM, Illustration, illustration
 from advisor.report.origin import head, provenance_section
-from advisor.report.picture import answer_picture, commands, input_of, reference
+from advisor.report.picture import answer_picture, reference
 from advisor.report.strategies import strategies_section
 from advisor.report.timelines import timeline_section
-from advisor.report.verdict import verdict
+from advisor.report.verdict import speeds_line, stated_cost, verdict
 from advisor.results import Application, Compared, Described, Drawn, Ends, Provenance, Strategy, application_of
 from simulator import (
     IdleCores,
@@ -30,8 +29,8 @@ from simulator import (
     process_lines,
     run,
     save_runs,
+    shares_of,
     ties,
-    units,
     write_timeline,
 )
 
@@ -43,12 +42,8 @@ CLOSE = 1.005
 """Ratio up to which two configurations are as fast as each other."""
 MOST_OPEN = 16
 """Processes whose table is not folded on a page."""
-MOST_ROWS = 12
-"""Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 ROUNDED = 1e-6
 """Part of a process's time below which a time is not worth its digits."""
-MOST_IDLE = 3
-"""Configurations that leave cores idle, printed one by one."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +179,7 @@ def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL
 # Page
 
 
-def simulation_page(shown: ShownSimulation) -> blocks.Page:
+def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Compared, followed in time, broken down."""
     simulation, drawn = shown.simulation, shown.illustration
     several = len(shown.compared.baselines) > 1
@@ -201,21 +196,40 @@ def simulation_page(shown: ShownSimulation) -> blocks.Page:
     return blocks.Page(
         title=wording.asked(simulation.application),
         answer=_answer(shown.compared),
+        facts=blocks.pairs(_facts(simulation, drawn)),
+        rows=_rows(shown.compared),
         sections=tuple(section for section in sections if section is not None),
         picture=answer_picture(shown.compared, drawn.shares, drawn.timelines, advised=shown.compared.recommended),
-        run=_run(simulation),
-        verdict=verdict(simulation.warnings, known=max(known, default=None) if simulation.warnings else None),
+        run=run,
+        verdict=verdict(
+            simulation.warnings,
+            stated=stated_cost(drawn.shares),
+            known=max(known, default=None) if simulation.warnings else None,
+        ),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
         **head(simulation.command, simulation.warnings, simulation.provenance),
     )
 
 
-def _run(simulation: Simulation) -> tuple[blocks.Command, ...]:
-    """What to ask next, in the folder of the scenario, with what was set for this run."""
-    name = input_of(simulation.provenance.inputs, ".yaml", ".yml", ".toml", ".json")
-    changes = "".join(f" --set {shlex.quote(f'{one.path}={one.after}')}" for one in simulation.changes)
-    asked = f"apportion advise {shlex.quote(name)}{changes} -o out/advice" if name else ""
-    return commands(("who should get how much, asked in the scenario's folder", asked))
+def _facts(simulation: Simulation, drawn: Illustration) -> dict[str, str]:
+    """What the times rest on, and cores that stay idle."""
+    rests = (
+        speeds_line(drawn.shares, divided=False),
+        wording.rests_text(simulation.drawn),
+        f"engine {simulation.engine}",
+    )
+    idle = [f"configuration {one.configuration}: {one.text}" for one in simulation.idle_cores]
+    more = f"; also in {wording.counted(len(idle) - 1, 'more configuration')}" if len(idle) > 1 else ""
+    return {"Rests on": "; ".join(filter(None, rests)), "Idle": f"{idle[0]}{more}" if idle else ""}
+
+
+def _rows(judged: Compared) -> blocks.Table:
+    """The fastest configurations."""
+    ranked = sorted(judged.baselines, key=lambda one: one.predicted.mean or 0.0)
+    rows = [(one.name, wording.with_interval(one.predicted), wording.of_runs(one.predicted)) for one in ranked]
+    columns = 2 if judged.drawn.deterministic else 3
+    head = ("configuration", "mean, predicted", wording.runs_text(judged.drawn))
+    return blocks.table("", head[:columns], [row[:columns] for row in rows])
 
 
 def _answer(judged: Compared) -> str:
@@ -225,7 +239,7 @@ def _answer(judged: Compared) -> str:
     if not entries:
         return "Nothing was simulated."
     best, *others = entries
-    takes = f"{best.name} takes {wording.with_interval(best.predicted)}"
+    takes = f"{best.name} takes {wording.with_interval(best.predicted)}, predicted"
     return f"{takes}: {_against(others)}." if others else f"{takes}."
 
 
@@ -272,43 +286,6 @@ def _changes_section(simulation: Simulation) -> blocks.Section | None:
     return blocks.Section("changes", "Changed and extrapolated", kept) if kept else None
 
 
-# Text
-
-
-def simulation_text(simulation: Simulation) -> Iterator[blocks.Block]:
-    """Makespans, where time goes, cores that stay idle, and how it was run, for a terminal."""
-    drawn = simulation.drawn
-    makespans = [
-        [one.name, wording.with_interval(took), units.show_duration(took.median or 0.0), wording.of_runs(took)]
-        for one, took in ((one, one.makespan_s) for one in simulation.configurations)
-    ]
-    title = ["configuration", "mean", "median", wording.runs_text(drawn)]
-    yield blocks.table("", title, makespans, widths=(-16, 28, 12, 24), note=wording.interval_line(drawn))
-    yield _time_table(simulation)
-    idle = [f"configuration {one.configuration}: {one.text}" for one in simulation.idle_cores]
-    more = [f"{len(idle) - MOST_IDLE} more configurations leave cores idle; all with --json"]
-    yield blocks.Listing("\n".join([*idle[:MOST_IDLE], *(more if len(idle) > MOST_IDLE else [])]))
-    known = "; deterministic: nothing is drawn, every replication takes the same time" if drawn.deterministic else ""
-    count = wording.counted(drawn.replications, "replication")
-    lines = [f"{count}, seed {drawn.seed}, engine {simulation.engine}{known}"]
-    lines += [f"set: {one.path}: {one.after} in place of {one.before}" for one in simulation.changes]
-    yield blocks.Listing("\n".join([*lines, *(f"warning: {line}" for line in simulation.warnings)]))
-
-
-def _time_table(simulation: Simulation) -> blocks.Table:
-    rows = []
-    for one in simulation.configurations:
-        ordered = sorted(one.processes, key=lambda spent: (spent.idle_s, spent.process))
-        ends = {spent.process: spent for spent in (ordered[0], ordered[len(ordered) // 2], ordered[-1])}
-        shown = one.processes if len(ordered) <= MOST_ROWS else [ends[process] for process in sorted(ends)]
-        rows += [[one.name, str(own.process), f"  {wording.clean(own.pe)}", *own.times] for own in shown]
-        if len(ordered) > MOST_ROWS:
-            said = f"last to end, median and first of {len(ordered)} processes; all with --json"
-            rows.append([f"{'':<16}{said}", *[""] * 5])
-    title = ["configuration", "process", "  PE", "computing", "waiting", "done, idle"]
-    return blocks.Table("", tuple(title), tuple(map(tuple, rows)), widths=(-16, 8, -14, 11, 11, 12))
-
-
 # Files
 
 
@@ -320,20 +297,40 @@ def needed_bytes(loaded: Scenario, replications: int | None) -> int:
     return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
+def page_of_runs(
+    loaded: Scenario, runs: RunSet, simulation: Simulation, run: tuple[blocks.Command, ...], *, drawn: bool
+) -> blocks.Page:
+    """The page of a simulation.
+
+    Parameters
+    ----------
+    drawn
+        Whether it is to be written, with timelines and the platform.
+    """
+    judged = compared(loaded, runs, level=simulation.drawn.held)
+    before, best = reference(judged), next(one for one in loaded.configurations if one.name == judged.recommended)
+    compared_with = "" if before is None else before.name
+    shown = tuple(dict.fromkeys((judged.recommended, compared_with or judged.recommended, *runs.configurations)))
+    if drawn:
+        illustrated = illustration(loaded, runs, shown, before=compared_with)
+    else:
+        illustrated = Illustration((), "", None, shares_of(loaded, None, best))
+    return simulation_page(ShownSimulation(simulation, judged, illustrated), run)
+
+
 def save_simulation(
-    loaded: Scenario, runs: RunSet, folder: Path, simulation: Simulation, form: Literal["csv", "parquet"]
+    loaded: Scenario,
+    runs: RunSet,
+    folder: Path,
+    simulation: Simulation,
+    page: blocks.Page,
+    form: Literal["csv", "parquet"],
 ) -> None:
     """The folder that `-o` names: tables, page, a chart per configuration."""
     changed = {one.path: one.after for one in simulation.changes}
     save_runs(runs, folder, manifest=documents.to_dict(simulation), parameters=changed, form=form)
     if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
         files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
-    judged = compared(loaded, runs, level=simulation.drawn.held)
-    before = reference(judged)
-    compared_with = "" if before is None else before.name
-    shown = dict.fromkeys((judged.recommended, compared_with or judged.recommended, *runs.configurations))
-    drawn = illustration(loaded, runs, tuple(shown), before=compared_with)
-    page = simulation_page(ShownSimulation(simulation, judged, drawn))
     files.write_text(folder / "report.html", render_page(page))
     for number, name in enumerate(runs.configurations):
         if drawing := plots.timeline(runs.timeline(name)):

@@ -1,17 +1,13 @@
 """Strategies compared on the same draws, the ranking of candidates and Pareto fronts: tables of pages and terminals."""
 
-import textwrap
-
 from advisor import wording
 from advisor.advise.pareto import Front
 from advisor.results import Compared, Strategy
 from simulator import blocks, documents, plots
 
 MOST_RANKED = 10
-TOP = 3
-"""Of a ranking on a terminal, if nothing else is asked for."""
-NAME_WIDTH = 24
-"""Of the names of a strategy on a terminal; further names are on lines of their own."""
+BY_SPEED = ("per-core-by-speed", "by-loaded-speed", "constant")
+"""Strategies that divide by the speed of cores, the first one that there is."""
 
 
 def strategies_section(
@@ -72,39 +68,46 @@ def _gains(compared: Compared, one: Strategy) -> tuple[str, str]:
     return wording.with_interval(one.gain, ""), wording.frequency(one.probability, compared.drawn)
 
 
-def strategies_text(compared: Compared) -> blocks.Table:
-    """The same for a terminal, by the objective."""
-    rows, unit = [], wording.objective_unit(compared.objective)
-    for label, one in wording.strategies(compared):
-        mark = " *" if one.name == compared.recommended else ""
-        name, *further = textwrap.wrap(wording.clean(label), NAME_WIDTH, break_long_words=False, break_on_hyphens=False)
-        takes = wording.with_interval(wording.judged(compared, one), unit)
-        rows.append([name + mark, wording.partition_text(one.partition, most=3), takes, *_gains(compared, one)])
-        rows += [[f"  {more}", "", "", "", ""] for more in further]
-    what, better = wording.objective_text(compared.objective), wording.better_text(compared.objective)
-    head = ["strategy", wording.unit_of(compared.application), compared.objective or "mean", "gain", f"{better} in"]
-    return blocks.table(
-        f"Predicted {what}; gain of the recommended strategy (*) over each; how often it is {better}",
-        head,
-        rows,
-        text_columns=2,
-        note=wording.interval_line(compared.drawn),
-    )
+def first_rows(compared: Compared) -> blocks.Table | None:
+    """The advised strategy, the one of now, the second best and the one by speed, as far as there are such."""
+    best, (now, named) = compared.best, wording.reference_of(compared)
+    ranked = [known for one in compared.ranking if (known := compared.named(one.name)) is not None and known != best]
+    by_speed = next((known for name in BY_SPEED if (known := compared.named(name)) is not None), None)
+    wanted = [("advised", best), ("as now" if named == "it runs now" else "", now)]
+    wanted += [("second best", ranked[0] if ranked else None), ("by speed", by_speed)]
+    found: dict[str, tuple[str, Strategy]] = {}
+    for said, one in wanted:
+        if one is not None and (key := one.same_as or one.name) not in found:
+            found[key] = (f"{said}: {one.name}" if said and said != one.name else one.name), one
+    if len(found) < 2:
+        return None
+    unit = wording.objective_unit(compared.objective)
+    rows = [
+        (
+            label,
+            wording.partition_text(one.partition, most=3),
+            wording.with_interval(wording.judged(compared, one), unit),
+            _gains(compared, one)[0],
+        )
+        for label, one in found.values()
+    ]
+    head = ["strategy", wording.unit_of(compared.application), f"{compared.objective or 'mean'}, predicted", "gain"]
+    return blocks.table("", head, rows, text_columns=2)
 
 
-def ranking_section(compared: Compared, fronts: tuple[Front, ...]) -> blocks.Section:
+def ranking_section(compared: Compared, fronts: tuple[Front, ...], most: int = MOST_RANKED) -> blocks.Section:
     """How much was simulated, ties, the best candidates and Pareto fronts."""
     shown: list[blocks.Block] = [blocks.Text(f"{said}.")] if (said := wording.confirmed_text(compared)) else []
     if said := wording.tie_text(compared):
-        shown.append(blocks.Text(f"{said[0].upper()}{said[1:]}"))
+        shown.append(blocks.Text(f"The best are close: {said}"))
     count = len(compared.ranking)
     if count > 1:
-        caption = f"The best {MOST_RANKED} of {count}" if count > MOST_RANKED else "All candidates, best first"
+        caption = f"The best {most} of {count}" if count > most else "All candidates, best first"
         note = (
             "Expected loss: what it is expected to have more than the best of those compared; within 1 % is a tie. "
             f"Above bound: over what no candidate can be below. {wording.interval_sentence(compared.drawn)}".rstrip()
         )
-        shown.append(ranking_table(compared, MOST_RANKED, caption, first="candidate", note=note))
+        shown.append(ranking_table(compared, most, caption, first="candidate", note=note))
     for front in fronts:
         caption = f"Pareto front of makespan and {front.of}, over {front.considered} configurations"
         shown.append(_front_table(compared, front, caption, "makespan in s", note=front.scope))
@@ -125,20 +128,6 @@ def ranking_table(compared: Compared, most: int, caption: str, *, first: str, no
     ]
     head = [first, compared.objective or "mean", "expected loss", "above bound"]
     return blocks.table(caption, head, rows, best=compared.recommended, note=note)
-
-
-def ranking_text(compared: Compared, fronts: tuple[Front, ...], top: int) -> list[blocks.Table]:
-    """Ranking and fronts for a terminal; nothing where there is one candidate."""
-    found, count = [], min(top, len(compared.ranking))
-    if count > 1:
-        timed = wording.objective_unit(compared.objective) == "s"
-        loss = "what each is expected to take longer than" if timed else "how far each is expected to be from"
-        caption = f"The best {count}: {loss} the best of those compared; how far above a lower bound"
-        found.append(ranking_table(compared, top, caption, first="best by it"))
-    for front in fronts:
-        of = f"Pareto front of makespan and {front.of}, over {front.considered} configurations: {front.scope}"
-        found.append(_front_table(compared, front, of, f"{compared.objective} (s)"))
-    return found
 
 
 def _front_table(compared: Compared, front: Front, caption: str, value: str, *, note: str = "") -> blocks.Table:

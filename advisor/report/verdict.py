@@ -1,9 +1,11 @@
 """Whether a result can be used, in one line, from what is known of its doubt; else how many warnings of what kind."""
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from advisor import wording
+from simulator import Share
 
 USABLE, WITH_CARE = 0.02, 0.1
 """Expected losses up to which an answer is usable, and usable with care."""
@@ -32,9 +34,59 @@ KINDS = {
 """A part of a warning -> what it is of: one, and several."""
 
 
+WORST = ("disagree", "overloaded", "left out", "bias", "outside", "extrapolat", "memory")
+"""Parts of the warnings that matter most, the worst first."""
+
+
+def worst_first(warnings: Sequence[str]) -> list[str]:
+    """The warnings, those that may make an answer wrong in front."""
+    return sorted(warnings, key=lambda line: next((at for at, part in enumerate(WORST) if part in line), len(WORST)))
+
+
+OFF, EXACT = 0.1, 0.0005
+"""Error of a stated speed whose cost is said; and up to which a speed is taken as exact: nobody measured it."""
+
+
+def stated_cost(shares: Sequence[Share]) -> float | None:
+    """What it costs about if the stated speed of one kind of PE is off; None where every speed was measured.
+
+    By what PEs do in a second alone: where the kind that does the share f of the work is slower than stated, all wait
+    for it, 1 / 0.9 as long; divided again, only a tenth of f would be lost. Of one kind alone, one PE is off.
+    """
+    busy = [one for one in shares if one.after and one.speed]
+    if not any(one.known is not None and one.known < EXACT for one in busy):
+        return None
+    kinds = defaultdict[float, float](float)
+    for one in busy:
+        kinds[round(math.log((one.speed or 1.0) / one.pes), 2)] += one.after
+    parts = list(kinds.values()) if len(kinds) > 1 else [one.after for one in busy]
+    return (1 - OFF * min(parts) / sum(parts)) / (1 - OFF) - 1
+
+
+def speeds_line(shares: Sequence[Share], *, divided: bool = True) -> str:
+    """Whether speeds were measured, stated or guessed; nothing where no speed is known.
+
+    Parameters
+    ----------
+    divided
+        Whether units were divided by them, so that it is said what it costs if they are off.
+    """
+    known = [one.known for one in shares if one.known is not None and one.after]
+    cost = stated_cost(shares)
+    if cost is not None:
+        return "stated speeds" + (
+            f" ({wording.percent(OFF)} off costs about {wording.percent(cost)})" if divided else ""
+        )
+    if not known:
+        return ""
+    how = "measured speeds" if max(known) <= wording.SPEEDS.bad else "guessed speeds"
+    return f"{how}, known to {wording.percent(max(known), int(max(known) < OFF))}"
+
+
 def verdict(
     warnings: Sequence[str],
     *,
+    stated: float | None = None,
     known: float | None = None,
     loss: float | None = None,
     off: float | None = None,
@@ -44,6 +96,8 @@ def verdict(
 
     Parameters
     ----------
+    stated
+        What stated speeds may cost, of `stated_cost`; None where speeds were measured.
     known
         How well speeds are known, as a share of them; 0 where they are taken as exact.
     loss
@@ -54,6 +108,9 @@ def verdict(
         Measured points that are not known as well as was asked for.
     """
     kinds = kinds_text([line for line in warnings if not noisy or _kind(line) != NOISY])
+    if stated is not None:
+        said = f"Stated, not measured: a speed that is {wording.percent(OFF)} off costs about {wording.percent(stated)}"
+        return f"{said} ({kinds})" if kinds else said
     parts = [speeds_text(known)] if known is not None else []
     parts += [wording.counted(noisy, "noisy point")] if noisy else []
     if loss is None and off is None:
@@ -73,7 +130,7 @@ def _usable(loss: float, off: float) -> str:
 
 def speeds_text(known: float) -> str:
     """How well speeds are known."""
-    return f"speeds known to {100 * known:.2g} %" if known >= 0.0005 else "speeds taken as exact"
+    return f"speeds known to {100 * known:.2g} %" if known >= EXACT else "speeds taken as exact"
 
 
 def kinds_text(warnings: Sequence[str]) -> str:

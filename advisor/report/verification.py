@@ -1,12 +1,11 @@
 """Predicted against measured: real runs of what is recommended and the others, on a page and on a terminal."""
 
-import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from advisor import wording
 from advisor.report.origin import head, machine_section, provenance_section
-from advisor.report.picture import CALLED, columns, commands, input_of, measured_figure, who_figure
+from advisor.report.picture import CALLED, columns, measured_figure, who_figure
 from advisor.report.scorecard import scorecard
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
@@ -17,12 +16,14 @@ NOW = ("as-now", "equal", "one-per-core")
 """What people run now, by name."""
 
 
-def page_with_scorecard(verified: Verified) -> blocks.Page:
+def page_with_scorecard(verified: Verified, run: tuple[blocks.Command, ...]) -> blocks.Page:
     """The page of what was verified on this machine just now, with all that was verified here before."""
-    return verification_page(verified, scorecard(level=verified.held))
+    return verification_page(verified, scorecard(level=verified.held), run)
 
 
-def verification_page(verified: Verified, scorecard: blocks.Section | None = None) -> blocks.Page:
+def verification_page(
+    verified: Verified, scorecard: blocks.Section | None = None, run: tuple[blocks.Command, ...] = ()
+) -> blocks.Page:
     """Predicted, really run, judged.
 
     Parameters
@@ -47,7 +48,9 @@ def verification_page(verified: Verified, scorecard: blocks.Section | None = Non
         settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
         key_figures=_key_figures(verified),
         picture=_picture(verified),
-        run=_run(verified),
+        run=run,
+        facts=blocks.pairs(_facts(verified)),
+        rows=first_measured(verified.configurations, verified.recommended),
         verdict=verdict(verified.warnings, off=errors_of(verified.configurations)),
         **head(verified.command, verified.warnings, verified.provenance),
     )
@@ -99,10 +102,27 @@ def _units(one: VerifiedConfiguration) -> Counter[int]:
     return found
 
 
-def _run(verified: Verified) -> tuple[blocks.Command, ...]:
-    name = input_of(verified.provenance.inputs, ".yaml", ".yml", ".toml", ".json")
-    line = f"apportion verify {shlex.quote(name)} --budget 60s" if name else ""
-    return commands(("really run again, in the scenario's folder", line))
+def _facts(verified: Verified) -> dict[str, str]:
+    """What was really run, and how often intervals held."""
+    held = wording.held_lines(verified.intervals, verified.held)
+    repetitions = "" if verified.repetitions is None else f"{wording.counted(verified.repetitions, 'real run')} of each"
+    return {"Rests on": repetitions, "Intervals": held[0] if held else ""}
+
+
+def first_measured(entries: Sequence[VerifiedConfiguration], recommended: str) -> blocks.Table | None:
+    """Predicted and measured medians, the recommended configuration and what runs now in front."""
+    ran = sorted(entries, key=lambda one: (one.name != recommended, one.name not in NOW, one.measured_median_s or 0.0))
+    rows = [
+        (
+            f"advised: {one.name}" if one.name == recommended else one.name,
+            wording.duration(one.measured_median_s),
+            wording.duration(one.predicted_s),
+            wording.signed_percent(one.error_percent),
+        )
+        for one in ran
+        if one.measured_s
+    ]
+    return blocks.table("", ("strategy", "measured", "predicted", "error"), rows) if rows else None
 
 
 def _key_figures(verified: Verified) -> blocks.Pairs:
@@ -153,7 +173,7 @@ def _table(entries: Sequence[VerifiedConfiguration], recommended: str, level: fl
         columns["held"] = [_holds(one) for one in entries]
     shown = {name: cells for name, cells in columns.items() if cells}
     return blocks.table(
-        "Median makespan in seconds",
+        "Median makespan",
         list(shown),
         list(zip(*shown.values(), strict=True)),
         best=recommended,
@@ -164,69 +184,18 @@ def _table(entries: Sequence[VerifiedConfiguration], recommended: str, level: fl
     )
 
 
-def _times(entries: Sequence[VerifiedConfiguration], *, interval: str = "") -> dict[str, list[str]]:
-    """Predicted and measured seconds with as many decimals as tell single runs apart."""
-    ends = [(min(one.measured_s), max(one.measured_s)) if one.measured_s else None for one in entries]
-    places = [
-        wording.decimals_of(one.measured_median_s, *(found if found and interval else ()))
-        for one, found in zip(entries, ends, strict=True)
-    ]
-    between = [
-        wording.NOTHING if (span := one.predicted_interval_s) is None else units.show_range(*span) for one in entries
-    ]
-    spreads = [
-        wording.spread(found, one.measured_median_s, own=bool(interval))
-        for one, found in zip(entries, ends, strict=True)
-    ]
+def _times(entries: Sequence[VerifiedConfiguration], interval: str) -> dict[str, list[str]]:
+    """Predicted and measured times, and the least and the most of all runs."""
+    between = [units.show_range(*(one.predicted_interval_s or (None, None))) for one in entries]
+    ends = [(min(one.measured_s), max(one.measured_s)) if one.measured_s else (None, None) for one in entries]
     return {
-        "predicted": [
-            wording.seconds(one.predicted_s, decimals) for one, decimals in zip(entries, places, strict=True)
-        ],
-        interval: between if interval and set(between) != {wording.NOTHING} else [],
-        "measured": [
-            wording.seconds(one.measured_median_s, decimals) for one, decimals in zip(entries, places, strict=True)
-        ],
-        "all runs": spreads,
+        "predicted": [wording.duration(one.predicted_s) for one in entries],
+        interval: between if set(between) != {wording.NOTHING} else [],
+        "measured": [wording.duration(one.measured_median_s) for one in entries],
+        "all runs": [units.show_range(*span) for span in ends],
         "runs": [str(len(one.measured_s)) for one in entries],
     }
 
 
 def _holds(one: VerifiedConfiguration) -> str:
     return {None: wording.NOTHING, True: "yes", False: "no"}[one.interval_holds]
-
-
-def verification_summary(entries: Sequence[VerifiedConfiguration]) -> blocks.Table:
-    """Predicted and measured medians of a quickstart, for a terminal."""
-    errors = [wording.NOTHING if one.error_percent is None else f"{one.error_percent:+.1f} %" for one in entries]
-    columns = {"strategy": [one.name for one in entries], **_times(entries), "error": errors}
-    shown = {name: cells for name, cells in columns.items() if name and cells}
-    rows = list(zip(*shown.values(), strict=True))
-    return blocks.table("Predicted and measured median makespan in s", list(shown), rows)
-
-
-def verification_text(verified: Verified) -> Iterator[blocks.Block]:
-    """What was predicted and measured, how often intervals held, and whether the order did, for a terminal."""
-    widest = max(len(one.name) for one in verified.configurations) + 4
-    rows = [
-        [
-            one.name + (" *" if one.name == verified.recommended else ""),
-            wording.processes(one.processes),
-            f"{one.predicted_s or 0.0:.4g}",
-            "-" if (span := one.predicted_interval_s) is None else f"{span[0]:.4g} to {span[1]:.4g}",
-            f"{one.measured_median_s or 0.0:.4g}",
-            f"{one.error_percent or 0.0:+.1f}%",
-            f"  {_holds(one)}",
-        ]
-        for one in verified.configurations
-    ]
-    title = ["configuration", "processes", "predicted", "interval", "measured", "error", "  held"]
-    held, best = verified.pairs_in_order, f"the best one measured ({verified.best_measured})"
-    order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
-    lines = [
-        *wording.held_lines(verified.intervals, verified.held),
-        f"* recommended: {verified.regret:.1%} slower than {best}; medians in s; processes by PE",
-        *(f"{one.name} is also {', '.join(one.also)}" for one in verified.configurations if one.also),
-        f"predicted order held: {order}; {verified.repetitions} repetitions each",
-        *(f"warning: {line}" for line in verified.warnings),
-    ]
-    yield blocks.table("", title, rows, widths=(-widest, 10, 11, 20, 10, 9, -8), note="\n".join(lines))

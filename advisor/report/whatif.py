@@ -1,31 +1,24 @@
 """A what-if on a page and on a terminal: which change pays most, all points, and what it rests on."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from advisor import wording
 from advisor.report import whatif_words as words
 from advisor.report.origin import timeless_section
-from advisor.report.picture import commands
-from advisor.report.text import aligned
 from advisor.report.verdict import verdict
 from advisor.report.whatif_grid import grid_section
 from advisor.whatif import Findings
 from advisor.whatif.findings import Front, PointFound
 from advisor.wording import counted
-from simulator import blocks, plots, units
+from simulator import blocks, plots
 
 MOST_UPGRADES = 20
 MOST_DRAWN = 6
 """Changes in the picture that the page opens with."""
 MOST_EXAMPLES = 3
 """Points that are named with a reason."""
-MOST_ROWS = 40
-"""Points in the table of a terminal; of more, the base, those that gain most, and the slowest."""
-TOP = 20
-"""Points in the table of more."""
-MOST_COLUMNS = 10
-MOST_REASONS = 5
+MOST_FIRST = 4
+"""Points that the answer stands among."""
 MOST_STOPS = 8
 QUESTIONS = {
     "simulated": "the scenario's own configurations, simulated",
@@ -37,7 +30,7 @@ NO_SINGLE = (
 )
 
 
-def whatif_page(found: Findings) -> blocks.Page:
+def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Asked, explored, compared."""
     sections = (
         _asked_section(found),
@@ -57,7 +50,9 @@ def whatif_page(found: Findings) -> blocks.Page:
         settings=f"{wording.replications_text(found.drawn)}, seed {found.drawn.seed}",
         key_figures=_key_figures(found),
         picture=_picture(found),
-        run=_run(found),
+        run=run,
+        facts=blocks.pairs(_facts(found)),
+        rows=_first_rows(found),
         verdict=verdict(found.warnings),
         warnings=found.warnings,
     )
@@ -95,21 +90,31 @@ def _picture_facts(found: Findings) -> tuple[blocks.Block, ...]:
     return (blocks.Figure(drawn, "Makespan as it is, and with the change that pays most."),) if len(rows) > 1 else ()
 
 
-def _run(found: Findings) -> tuple[blocks.Command, ...]:
-    """The change that pays most, asked for advice and simulated, in the folder of the scenario."""
+def changes_that_pay(found: Findings) -> list[str]:
+    """The change that pays most, as `--set` takes it; nothing where none pays."""
     most = None if found.pays_most is None else found.points[found.pays_most]
-    texts = (
-        ()
-        if most is None
-        else tuple(text for text, path in zip(most.set, most.changes, strict=True) if path in most.differs)
-    )
-    changes = "".join(f" --set {shlex.quote(text)}" for text in texts)
-    said = "with the change that pays most" if changes else "the scenario as it is"
-    name = shlex.quote(found.scenario) if found.scenario else ""
-    return commands(
-        (f"simulate {said}, in the scenario's folder", name and f"apportion simulate {name}{changes}"),
-        (f"advice {said}", name and f"apportion advise {name}{changes} -o out/advice"),
-    )
+    if most is None:
+        return []
+    return [text for text, path in zip(most.set, most.changes, strict=True) if path in most.differs]
+
+
+def _facts(found: Findings) -> dict[str, str]:
+    """What the points rest on, and those without an answer."""
+    points, failed = counted(len(found.points), "point"), ""
+    if lost := words.failures(found):
+        failed = f"{counted(sum(len(some) for _, some in lost), 'point')} without an answer: {lost[0][0]}"
+    return {"Rests on": f"{points} on the same draws: {wording.rests_text(found.drawn)}; predicted", "Failed": failed}
+
+
+def _first_rows(found: Findings) -> blocks.Table | None:
+    """The scenario as it is, and the points that gain most."""
+    gaining = [one for one in found.by_gain(every=True) if one.point][: MOST_FIRST - 1]
+    rows = [
+        (words.named(found, one), words.makespan(one), wording.with_interval(one.gain, ""), words.chance(found, one))
+        for one in (*gaining, found.points[0])
+        if one.best is not None
+    ]
+    return blocks.table("", ("point", "makespan, predicted", "times as fast", "fastest"), rows) if rows else None
 
 
 def _key_figures(found: Findings) -> blocks.Pairs:
@@ -308,104 +313,3 @@ def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
     figure = blocks.Figure(plots.costs(drawn, unit=unit), caption)
     return blocks.SideBySide(figure, (table,))
-
-
-# Text
-
-
-def whatif_text(found: Findings) -> Iterator[blocks.Block]:
-    """The sentence, the table of points against the base, what fields do, what failed, and the warnings."""
-    yield blocks.Text(found.sentence)
-    matrix = words.matrix(found)
-    if matrix is not None and 2 <= len(matrix[0]) - 1 <= MOST_COLUMNS and 2 <= len(matrix[1]) <= MOST_ROWS:
-        head, rows, unit = matrix
-        down, across = (field.name for field in found.grid.fields)
-        yield blocks.table(f"Mean makespan in {unit}: {down} down, {across} across", head, rows)
-    yield _points_table(found)
-    for lines in (_effects(found), _front_lines(found), _failed_lines(found)):
-        yield blocks.Listing("\n".join(lines))
-    yield blocks.Listing("\n".join([_spent(found), *(f"warning: {line}" for line in found.warnings)]))
-
-
-def _points_table(found: Findings) -> blocks.Table:
-    """Every point, or the base, those that gain most and the slowest."""
-    points, more = found.points, []
-    answered = [one for one in points if one.best is not None and (one.differs or not one.point)]
-    shown, ranked = answered, found.by_gain(every=True)
-    if len(answered) > MOST_ROWS:
-        shown = [one for one in (points[0], *ranked[:TOP], ranked[-1]) if one.best is not None]
-        which = f"the base, the {TOP} that gain most and the slowest of {len(answered)}"
-        more = [f"{which}; all with --json or -o DIR"]
-    rows = [
-        [
-            words.named(found, one),
-            _configuration(one),
-            words.makespan(one),
-            wording.with_interval(one.difference_s, signed=True) if one.point else "the base",
-            wording.with_interval(one.gain, ""),
-            words.chance(found, one),
-        ]
-        for one in shown
-    ]
-    head = ["point", "configuration", "makespan", "against the base", "times as fast", "fastest"]
-    said = [line] if (line := wording.interval_line(found.drawn)) else []
-    notes = [*more, *said, "fastest: chance that no other point is faster; a tie is within 1 %"]
-    return blocks.table("", head, rows, text_columns=2, note="\n".join(notes))
-
-
-def _configuration(point: PointFound) -> str:
-    advice = point.advice
-    if advice is None:
-        return point.best or ""
-    busy = f"{sum(part > 0 for part in advice.partition)} processes"
-    return f"{advice.recommended}: {', '.join(advice.shares) if len(advice.shares) <= 4 else busy}"
-
-
-def _effects(found: Findings) -> list[str]:
-    """Where more gains nothing, percent of makespan per percent, and the changes together that differ most."""
-    rows = [words.diminishing(one) for one in found.diminishing]
-    lines = aligned(words.DIMINISHING, rows, left=5) if rows else []
-    if found.elasticity:
-        slopes = ((one.field, one.here) for one in found.elasticity)
-        said = ", ".join(
-            f"{field} {wording.with_interval(here, '', signed=True)} ({here.begin} to {here.to})"
-            for field, here in slopes
-        )
-        lines.append(f"% of makespan per % more: {said}")
-    most = next((one for one in found.interactions if one.point == found.pays_most), None)
-    return lines if most is None else [*lines, f"Together: {words.interaction_text(found, most)}"]
-
-
-def _front_lines(found: Findings) -> list[str]:
-    """Points that none beats in both makespan and cost."""
-    lines = []
-    for front in found.fronts:
-        points = [found.points[number] for number in front.points[:TOP]]
-        rows = [[words.named(found, one), words.makespan(one), words.run_text(one, front.of)] for one in points]
-        unit = f"({front.unit} of a run, all PEs of the platform)"
-        lines.append(f"None beats these in both makespan and {front.of} {unit}:")
-        lines += aligned(["point", "makespan", front.of], rows)
-    return lines
-
-
-def _failed_lines(found: Findings) -> list[str]:
-    """Reasons, with how many points each has."""
-    lost = words.failures(found)
-    lines = []
-    for why, points in lost[:MOST_REASONS]:
-        more = f" and {len(points) - 1} more" if len(points) > 1 else ""
-        lines.append(f"failed: {why} ({words.named(found, points[0])}{more})")
-    rest = sum(len(points) for _, points in lost[MOST_REASONS:])
-    return lines + ([f"failed for other reasons: {counted(rest, 'point')}"] if rest else [])
-
-
-def _spent(found: Findings) -> str:
-    spent, count, drawn = found.spent, len(found.points), found.drawn
-    ran = "" if spent["run_now"] == count else f", {count - spent['run_now']} of them finished earlier"
-    known = "; deterministic: nothing is drawn" if drawn.deterministic else ""
-    paired = counted(drawn.replications, "paired replication")
-    line = f"{count} points{ran}; {paired} each, seed {drawn.seed}{known}"
-    if spent.get("median_asked_s"):
-        times = [units.show_duration(spent[name]) for name in ("median_asked_s", "median_beside_s")]
-        line += f"; per point {times[0]} of simulation and {times[1]} of overhead (medians)"
-    return line

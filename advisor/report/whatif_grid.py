@@ -154,9 +154,9 @@ def _tables(found: Findings) -> Iterator[blocks.Table]:
     """The same without a script: a matrix for two fields, and all points."""
     matrix = words.matrix(found)
     if matrix is not None and len(matrix[0]) <= MOST_COLUMNS + 1 and len(matrix[1]) <= MOST_ROWS:
-        head, rows, unit = matrix
+        head, rows = matrix
         down, across = (field.name for field in found.grid.fields)
-        yield blocks.table(f"Mean makespan in {unit}: {down} down, {across} across", [down, *head[1:]], rows)
+        yield blocks.table(f"Mean makespan: {down} down, {across} across", [down, *head[1:]], rows)
     yield _points(found)
 
 

@@ -1,7 +1,5 @@
 """Strong or weak scaling on a page and on a terminal: makespan, speed-up and efficiency by the number of nodes."""
 
-from collections.abc import Iterator
-
 from advisor import wording
 from advisor.report.origin import timeless_section
 from advisor.whatif.scaling import Scaled, Scaling
@@ -47,15 +45,9 @@ def scaling_page(found: Scaling) -> blocks.Page:
         command="whatif",
         settings=f"{wording.replications_text(found.drawn)}, seed {found.drawn.seed}",
         warnings=found.warnings,
+        facts=blocks.pairs({"Rests on": f"{wording.rests_text(found.drawn)}; predicted"}),
+        rows=_table(found),
     )
-
-
-def scaling_text(found: Scaling) -> Iterator[blocks.Block]:
-    """The sentence, the table, what failed and the warnings."""
-    yield blocks.Text(found.sentence)
-    yield _table(found)
-    used = [f"{one.step.nodes}: {one.step.which}" for one in found.points]
-    yield blocks.Listing("\n".join(["nodes", *used, *_failed(found), *(f"warning: {line}" for line in found.warnings)]))
 
 
 def _table(found: Scaling) -> blocks.Table:

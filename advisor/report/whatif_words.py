@@ -5,7 +5,7 @@ import numpy as np
 from advisor import wording
 from advisor.results import Ends
 from advisor.whatif import Findings
-from advisor.whatif.findings import Diminishing, Interaction, PointFound
+from advisor.whatif.findings import Diminishing, PointFound
 from simulator import units
 
 LITTLE = 0.01
@@ -57,13 +57,6 @@ def makespan(point: PointFound) -> str:
     return wording.with_interval(None if point.own is None else point.own.makespan_s)
 
 
-def _unit(seconds: float) -> tuple[float, str]:
-    return next(
-        ((scale, unit) for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if seconds >= scale),
-        (1e-9, "ns") if seconds else (1.0, "s"),
-    )
-
-
 def chance(found: Findings, point: PointFound) -> str:
     """The chance that no other point is faster, or that it is tied with the fastest: nobody is sure to win a tie."""
     share, said = point.chance, wording.chance(point.chance, found.drawn)
@@ -77,21 +70,19 @@ def low_to_high(ends: Ends | None) -> str:
     return wording.NOTHING if ends is None else units.show_range(ends.low, ends.high, unit="")
 
 
-def matrix(found: Findings) -> tuple[list[str], list[list[str]], str] | None:
-    """Makespans of a grid of two fields: header, rows, and the unit; None for other grids."""
+def matrix(found: Findings) -> tuple[list[str], list[list[str]]] | None:
+    """Makespans of a grid of two fields: header and rows; None for other grids."""
     if len(found.grid.fields) != 2:
         return None
     down, across = found.grid.fields
     places = np.asarray(found.grid.places).tolist()
     own = [[found.points[point].own for point in row] for row in places]
     means = [[None if one is None else one.makespan_s.mean for one in row] for row in own]
-    known = [mean for row in means for mean in row if mean is not None]
-    if not known:
+    if not any(mean is not None for row in means for mean in row):
         return None
-    scale, unit = _unit(min(known))
-    cells = [["failed" if mean is None else wording.digits(mean / scale, 4) for mean in row] for row in means]
+    cells = [["failed" if mean is None else units.show_duration(mean, 4) for mean in row] for row in means]
     head = ["", *(stop.text for stop in across.stops)]
-    return head, [[stop.text, *row] for stop, row in zip(down.stops, cells, strict=True)], unit
+    return head, [[stop.text, *row] for stop, row in zip(down.stops, cells, strict=True)]
 
 
 def diminishing(one: Diminishing) -> list[str]:
@@ -101,21 +92,6 @@ def diminishing(one: Diminishing) -> list[str]:
     most = wording.NOTHING if high is None else f"{100 * max(0.0, high - 1):.2g} %"
     little = wording.NOTHING if one.little_beyond is None else f"beyond {one.little_beyond}"
     return [one.field, f"{one.begin} to {one.to}", beyond, most, little]
-
-
-def interaction_text(found: Findings, one: Interaction) -> str:
-    """Whether two changes help each other, in words."""
-    factor = one.factor
-    if factor.low is None or factor.high is None or factor.mean is None:
-        how = "whether they help each other cannot be seen from so few replications"
-    elif factor.low <= 1 <= factor.high:
-        how = "as much as the single gains multiplied, as far as can be seen"
-    elif factor.mean > 1:
-        how = "more than the single gains multiplied: they help each other"
-    else:
-        how = "less than the single gains multiplied: the one leaves less to the other"
-    name = named(found, found.points[one.point])
-    return f"{name}: {one.gain:.2f} together, {one.product:.2f} multiplied; {how}"
 
 
 def run_text(point: PointFound, of: str) -> str:

@@ -18,8 +18,6 @@ from simulator import ScenarioError, blocks, calibration, files, provenance, shi
 
 Run = Callable[[list[str]], int]
 """Runs a command by its words; its exit code."""
-MOST_SHOWN = 12
-"""Differences that a terminal shows; the document has all."""
 FELL_SHORT = 1
 STATE = "APPORTION_STATE"
 """The variable that names the folder for what was learnt of this machine."""
@@ -233,19 +231,18 @@ def _compared(record: Record, target: Path, kept: str | None) -> Rerun:
     return Rerun(1, "rerun", record.command, equal, names, listed, last_digits, figures, *around)
 
 
-def rerun_text(found: Rerun) -> "Iterator[blocks.Block]":
-    """What a terminal shows."""
-    yield blocks.Text(_verdict(found))
-    if found.differences:
-        rows = [
-            (*map(blocks.plain, (one.place, one.before, one.after)), _ratio(one.ratio))
-            for one in found.differences[:MOST_SHOWN]
-        ]
-        more = len(found.differences) - MOST_SHOWN
-        note = f"and {more} more, all with --json" if more > 0 else ""
-        yield blocks.table("what differs", ("place", "before", "now", "ratio"), rows, note=note)
-    if found.measured:
-        figures = [
+def rerun_page(found: Rerun) -> blocks.Page:
+    """Equal or not, and what differs."""
+    around = [*(f"version: {line}" for line in found.versions), *(f"machine: {line}" for line in found.machine)]
+    differing = blocks.table(
+        "What differs",
+        ("place", "before", "now", "ratio"),
+        [(*map(blocks.plain, (one.place, one.before, one.after)), _ratio(one.ratio)) for one in found.differences],
+    )
+    measured = blocks.table(
+        "Measured",
+        ("figure", "before", "now", "ratio", "stated or seen", "within"),
+        [
             (
                 blocks.plain(one.name),
                 f"{one.before:.4g}",
@@ -254,11 +251,17 @@ def rerun_text(found: Rerun) -> "Iterator[blocks.Block]":
                 _range(one),
                 _yes(within=one.within),
             )
-            for one in found.measured
-        ]
-        yield blocks.table("measured", ("figure", "before", "now", "ratio", "stated or seen", "within"), figures)
-    lines = [*(f"version: {line}" for line in found.versions), *(f"machine: {line}" for line in found.machine)]
-    yield blocks.Listing("\n".join(map(blocks.plain, lines) if lines else ["versions and machine: the same"]))
+            for one in sorted(found.measured, key=lambda one: one.within)
+        ],
+    )
+    return blocks.Page(
+        title=found.reran,
+        answer=_verdict(found),
+        sections=(blocks.Section("differences", "What differs", (differing, measured)),),
+        command="rerun",
+        facts=blocks.pairs({"Around": "; ".join(map(blocks.plain, around)) or "versions and machine: the same"}),
+        rows=differing if found.differences else measured,
+    )
 
 
 def _verdict(found: Rerun) -> str:

@@ -70,8 +70,6 @@ class Table:
     tag: str = "recommended"
     """What the emphasised one is."""
     note: str = ""
-    widths: tuple[int, ...] = ()
-    """Of columns on a terminal, where they are fixed; words of those below 0 stand on the left."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +164,10 @@ class Page:
     """The answer drawn: columns, side by side where the page is wide."""
     run: tuple[Command, ...] = ()
     """What to run now, the first one shown, the others folded."""
+    facts: Pairs = field(default_factory=lambda: Pairs(()))
+    """What an answer needs beside it, a line each: times as now and as advised, and what they rest on."""
+    rows: Table | None = None
+    """The few rows that the answer stands among, the most important first."""
 
 
 def table(
@@ -177,12 +179,11 @@ def table(
     best: str | None = None,
     tag: str = "recommended",
     note: str = "",
-    widths: Sequence[int] = (),
 ) -> Table:
     """A table of at most `MOST_ROWS` rows, whose note says how many there would be."""
     more = f"The first {MOST_ROWS} of {len(rows)} rows; the JSON document has all. " if len(rows) > MOST_ROWS else ""
     shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
-    return Table(caption, tuple(head), shown, text_columns, best, tag, more + note, tuple(widths))
+    return Table(caption, tuple(head), shown, text_columns, best, tag, more + note)
 
 
 def plain(text: object) -> str:

@@ -225,8 +225,18 @@ def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
     return f"{float(f'{value / scale:.{digits}g}'):.15g} {unit}"
 
 
+_LONG_S, _LONG = 100.0, (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+"""From where on seconds are read in which units."""
+
+
 def show_duration(seconds: float, digits: int = 3) -> str:
-    """Write seconds with the unit that reads best: `2.46 s`, `310 us`; less than a tick of the simulator is `0 s`."""
+    """Write seconds as people read them: `310 us`, `2.46 s`, from 100 s on `1 min 40 s`; less than a tick is `0 s`."""
+    if math.isfinite(seconds) and float(f"{abs(seconds):.{digits}g}") >= _LONG_S:
+        large = next(place for place, (_, length) in enumerate(_LONG) if round(abs(seconds)) >= length)
+        (name, length), (below, step) = _LONG[large : large + 2]
+        whole, rest = divmod(round(abs(seconds) / step), length // step)
+        name, whole = (_LONG[large - 1][0], 1) if large and whole == _LONG[large - 1][1] // length else (name, whole)
+        return f"{'-' if seconds < 0 else ''}{whole} {name}{f' {rest} {below}' if rest else ''}"
     return _show(
         0.0 if abs(seconds) < TICK_S else seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits
     )
@@ -256,7 +266,10 @@ def show_interval(
         return "-"
     known = low is not None and high is not None and math.isfinite(low) and math.isfinite(high)
     ends = [low, high] if known and low is not None and high is not None else []
-    scale, unit = _scale(max(map(abs, [mean, *ends])), unit)
+    if unit == "s" and not signed and abs(mean) >= _LONG_S and len({mean, *ends}) == 1:
+        return show_duration(mean)
+    largest = max(map(abs, [mean, *ends]))
+    scale, unit = _scale(max(abs(mean), 1.0) if unit == "s" and largest >= _LONG_S else largest, unit)
     values = [value / scale for value in (mean, *ends)]
     texts = [_signed(value, _decimals(values), signed=signed) for value in values]
     within = f" ({texts[1]} to {texts[2]})" if ends and texts[1] != texts[2] else ""
@@ -278,7 +291,8 @@ _MOST_DECIMALS, _MOST_OF_SMALL, _SMALL = 4, 6, 0.1
 """And those of values that are all below the last of the three."""
 _ROUNDING = 1e-9
 """Width of an interval, as a share of its values, below which it has none."""
-_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_SECONDS = ((96 * 3600.0, "d"), (6000.0, "h"), (_LONG_S, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+"""From which size on values are written in which unit."""
 
 
 def _scale(largest: float, unit: str) -> tuple[float, str]:
@@ -287,7 +301,8 @@ def _scale(largest: float, unit: str) -> tuple[float, str]:
         return 0.01, unit
     if unit != "s" or not largest:
         return 1.0, unit
-    return next((step for step in _SECONDS if largest >= step[0]), (1e-9, "ns"))
+    name = next((name for least, name in _SECONDS if largest >= least), "ns")
+    return float(DURATION[name]), name
 
 
 def _decimals(values: Sequence[float]) -> int:

@@ -334,12 +334,8 @@ def overload(runs: JobRuns) -> str | None:
     if share * (2 if open_end else 1) <= LONGEST_EXCURSION:
         return None
     part = f"{'the last ' if open_end else ''}{100 * share:.0f} % of the time of submissions"
-    held = f"work for more than {_hours(least_s)} of the whole machine without a break"
+    held = f"work for more than {units.show_duration(least_s)} of the whole machine without a break"
     return f"the queue does not drain: it holds {held} for {part}; {measure}"
-
-
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:.3g} h" if seconds >= 3600 else units.show_duration(seconds)
 
 
 def _excursion(runs: JobRuns) -> tuple[float, bool, float]:

@@ -3,25 +3,30 @@
 from advisor.advise.advice import Advice
 from advisor.advise.explanation import Explanation
 from advisor.report import whatif_grid
-from advisor.report.advice import advice_text
-from advisor.report.quickstart import QuickstartResult, quickstart_text
-from advisor.report.strategies import TOP
-from advisor.report.text import render_blocks
-from advisor.report.whatif import whatif_text
+from advisor.report.advice import advice_page
+from advisor.report.quickstart import QuickstartResult, quickstart_page
+from advisor.report.strategies import MOST_RANKED
+from advisor.report.text import page_blocks, render_blocks
+from advisor.report.whatif import whatif_page
 from advisor.whatif import Findings
 from simulator import documents
 
 
 def render_text(document, *, width=100):
-    return render_blocks(quickstart_text(documents.from_dict(QuickstartResult, document)), width=width) + "\n"
+    return whole(quickstart_page(documents.from_dict(QuickstartResult, document)), width=width)
 
 
-def render_advice(document, *, width=100, top=TOP):
-    return render_blocks(advice_text(documents.from_dict(Advice, document), top=top), width=width)
+def render_advice(document, *, width=100, top=MOST_RANKED):
+    return whole(advice_page(documents.from_dict(Advice, document), top=top), width=width)
 
 
 def render_whatif(document):
-    return render_blocks(whatif_text(documents.from_dict(Findings, document)))
+    return whole(whatif_page(documents.from_dict(Findings, document)))
+
+
+def whole(page, *, width=10_000):
+    """All of a page as text."""
+    return render_blocks(page_blocks(page), width=width)
 
 
 def grid_data(document, **more):

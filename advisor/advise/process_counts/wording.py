@@ -5,7 +5,7 @@ from typing import Any
 
 from advisor import wording
 from advisor.advise.process_counts.space import Allocations
-from simulator import notebook, plots
+from simulator import notebook, plots, units
 
 Document = Mapping[str, Any]
 TOP = 10
@@ -58,7 +58,7 @@ def sentence(document: Document) -> str:
 
 
 def _interval(entry: Document) -> str:
-    return f"{wording.duration(entry['low'])} to {wording.duration(entry['high'])}"
+    return units.show_range(entry["low"], entry["high"])
 
 
 def _gained(document: Document) -> str:

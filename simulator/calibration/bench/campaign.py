@@ -42,7 +42,7 @@ class BudgetTooShortError(ScenarioError):
 
     def said(self, given: str, *, more_s: float = 0.0) -> str:
         """The line, for a budget as it was written, of which so much more is needed for other things."""
-        needed = units.show_duration(math.ceil(self.needed_s + more_s))
+        needed = units.write_duration(math.ceil(self.needed_s + more_s))
         return f"--budget: {given} is too short{self.why[0]}; give {needed} or more{self.why[1]}"
 
 

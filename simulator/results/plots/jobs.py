@@ -126,7 +126,7 @@ def waits(waits_s: "Mapping[str, NDArray[np.float64]]") -> Drawing:
 
     said = "; ".join(
         f"{label(name)}: {100 * float((values > 0).mean()):.3g} % of {values.size} jobs wait, "
-        f"at most {float(values.max()):.6g} s"
+        f"at most {units.show_duration(float(values.max()))}"
         for name, values in waits_s.items()
     )
     return Drawing("waits", "How long jobs wait", {"all": draw}, said, (2.6, 2.0))

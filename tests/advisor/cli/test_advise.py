@@ -86,7 +86,7 @@ def test_the_objective_is_what_is_ranked(advise, tmp_path):
     values = [entry["value_s"] for entry in document["ranking"]]
     assert values == sorted(values)
     assert min(entry["gain_of_recommended"]["mean"] for entry in document["baselines"]) >= 1
-    assert " p95 " in out
+    assert "  p95, predicted  " in out
 
 
 @pytest.mark.parametrize(

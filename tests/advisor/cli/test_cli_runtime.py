@@ -41,9 +41,9 @@ def test_fit_and_predict_in_the_order_of_the_targets(apportion, hpl, tmp_path, m
     for entry in (first, second, third):
         assert entry["run_low"] <= entry["low"] <= entry["mean"] <= entry["high"] <= entry["run_high"]
     assert first["next_runs"][0]["cost_s"] > 0
-    code, out, _ = apportion("predict", model, "--at", targets, "--level", "0.5")
+    code, out, _ = apportion("predict", model, "--at", targets, "--level", "0.5", "--full")
     assert code == 0
-    assert "observed there: 174.1 s" in out
+    assert "observed 2.90 min" in out
 
 
 def test_one_formula_per_part(apportion, tmp_path):
@@ -181,8 +181,8 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert (code, err) == (0, "")
     assert out.startswith("Give ")
     assert " rows to core0 and " in out
-    assert "faster in" in out
-    assert out.endswith(f"advice written to {advice}\n")
+    assert "  advised: " in out
+    assert out.endswith(f"Written   {advice}\n")
     document = json.loads(advice.read_text())
     assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
     entries = {entry["name"]: entry for entry in document["baselines"]}

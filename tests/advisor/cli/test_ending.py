@@ -161,10 +161,10 @@ def test_characters_that_standard_output_lacks_are_replaced(tmp_path, setting):
     path = tmp_path / "odd.yaml"
     path.write_text(QUICK.read_text().replace("name: slow", 'name: "\\u0394\\U0001F600"'))
     plain = ENVIRONMENT | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    for more in ([], ["--json"]):
+    for more in (["--full"], ["--json"]):
         code, out, err = ended(start("simulate", path, *more, env=plain | setting))
         assert (code, err) == (0, "")
-        assert more or "?" in out
+        assert "--json" in more or "?" in out
     assert "\u0394\U0001f600" in json.loads(out)["pes"]
     code, _, err = ended(start("show", "\u0394.json", env=plain | setting))
     assert code == 2

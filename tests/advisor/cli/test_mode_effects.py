@@ -73,7 +73,13 @@ CHANGES = {
         "version": "--version x",
         "history": "--history x.sqlite",
     },
-    "predict": {"at": "--at {w}/t.csv", "json": "--json", "level": "--level 0.5", "next-run": "--next-run"},
+    "predict": {
+        "at": "--at {w}/t.csv",
+        "full": "--full",
+        "json": "--json",
+        "level": "--level 0.5",
+        "next-run": "--full => --full --next-run",
+    },
     "scenarios": {"output": "-o x", "json": "--json"},
     "check": {
         "set": "--json => --json --set seed=6",
@@ -92,6 +98,7 @@ CHANGES = {
         "correlation": "--correlation 0.5",
         "seed": "--seed 6",
         "matrix": "--matrix 50x20",
+        "full": "--full",
     },
 }
 """Option -> what is added to the command line that reaches the mode; what comes out must differ."""

@@ -8,7 +8,6 @@ from tests.support.command_line import apportion_here
 from tests.support.modes_reached import COMMANDS, OPTIONS
 
 SHOWN = [(name, option, one) for name, own in OPTIONS.items() for option, one in own.items()]
-OTHER_LEVELS = {"jobs compare": 0.95, "jobs advise": 0.95}
 """Intervals of policies, which studies of job schedulers state with 95 %."""
 
 
@@ -33,7 +32,7 @@ def test_a_plot_is_a_picture_of_the_result():
 def test_a_level_is_how_often_intervals_hold():
     for name, option in having("level"):
         assert (option.opts, option.help) == (["--level"], "How often each stated interval is to hold."), name
-        assert option.default == OTHER_LEVELS.get(name, LEVEL), name
+        assert option.default == LEVEL, name
 
 
 def test_replications_are_simulations_with_new_draws():

@@ -77,7 +77,7 @@ def test_files_hold_every_pe(document, tmp_path):
 def test_the_table_names_the_bound(capsys):
     partition("--method", "equal")
     said = capsys.readouterr().out
-    assert "equal: makespan 13.3 s, no partition is below 7.13 s" in said
+    assert "By equal all end within 13.3 s, predicted: no partition is below 7.13 s." in said
     partition()
     assert "no partition is better" in capsys.readouterr().out
 

@@ -152,7 +152,7 @@ replications: 5
 def test_the_end_in_use_is_said_where_nothing_says_it(tmp_path, command):
     (tmp_path / "s.yaml").write_text(LOADED)
     (tmp_path / "day.csv").write_text(DAY)
-    done = apportion(command, "s.yaml", cwd=tmp_path)
+    done = apportion(command, "s.yaml", *(["--full"] if command != "check" else []), cwd=tmp_path)
     said = " ".join((done.stdout + done.stderr).split())  # lines are wrapped
     assert done.returncode == 0, done.stderr
     assert "load of b1 and 1 more PE: the trace does not say its end" in said

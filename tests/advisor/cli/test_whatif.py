@@ -75,7 +75,7 @@ def test_the_report_of_a_resumed_run_is_that_of_an_undisturbed_one_to_the_byte(a
     (out / "report.html").write_text("torn")
     code, said, _ = apportion("whatif", path, *vary, "-o", out, "--resume")
     assert code == 1
-    assert f"results in {out}; report.html there shows them" in said
+    assert f"Report    {out / 'report.html'}" in said
     assert (out / "report.html").read_bytes() == whole
     assert not list(out.glob(".report.html.*"))
     made = json.loads((out / "manifest.json").read_text())["provenance"]["made"]

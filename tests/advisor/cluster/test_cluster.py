@@ -11,14 +11,14 @@ from pydantic import TypeAdapter
 
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, node_name, scenario_text
 from advisor.cluster.answer import Asked, _written, most_doubted, result_of, run_line
-from advisor.report.cluster import ClusterResult, cluster_page, cluster_text
+from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
-from advisor.report.text import render_blocks
 from advisor.verification.asking import check_document
 from simulator import SpeedBand, documents, load_scenario, partitions
 from simulator.calibration import About, MeasuredCluster, MeasuredHost
 from simulator.calibration.hosts.campaign import Available, MeasuredPair
 from tests.hosts.stand_in import ABOUT
+from tests.support.rendered import whole
 
 SIZES = np.array([1e3, 1e5, 1e7])
 BYTES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21)
@@ -167,7 +167,7 @@ def test_times_of_processes_on_hosts_that_are_alike_are_those_of_each_by_itself(
 
 def test_page_and_text_name_who_is_left_out_and_what_to_run(unequal):
     _, _, result = unequal
-    page, text = render_page(cluster_page(result)), render_blocks(cluster_text(result))
+    page, text = render_page(cluster_page(result)), whole(cluster_page(result))
     for shown in (page, text):
         assert "gone is left out: nothing was heard of it for 20 s" in shown
         assert "rankfile.mpich" in shown

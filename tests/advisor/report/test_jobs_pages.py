@@ -34,9 +34,9 @@ def descriptions(page):
 
 def test_each_metric_has_a_sentence_with_what_is_sure_and_what_is_not():
     assert page_of(compared()).answer == (
-        "Mean wait: sjf has surely less than easy, by 2231 s (1357 to 3105); strict has surely more than easy, by "
-        "491 s (123 to 1963); other cannot be distinguished from easy; twin is in every draw equal to easy; nothing is "
-        "stated of crowd, overloaded. "
+        "Mean wait: sjf has surely less than easy, by 37.2 min (22.6 to 51.7); strict has surely more than easy, by "
+        "8.18 min (2.05 to 32.72); other cannot be distinguished from easy; twin is in every draw equal to easy; "
+        "nothing is stated of crowd, overloaded. "
         "Makespan: no interval is stated, because the last jobs of a log decide it."
     )
 
@@ -68,8 +68,8 @@ def test_the_answer_of_an_advice_is_its_sentence():
     assert page.answer == advised()["sentence"]
     assert page.title == "28481 jobs of KTH: which change pays most"
     assert dict(page.key_figures.items) == {
-        "mean wait as it is": "6867 s",
-        "with the change that pays most": "5177 s",
+        "mean wait as it is": "1 h 54 min",
+        "with the change that pays most": "1 h 26 min",
         "chance that it is the best one": "80 %",
         "not distinguished from it": "1",
     }
@@ -81,11 +81,11 @@ def test_the_answer_of_an_advice_is_its_sentence():
 def test_the_table_has_each_difference_with_both_verdicts():
     page = page_of(compared())
     assert rows_of(page, "Mean wait, minus that of easy") == {
-        "sjf": ("-2231 s (-3105 to -1357)", "less", "-3155 to -1307 s", "less"),
-        "strict": ("491 s (123 to 1963)", "more", "73 to 2013 s", "more"),
-        "other": ("60.0 s (20.0 to 90.0)", "more", "-30.0 to 140.0 s", "cannot be distinguished"),
+        "sjf": ("-37.2 min (-51.7 to -22.6)", "less", "-52.6 to -21.8 min", "less"),
+        "strict": ("8.18 min (2.05 to 32.72)", "more", "1.2 to 33.5 min", "more"),
+        "other": ("60.0 s (20.0 to 90.0)", "more", "-0.500 to 2.333 min", "cannot be distinguished"),
         "twin": ("0 s", "equal in every draw", "-", "equal in every draw"),
-        "crowd": ("900000 s", "no interval", "-", "no interval"),
+        "crowd": ("10 d 10 h", "no interval", "-", "no interval"),
     }
     (makespan,) = [one for one in blocks(page, Table) if one.caption.startswith("Makespan")]
     assert makespan.note == "No interval: the last jobs of a log decide it."
@@ -102,9 +102,9 @@ def test_differences_of_all_pairs_name_both():
 def test_alternatives_have_their_metrics_and_what_is_not_the_same():
     page = page_of(compared())
     given = rows_of(page, "What each gives")
-    assert given["easy"] == ("6867 s", "9000000 s", "no")
-    assert given["sjf"] == ("5000 s", "9000000 s", "12 % of the draws")
-    assert given["crowd"] == ("900000 s", "9000000 s", "yes")
+    assert given["easy"] == ("1 h 54 min", "104 d 4 h", "no")
+    assert given["sjf"] == ("1 h 23 min", "104 d 4 h", "12 % of the draws")
+    assert given["crowd"] == ("10 d 10 h", "104 d 4 h", "yes")
     assert rows_of(page, "What is not")["sjf"] == ("sjf", "90")
     asked = dict(page.sections[2].blocks[0].items)
     assert asked["Draws"] == "40, resampled weeks of the log"
@@ -124,10 +124,10 @@ def test_changes_stand_by_their_gain_with_verdicts_chances_and_prices():
         "policy strict",
     ]
     assert found["5 PEs more"] == (
-        *("5177 s", "1690 s (1390 to 1990)", "gains", "1290 to 2090 s", "gains", "80 %"),
+        *("1 h 26 min", "28.2 min (23.2 to 33.2)", "gains", "21.5 to 34.8 min", "gains", "80 %"),
         *("500", "3.38"),
     )
-    assert found["policy sjf"][2:6] == ("gains", "-80 to 720 s", "cannot be distinguished from 0", "20 %")
+    assert found["policy sjf"][2:6] == ("gains", "-1.33 to 12.00 min", "cannot be distinguished from 0", "20 %")
     assert (found["policy strict"][2], found["policy strict"][4]) == ("loses", "loses")
     assert found["exact estimates (a bound)"][5] == "bound"
     page = Page(render_html(advised()))
@@ -183,15 +183,6 @@ def test_a_figure_of_many_shows_the_first_and_says_so():
     assert "the first 24 of 30" in drawn
     assert "n23" in drawn
     assert "n24" not in drawn
-
-
-def test_the_line_to_run_asks_of_the_same_stream_platform_and_draws():
-    inputs = {"a log.swf": "sha256:ab", "cluster.yaml": "sha256:cd"}
-    found = compared() | {"draws": "shaken", "provenance": compared()["provenance"] | {"inputs": inputs}}
-    (command,) = page_of(found).run
-    line = "apportion jobs advise 'a log.swf' --platform cluster.yaml --draws shaken -o out/jobs-advice"
-    assert command.line == line
-    assert page_of(compared()).run == (), "nothing says which file the stream was"
 
 
 # Documents with parts that are missing, or hostile

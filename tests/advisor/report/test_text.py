@@ -26,15 +26,13 @@ def squeezed(line: str) -> str:
     return " ".join(line.split())
 
 
-def test_the_answer_comes_first_and_the_report_last():
+def test_the_answer_comes_first():
     lines = render_text(sample_document()).splitlines()
     answer = " ".join(lines[: lines.index("")])
     assert answer == (
         "Give 2961 rows to core0 and 1239 to core1: 1.66 times faster than the equal split "
         "(measured; 1.69 is the most possible)."
     )
-    assert lines[-1].split() == ["Report", "/home/user/out/quickstart/report.html"]
-    assert lines[-2].split() == ["Scenario", "/home/user/out/quickstart/scenario.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +40,7 @@ def test_the_answer_comes_first_and_the_report_last():
     [
         (
             {"measured_gain": None},
-            f"{FUNCTIONAL}: {FASTER} times faster than the equal split (predicted; no real run has checked it).",
+            f"{FUNCTIONAL}: {FASTER} times faster than the equal split (predicted; not really run).",
         ),
         (
             {"measured_gain": 0.9},
@@ -73,9 +71,7 @@ def test_many_pes_are_named_in_ranges():
     document = sample_document(pes=12)
     text = render_text(document, width=300)
     assert text.startswith("Give 364 rows to core0, 363 to each of core[1-10] and 206 to core11: 1.66 times faster")
-    assert not any(line.startswith("Rows") for line in text.splitlines()), "the answer has said it"
     assert "12 parts of 350" in row(text, "equal")
-    assert "and 4 more PEs, in the report" in text
 
 
 def test_one_pe_and_an_interrupted_run_are_told_as_they_are():
@@ -83,42 +79,41 @@ def test_one_pe_and_an_interrupted_run_are_told_as_they_are():
     text = render_text(interrupted_document())
     assert text.startswith("No recommendation")
     assert "node07: AMD EPYC" in text
-    assert "Speed of" not in text
-    assert text.splitlines()[-1].startswith("Report")
+    assert "Gflop/s" not in text
 
 
 def test_machine_load_and_time_have_a_line_each():
     text = render_text(sample_document(), width=200)
-    assert row(text, "Machine").split(maxsplit=1)[1] == (
-        "node07: AMD EPYC 9354 32-Core Processor, 2 PEs, L1 32 KiB, L2 1 MiB, L3 32 MiB, 16 GiB memory, load 0.31"
-    )
+    machine = "node07: AMD EPYC 9354 32-Core Processor, 2 PEs, L1 32 KiB, L2 1 MiB, L3 32 MiB, 16 GiB memory, load 0.31"
+    assert row(text, "Rests on").endswith(f"budget 60 s, seed 7; {machine}")
     assert row(text, "Load").endswith("on core1, rule fair; share of it left to us: 42 % predicted, 42 % measured")
-    assert row(text, "Took").endswith("52 s (measure 21 s, simulate 2 s, verify 25 s)")
-    assert row(text, "Asked").endswith("matmul, n = 4200, kernel dgemm, budget 60 s, seed 7")
+    assert row(text, "Time").endswith("2.95 s with the equal split, 1.78 s as advised; measured")
 
 
 def test_speeds_are_given_in_gflops_and_unstable_points_marked():
     document = sample_document()
     document["kernels"][0]["points"][0]["speed"]["mid"] = 31.0e9
     text = render_text(document)
-    table = text[text.index("Speed of dgemm in Gflop/s") :].splitlines()
-    assert table[1].split() == ["PE", "n", "=", "64", "128", "512", "1024", "3288", "4200"]
+    table = text[text.index("dgemm, Gflop/s") :].splitlines()
+    assert table[1].split() == ["PE", "n", "=", "64", "256", "1024", "2048", "4200"]
     assert table[2].split()[:2] == ["core0", "31.0"]
-    assert [cell for cell in table[3].split() if cell == "*"] == ["*"]
-    assert "  * not stable: 1 of 32 points, 95 % interval of the median +/- 6.1 %\n" in text
+    assert "* not stable: 1 of 32 points, 95 % interval of the median +/- 6.1 %.\n" in text
     document["kernels"][1]["points"][2] |= {"stable": False, "interval_percent": 3.4}
-    assert "2 of 32 points, 95 % interval of the median +/- 3.4 to 6.1 %\n" in render_text(document)
+    assert "2 of 32 points, 95 % interval of the median +/- 3.4 to 6.1 %.\n" in render_text(document)
     document["kernels"][1]["points"][1] |= {"stable": True}
     document["kernels"][1]["points"][2] |= {"interval_percent": None}
-    assert "1 of 32 points, too few runs\n" in render_text(document)
+    text = render_text(document)
+    assert "1 of 32 points, too few runs.\n" in text
+    assert [cell for cell in row(text, "core1").split() if cell == "*"] == ["*"]
     document["kernels"][1]["points"][2] |= {"stable": True}
     assert "not stable" not in render_text(document)
 
 
 def test_baselines_carry_interval_gain_and_probability():
     text = render_text(sample_document())
-    assert squeezed(row(text, "equal")) == "equal 2100 + 2100 2.90 s (2.88 to 2.92) 1.65 (1.61 to 1.68) > 99 %"
-    assert squeezed(row(text, "functional *")) == "functional * 2961 + 1239 1.76 s (1.75 to 1.77) - -"
+    runs = "2.70 to 3.13 s"
+    assert squeezed(row(text, "equal")) == f"equal 2100 + 2100 2.90 s (2.88 to 2.92) {runs} 1.65 (1.61 to 1.68) > 99 %"
+    assert squeezed(row(text, "functional")) == "functional 2961 + 1239 1.76 s (1.75 to 1.77) 1.64 to 1.90 s - -"
     assert row(text, "constant").split()[-2:] == ["93", "%"]
 
 
@@ -153,27 +148,27 @@ def advised(losses, **more):
 
 
 def test_ties_are_named_and_the_simplest_is_advised():
-    text = " ".join(render_advice(advised({"a": 0.004, "b": 0.0, "c": 0.0099, "d": 0.011}), top=4).split())
+    losses = {"a": 0.004, "b": 0.0, "c": 0.0099, "d": 0.011}
+    text = " ".join(render_advice(advised(losses), width=300).split())
+    assert text.partition(". ")[0].endswith(", a tie with b and c"), "in the first sentence"
     assert "b and c are within 1 % of it: a tie; the simplest is advised, expected loss 0.4 %." in text
-    assert "99 %" not in text.partition("The best 4")[2], "nobody is near certain to win a tie"
-    alike = row(render_advice(advised({"a": 0.004, "b": 0.0})), "a ", 1)
-    assert squeezed(alike) == "a 1.00 s (0.90 to 1.10) 0.4 % (tie) -"
-    alone = render_advice(advised({"a": 0.0, "b": 0.02}), top=2)
-    assert "tie" not in alone
+    assert "99 %" not in text.partition("All candidates")[2], "nobody is near certain to win a tie"
+    assert squeezed(row(render_advice(advised(losses)), "a ", 1)) == "a 1.00 s (0.90 to 1.10) 0.4 % (tie) -"
+    alone = render_advice(advised({"a": 0.0, "b": 0.02}))
+    assert "a tie" not in alone.partition("Expected loss:")[0]
     assert squeezed(row(alone, "a ", 1)) == "a 1.00 s (0.90 to 1.10) 0 % -"
+    assert "The best 2 of 4" in render_advice(advised(losses), top=2)
 
 
 def test_nothing_speaks_as_if_of_the_optimum():
     text = " ".join(render_advice(advised({"a": 0.0, "b": 0.02}, regret=0.021)).split())
     assert "Best of the 2 compared, at most 3 % above what is possible." in text
-    assert "is expected to take longer than the best of those compared" in text
+    assert "what it is expected to have more than the best of those compared" in text
     assert "is best" not in text
     assert "sure" not in text
-    assert "Bound" not in text
     assert "Best of the 2 compared." in " ".join(render_advice(advised({"a": 0.0, "b": 0.02})).split())
     loose = " ".join(render_advice(advised({"a": 0.0, "b": 0.02}, regret=2.0)).split())
     assert "Best of the 2 compared." in loose
-    assert "Bound loose: no configuration can take less than 33 % of this" in loose
 
 
 NEW, OLD, BUSY = (
@@ -237,7 +232,7 @@ def test_a_cause_is_said_of_kinds_that_get_less_than_by_their_speed_alone():
     assert " since " not in by_kind([[150] * 4] * 5, fast), "equal units are what they are by rule"
 
 
-def test_many_kinds_are_summed_up_and_listed():
+def test_many_kinds_are_summed_up():
     names = [f"n{place}x" for place in range(5)]
     kinds = [NEW | {"names": [name], "pes": [[place]]} for place, name in enumerate(names)]
     more = [NEW | {"names": [f"m{place}"], "pes": [[5 + place]]} for place in range(3)]
@@ -246,7 +241,6 @@ def test_many_kinds_are_summed_up_and_listed():
     document["baselines"][0] |= {"placement": placement, "partition": partition}
     text = render_advice(document, width=300)
     assert text.startswith("Give 100 to 107 rows to each core of n[0-4]x and m[0-2]: ")
-    assert row(text, "Rows").split(maxsplit=1)[1].startswith("n0x 100, n1x 101, ")
     document["baselines"][0] |= {"placement": placement[1:], "partition": partition[1:]}
     assert render_advice(document, width=300).startswith(
         "Give 100 to 107 rows to each of 31 processes on n[0-4]x and m["
@@ -280,8 +274,8 @@ def test_a_gain_that_may_be_none_is_not_promised():
 
 def test_predicted_and_measured_stand_side_by_side_with_the_error():
     text = render_text(sample_document())
-    assert squeezed(row(text, "equal", 1)) == "equal 2.90 2.95 2.86 to 3.10 7 -1.7 %"
-    assert squeezed(row(text, "functional", 1)) == "functional 1.76 1.78 1.72 to 1.87 7 -1.0 %"
+    assert squeezed(row(text, "equal", 1)) == "equal 2.9 s 2.95 s 2.86 to 3.10 s 7 -1.7 %"
+    assert squeezed(row(text, "functional", 1)) == "functional 1.76 s 1.78 s 1.72 to 1.87 s 7 -1.0 %"
 
 
 def test_columns_are_aligned():
@@ -301,16 +295,6 @@ def test_no_line_is_wider_than_the_terminal(width):
     lines = render_text(document, width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert max(map(len, lines)) > width - 25
-
-
-def test_a_flood_of_warnings_is_cut_and_counted():
-    document = sample_document()
-    document["warnings"] = [f"point {k}" for k in range(40)]
-    text = render_text(document)
-    assert text.count("Warning   ") == 5
-    assert "Warning   and 36 more, listed in the report" in text
-    document["warnings"] = document["warnings"][:5]
-    assert "point 4" in render_text(document), "the last one takes no more room than its count"
 
 
 def test_it_is_plain_ascii_without_escape_sequences_or_trailing_blanks():
@@ -334,9 +318,11 @@ def test_nothing_known_at_all_still_gives_a_report():
     assert render_text({}).startswith("No recommendation")
 
 
-def test_columns_of_fixed_widths_move_closer_where_a_line_would_break():
-    rows = [["equal, one-per-pe", "1872 + 1872", "2.08 s (1.64 to 2.67)"]]
-    table = blocks.table("Predicted", ["strategy", "rows", "mean"], rows, widths=(-40, 40, 40))
-    wide, narrow = (render_blocks([table], width=width).splitlines() for width in (120, 60))
-    assert [len(wide), len(narrow)] == [3, 3]
-    assert narrow[2] == "  equal, one-per-pe   1872 + 1872   2.08 s (1.64 to 2.67)"
+def test_columns_that_do_not_fit_stand_below():
+    rows = [["equal, one-per-pe", "1872 + 1872", "2.08 s (1.64 to 2.67)"], ["joint", "2000 + 1744", "1.90 s"]]
+    table = blocks.table("Predicted", ["strategy", "rows", "mean"], rows)
+    wide, narrow = (render_blocks([table], width=width).splitlines() for width in (120, 45))
+    assert [len(wide), len(narrow)] == [4, 7]
+    assert [line.split()[0] for line in narrow] == ["Predicted", *["strategy", "equal,", "joint"] * 2]
+    assert narrow[5].endswith("2.08 s (1.64 to 2.67)")
+    assert max(map(len, narrow)) <= 45

@@ -177,7 +177,7 @@ def test_what_differs_is_named_with_its_ratio(moved):
 
 def test_versions_and_machine_that_differ_are_said(moved):
     change(moved, versions={"numpy": "1.0\x1b[2J"}, machine={"host": "elsewhere"})
-    done = rerun(moved)
+    done = rerun(moved, "--full")
     assert done.returncode == 0
     assert "version: numpy 1.0 [2J then, " in done.stdout
     assert "machine: host elsewhere then, " in done.stdout

@@ -80,8 +80,38 @@ def test_shows_with_the_unit_that_reads_best():
     assert units.show_duration(9.2e-13) == "0 s"  # what rounding leaves of a mean, and was shown as 0.00092 ns
     assert units.show_duration(-9.2e-13) == "0 s"
     assert units.show_duration(2e-12) == "0.002 ns"
-    assert units.show_duration(1234.5) == "1230 s"
     assert units.show_size(1023 * 2**10) == "1020 KiB"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (99.94, "99.9 s"),
+        (99.96, "1 min 40 s"),
+        (-1234.5, "-20 min 34 s"),
+        (3599.6, "1 h"),
+        (15928.7185, "4 h 25 min"),
+        (86_400 - 20, "1 d"),
+        (2.5 * 86_400, "2 d 12 h"),
+        (400 * 86_400, "400 d"),
+    ],
+)
+def test_long_times_have_two_units(seconds, text):
+    assert units.show_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [
+        ((15_929.0, 13_000.0, 18_000.0), "4.42 h (3.61 to 5.00)"),
+        ((15_929.0,), "4 h 25 min"),
+        ((200.0, 190.0, 230.0), "3.33 min (3.17 to 3.83)"),
+        ((1486.0, 534.0, 8347.0), "24.8 min (8.9 to 139.1)"),
+        ((96 * 3600.0, 86_400.0, 10 * 86_400.0), "4.00 d (1.00 to 10.00)"),
+    ],
+)
+def test_long_times_with_their_interval_have_one_unit(stated, text):
+    assert units.show_interval(*stated) == text
 
 
 @pytest.mark.parametrize(
@@ -136,7 +166,7 @@ def test_plain_digits_make_a_number():
         ((0.00123, 0.0011, 0.0014), "1.23 ms (1.10 to 1.40)"),
         ((0.9996, 0.9, 1.1), "1.00 s (0.90 to 1.10)"),
         ((1.2345, 1.2344, 1.2346), "1.2345 s (1.2344 to 1.2346)"),
-        ((1234.0, 1200.0, 1300.0), "1234 s (1200 to 1300)"),
+        ((12.34, 12.0, 13.0), "12.3 s (12.0 to 13.0)"),
         ((1.0, 1.0, 1.0), "1.00 s"),
         ((1.0, 1 - 1e-12, 1 + 1e-12), "1.00 s"),
         ((1.0, None, None), "1.00 s"),

@@ -283,8 +283,8 @@ def test_figures_are_drawn_and_the_same_each_time():
         assert ElementTree.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own
         assert "mathdefault" not in text
     assert "busy PEs: mean 2.625, at most 4" in found[0]
-    assert "4 jobs on 4 PEs in 160 s" in found[1]
-    assert "50 % of 4 jobs wait, at most 120 s" in found[3]
+    assert "4 jobs on 4 PEs in 2 min 40 s" in found[1]
+    assert "50 % of 4 jobs wait, at most 2 min" in found[3]
     assert not plots.pes(four()), "nobody knows which PEs"
     assert not plots.waits({"a": np.zeros(1)})
 
