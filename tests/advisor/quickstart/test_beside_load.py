@@ -1,6 +1,8 @@
 """What a quickstart plans, puts on the last PE and checks by real pieces; and that it takes all PEs."""
 
+import contextlib
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -97,16 +99,29 @@ def test_cores_that_are_alike_share_a_speed_and_each_kind_has_its_own(tmp_path):
     assert [entry["pe"] for entry in kernels_document(host, scenario)] == [names[0], names[2]]
 
 
-def test_each_kind_of_core_is_measured_once(tmp_path):
+def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_messages_alone(tmp_path):
+    kept = []
+
+    @contextlib.contextmanager
+    def beside():
+        kept.append(stages())
+        yield
+        kept.append(stages())
+
+    def stages():
+        lines = (tmp_path / "cluster.jsonl").read_text().splitlines()
+        return [entry["stage"] for entry in map(json.loads, lines) if "stage" in entry]
+
     with stand_in("cores4") as host:
         (about,) = reach_hosts([host], {}, lambda *_: None).values()
         kinds = [dataclasses.replace(core, kind="P" if core.cpu < 2 else "E") for core in about.topology.cores]
         about = dataclasses.replace(about, topology=dataclasses.replace(about.topology, cores=tuple(kinds)))
         plan = dataclasses.replace(WISH, budget_s=20.0).plan
-        measure = {"folder": tmp_path, "lost": {}, "on_progress": lambda *_: None}
+        measure = {"folder": tmp_path, "lost": {}, "on_progress": lambda *_: None, "beside": beside}
         (found,) = measure_cluster([host], {host.name: about}, plan, **measure).hosts
     assert list(found.others) == ["E"]
     assert [one["subject"]["cpu"] for one in (found.speed, found.others["E"])] == [0, 2]
+    assert kept == [["speed", "speed of E"], ["speed", "speed of E", "within"]]
 
 
 @pytest.mark.real
