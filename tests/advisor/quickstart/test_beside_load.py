@@ -69,7 +69,7 @@ def test_the_order_of_the_matrices_follows_from_the_budget_and_from_what_each_pe
 
 
 def test_a_machine_of_twelve_pes_is_measured_and_advised_in_the_budget(tmp_path):
-    budget_s = 40.0
+    budget_s = 12.0
     with stand_in("cores12") as host:
         (about,) = reach_hosts([host], {}, lambda *_: None).values()
         wish = wish_of(about.machine, budget_s=budget_s, seed=1, speed=first_speed(host, about, "dgemm"), trace=TRACE)
@@ -116,7 +116,7 @@ def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_mess
         (about,) = reach_hosts([host], {}, lambda *_: None).values()
         kinds = [dataclasses.replace(core, kind="P" if core.cpu < 2 else "E") for core in about.topology.cores]
         about = dataclasses.replace(about, topology=dataclasses.replace(about.topology, cores=tuple(kinds)))
-        plan = dataclasses.replace(WISH, budget_s=20.0).plan
+        plan = dataclasses.replace(WISH, budget_s=6.0).plan
         measure = {"folder": tmp_path, "lost": {}, "on_progress": lambda *_: None, "beside": beside}
         (found,) = measure_cluster([host], {host.name: about}, plan, **measure).hosts
     assert list(found.others) == ["E"]
