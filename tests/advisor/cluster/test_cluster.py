@@ -180,6 +180,7 @@ def test_what_is_doubted_most_is_a_host_or_the_messages(unequal):
 def test_one_host_needs_no_network(tmp_path):
     _, _, result = answered(ClusterWish(parameters={"n": 500}), measured(measured_host("a", 1e9, cores=2)), tmp_path)
     assert result.network == "one host"
+    assert not any("under one kernel" in line for line in result.warnings)
     assert [one.units for one in result.hosts] == [500]
 
 
