@@ -13,6 +13,7 @@ from advisor.quickstart import MEASURE, PIECES, application_order, left_beside, 
 from advisor.quickstart.document import kernels_document
 from simulator import LoadTrace, SpeedBand, files, read_trace
 from simulator.calibration import first_speed, measure_cluster, reach_hosts
+from simulator.calibration.hosts import campaign
 from tests.advisor.cluster.test_cluster import measured, measured_host
 from tests.hosts.test_hosts import stand_in
 
@@ -99,8 +100,14 @@ def test_cores_that_are_alike_share_a_speed_and_each_kind_has_its_own(tmp_path):
     assert [entry["pe"] for entry in kernels_document(host, scenario)] == [names[0], names[2]]
 
 
-def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_messages_alone(tmp_path):
-    kept = []
+def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_messages_alone(tmp_path, monkeypatch):
+    kept, budgets_s, speeds = [], [], campaign._speeds
+
+    def noted(host, about, asked, *more):
+        budgets_s.append(asked.rest_s(host))
+        speeds(host, about, asked, *more)
+
+    monkeypatch.setattr(campaign, "_speeds", noted)
 
     @contextlib.contextmanager
     def beside():
@@ -122,6 +129,8 @@ def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_mess
     assert list(found.others) == ["E"]
     assert [one["subject"]["cpu"] for one in (found.speed, found.others["E"])] == [0, 2]
     assert kept == [["speed", "speed of E"], ["speed", "speed of E", "within"]]
+    shares = 1 - campaign.TOGETHER - campaign.PANELS - plan.spared  # none for links of a host alone
+    assert budgets_s == [pytest.approx(shares * plan.budget_s)]
 
 
 @pytest.mark.real
