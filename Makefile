@@ -44,9 +44,9 @@ cores: $(VENV)/.ok  ## the tests of models and choices as other processors compu
 	@$(BIN)/python -m tests.core_types
 
 coverage: $(VENV)/.ok  ## how often stated intervals hold: bands, then 500 made-up clusters, calm and upset; two hours
-	@$(BIN)/python -m tests.coverage_study --band
-	@$(BIN)/python -m tests.coverage_study
-	@$(BIN)/python -m tests.coverage_study --upset
+	@$(BIN)/python -m tests.studies.coverage_study --band
+	@$(BIN)/python -m tests.studies.coverage_study
+	@$(BIN)/python -m tests.studies.coverage_study --upset
 
 lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff check --quiet .

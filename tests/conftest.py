@@ -10,6 +10,7 @@ import pytest
 
 from advisor.cli import _run, signs
 from tests.benchmarks import simgrid_cpp
+from tests.support import kernels
 from tests.support.accept import Accept
 from tests.support.corpus import Corpus, Ending
 
@@ -50,6 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("filterwarnings", f"default::{kind}:{OTHERS}")
     if config.getoption("accept"):
         config.pluginmanager.register(Accept())
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    worker = getattr(session.config, "workerinput", {}).get("workerid", "")
+    if worker in {f"gw{part}" for part in range(len(kernels.PARTS))}:
+        kernels.compiled(int(worker.removeprefix("gw")))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,4 +1,4 @@
-"""The Pythons that README, pyproject.toml and the Makefile name, and the interpreters that `make pythons` takes."""
+"""Pythons that README, pyproject.toml and the Makefile name, and that `make pythons` takes; files that tasks name."""
 
 import os
 import re
@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.core_types import TESTS
 from tests.support.command_line import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -25,6 +26,15 @@ def test_all_files_name_the_same_pythons():
     assert f"{oldest} or newer needed" in made
     assert f"--python-version {oldest} " in made
     assert f"found >= ({oldest.replace('.', ', ')})" in (ROOT / ".ci" / "pythons").read_text(encoding="utf-8")
+
+
+def test_files_that_the_makefile_and_other_core_types_name_exist():
+    """As arguments of pytest, modules of `python -m`, and files that targets read."""
+    made = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = re.findall(r"\btests/[\w./]*\w", made)
+    named += [f"{module.replace('.', '/')}.py" for module in re.findall(r"-m (tests[\w.]+)", made)]
+    assert {"tests/test_readme.py", "tests/test_wheel.py", "tests/core_types.py"} <= set(named)
+    assert [name for name in (*named, *TESTS) if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.skipif(find_spec("ensurepip") is None, reason="this Python makes no virtual environments")

@@ -1,12 +1,8 @@
-"""Speed of the partitioners, in-process medians: `make bench` prints them beside a MILP and, where it is built, HPOPTA.
+"""Speed of the partitioners, in-process medians: `make bench` prints them beside a MILP.
 
-HPOPTA is public (github.com/ravimanumachu/hclmpifft, folder hpopt): `g++ -O3 -shared -fPIC -include limits -Iinclude
-src/*.cpp -o libhpopta.so`, and HPOPTA_LIBRARY=libhpopta.so in the environment. Without it that comparison is left out.
 Targets are printed, not asserted: a busy machine would miss them. Processor time is steadier than wall time there.
 """
 
-import ctypes
-import os
 import statistics
 import time
 
@@ -19,7 +15,6 @@ from advisor.advise.partition import SpeedKinds, discontinuous, functional
 from simulator.base.randomness import stream
 
 pytestmark = pytest.mark.benchmark
-HPOPTA = os.environ.get("HPOPTA_LIBRARY")
 
 
 def fresh(pes):
@@ -122,28 +117,3 @@ def test_beside_a_mixed_integer_program():
     assert counts.sum() == units
     assert ours.makespan_s <= pes.times_s(counts).max()
     assert ours_s < their_s
-
-
-def hpopta(units, times_s):
-    """Seconds and makespan of the public branch and bound; it prints to standard output."""
-    library = ctypes.CDLL(HPOPTA)
-    p, points = times_s.shape
-    arrays = (np.full(p, points, np.uint32), np.tile(np.arange(1, points + 1, dtype=np.uint32), p), times_s.ravel())
-    shares, makespan_s = np.zeros(points, np.uint32), ctypes.c_double()
-    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (*arrays, shares)]
-    begin = time.perf_counter(), time.process_time()
-    assert library.hcl_hpopta(0, units, p, *pointers, ctypes.byref(makespan_s)) == 0
-    return time.perf_counter() - begin[0], time.process_time() - begin[1], makespan_s.value
-
-
-@pytest.mark.parametrize("p", [16, 64, 128])
-def test_beside_hpopta(p):
-    pes, times_s = jagged_pes(p)
-    ours_s, ours_cpu_s, ours = timed(lambda: discontinuous(400 * p, fresh(pes)), 3)
-    told(f"discontinuous, {p} PEs", ours_s, ours_cpu_s)
-    if not HPOPTA:
-        print("HPOPTA left out: HPOPTA_LIBRARY is not set")
-        return
-    their_s, their_cpu_s, makespan_s = hpopta(400 * p, times_s)
-    told(f"HPOPTA, {p} PEs", their_s, their_cpu_s)
-    assert ours.makespan_s == makespan_s

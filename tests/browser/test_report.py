@@ -51,20 +51,6 @@ def opened(browser, files):
     assert heard == []
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.parametrize("width", [360, pytest.param(700, marks=pytest.mark.slow), 1180])
-@pytest.mark.slow
-def test_no_page_scrolls_sideways(opened, name, width):
-    page = opened(name, size={"width": width, "height": 740})
-    page.eval_on_selector_all("details", "all => all.forEach(details => details.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    wide = page.eval_on_selector_all(
-        "main *:not(.scroll *):not(svg *)",
-        f"all => all.filter(e => e.getBoundingClientRect().right > {width}).map(e => e.outerHTML.slice(0, 80))",
-    )
-    assert wide == []
-
-
 def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
     page = opened(size=PHONE)
     sizes = page.eval_on_selector_all(

@@ -207,14 +207,6 @@ def test_cells_of_the_map_can_be_read_in_light_and_dark(opened, scheme):
 
 
 @pytest.mark.slow
-def test_paper_shows_tables_in_place_of_sliders(opened):
-    page = opened(color_scheme="dark")
-    page.emulate_media(media="print")
-    assert not slider(page, LINK).is_visible()
-    assert page.get_by_role("table", name="Points", exact=True).is_visible()
-
-
-@pytest.mark.slow
 def test_three_fields_choose_which_two_the_map_shows(browser, tmp_path):
     plan = plan_of(tmp_path, f"{LINK}=x1,x2", f"{LATENCY}=x1,/2", f"{N}=1600,1700,1800")
     found = sweep(plan, thread, folder=tmp_path / "out")

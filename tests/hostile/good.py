@@ -68,9 +68,8 @@ MADE = (
 """Commands whose results are inputs of others."""
 
 
-def make_good(folder: Path) -> Path:
-    """A folder with all of them."""
-    folder.mkdir(parents=True)
+def make_good(folder: Path) -> None:
+    """Fill a folder with all of them."""
     for name, source in COPIED.items():
         shutil.copy(source, folder / name)
     for tree in ("files", "bases"):
@@ -90,4 +89,3 @@ def make_good(folder: Path) -> Path:
     for arguments in MADE:
         done = apportion_here(*arguments, cwd=folder)
         assert not done.returncode, (arguments, done.stderr)
-    return folder

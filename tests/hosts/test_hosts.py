@@ -8,11 +8,12 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
 
-from simulator import CalibrationError, ScenarioError
+from simulator import CalibrationError, ScenarioError, SpeedBand
 from simulator.calibration import Host, HostError, fit_cluster_network, hosts_of_file, listed_hosts, over_ssh
 from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.bench.worker import SUBJECTS
@@ -22,6 +23,7 @@ from simulator.calibration.hosts.campaign import (
     MOST_CORES,
     ClusterPlan,
     MeasuredPair,
+    _Together,
     measure_cluster,
     reach_hosts,
     rounds_of,
@@ -30,6 +32,7 @@ from simulator.calibration.hosts.campaign import (
 from simulator.calibration.hosts.far_ranks import FarRanks
 from simulator.calibration.hosts.links import link_rates
 from simulator.calibration.hosts.transport import allocated_hosts
+from simulator.calibration.kernels.table import panel_kernel
 from simulator.calibration.ranks.programs import RealProgram
 
 STAND_IN = [sys.executable, "-S", "-E", str(Path(__file__).with_name("stand_in.py"))]
@@ -60,6 +63,7 @@ def test_hosts_are_listed_as_users_write_them(text, names):
         ("-oProxyCommand=x", "is no name of a host"),
         ("a\x1b[2J", "holds a blank"),
         ("n[5-2]", "no range that ascends"),
+        ("n[1-5000]", "5000 hosts are too many; give 4096 at most"),
     ],
 )
 def test_lists_that_are_none_are_refused(text, said):
@@ -348,7 +352,7 @@ def test_hosts_that_lie_are_left_out_by_name_and_all_others_are_measured(tmp_pat
         liar("connect", "number", "[1]", name="liar6"),
     ]
     begun = time.monotonic()
-    found, lost = measured(hosts, ClusterPlan(columns=500, budget_s=20.0), tmp_path)
+    found, lost = measured(hosts, ClusterPlan(columns=500, budget_s=6.0), tmp_path)
     assert time.monotonic() - begun < 120
     assert [host.name for host in found.hosts] == ["n1", "n2", "cores600"]
     assert {pair.hosts for pair in found.pairs} == {("n1", "n2"), ("cores600", "n1"), ("cores600", "n2")}
@@ -370,6 +374,19 @@ def test_of_many_cores_every_kind_is_sampled_evenly():
     assert len(cpus) == MOST_CORES
     assert sum(cpu < 150 for cpu in cpus) == MOST_CORES // 4
     assert max(np.diff(cpus)) <= 10
+
+
+def test_panels_on_all_hosts_have_sizes_that_were_measured_and_fit_the_time():
+    kernel, asked = panel_kernel("dgemm", 1000), _Together(ClusterPlan(columns=1000), 2, Barrier(1))
+    least, most = kernel.size(250), kernel.size(1000)
+
+    def rows(first, last, seconds):
+        band = SpeedBand(np.array([first, last]), *(np.full(2, 1e9),) * 3)
+        return asked.rows({"model": band.to_dict()}, seconds)
+
+    assert rows(least, most, 1e9) == [250, 500, 1000]
+    assert rows(least + 1, most - 1, 1e9) == [500]
+    assert rows(least, most, kernel.volume(500) / 1e9) == [250, 500]
 
 
 def test_that_a_kernel_lacks_numba_there_is_said_before_anything_is_measured(tmp_path):

@@ -1,7 +1,6 @@
 """Mistakes as people make them, in the data or the text of a scenario file."""
 
 import copy
-import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -94,11 +93,6 @@ def broken(text: str, draw: random.Random) -> str:
         else:
             text = text[:at]
     return text
-
-
-def as_text(data: Any) -> str:
-    """Data as a file says it, on many lines."""
-    return json.dumps(data, indent=1, ensure_ascii=False).replace("NaN", ".nan").replace("Infinity", ".inf")
 
 
 def _delete(holder: Any, last: Any, _data: Any, _draw: random.Random) -> None:

@@ -3,14 +3,11 @@
 import numpy as np
 
 from simulator.engines import process
-from simulator.engines.costs import service_table
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Platform
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import (
-    Program,
-)
+from simulator.programs.program import Program
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import Draws
 from tests.support.platforms import flat
@@ -41,8 +38,9 @@ def build(rows, *, network=FREE, pes=None, placement=None, polls=False, nodes=()
     )
 
 
-def simulate(rows, *, operations=None, sharing=service_table, **options):
+def simulate(rows, *, engine=process, own=None, **options):
+    """A run with its log; `own` are operations or sharing of the user's own, which one engine knows."""
     made = build(rows, **options)
     shape = (1, len(made.platform.pes))
     draws = Draws(np.zeros(shape), np.full(shape, 0.5))
-    return process.run(made, draws, tick_s=TICK, log_replications=1, operations=operations, sharing=sharing)
+    return engine.run(made, draws, tick_s=TICK, log_replications=1, **(own or {}))

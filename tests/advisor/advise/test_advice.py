@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor import advice_of, recommend
+from advisor import advice_of, explain, recommend
 from advisor.advise.advice import read_advice
 from advisor.advise.objectives import statistic
 from advisor.advise.pareto import front, pareto_fronts
@@ -92,6 +92,10 @@ def test_the_document_ranks_with_chances_and_knows_what_is_certain():
     entries = {entry["name"]: entry for entry in document["baselines"]}
     assert entries["one-per-pe"]["same_as"] == "equal"
     assert entries["one-per-pe"]["gain_of_recommended"] == entries["equal"]["gain_of_recommended"]
+    reasons = {"why", "sensitivity", "explanation"}
+    assert reasons.isdisjoint(document)
+    asked = explain(scenario([pe("a", 2e9), pe("b", 1e9)], 90), found, most_runs=0)
+    assert reasons <= advice_of(scenario([pe("a", 2e9), pe("b", 1e9)], 90), found, explanation=asked).to_dict().keys()
     loaded = recommend(replace(drawn(0), truths=None), replications=1)
     assert all(entry.p_best is None for entry in loaded.compared.ranking)
 

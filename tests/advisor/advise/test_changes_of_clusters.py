@@ -5,7 +5,7 @@ import pytest
 from tests.support.advice_judged import changed, violated
 
 CASES = 10
-"""The study has more: `python -m tests.advice_study changes`."""
+"""The study has more: `python -m tests.studies.advice_study changes`."""
 
 
 @pytest.mark.slow

@@ -102,3 +102,4 @@ def test_what_is_said():
 def test_the_nearest_crossing_counts():
     assert crossing((0.1, 1.0, 10.0), (0.1, 0.1, 0.1)) is None
     assert crossing((0.1, 1.0, 10.0), (-0.08, 0.1, 0.1)) == pytest.approx(10**-0.5)
+    assert crossing((0.1, 1.0, 10.0), (0.1, 0.1, -0.08)) == pytest.approx(10**0.5)

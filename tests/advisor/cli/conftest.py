@@ -10,6 +10,7 @@ from simulator import shipped
 from simulator.experiments.whatif import read_varied
 from tests.support.command_line import apportion_here
 from tests.support.modes_reached import DATA, SMALL, STRIPS, write_tables
+from tests.support.once import made_once
 
 SWEPT = {
     "format": 2,
@@ -23,14 +24,22 @@ SWEPT = {
 """A speed model of a kernel that sweeps memory."""
 
 
+SCENARIOS = shipped.path_of("scenarios/tutorial/two-cores.yaml").parents[1]
+
+
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
     """Models, traces and runs of all kinds."""
-    folder = tmp_path_factory.mktemp("prepared")
-    scenarios = shipped.path_of("scenarios/tutorial/two-cores.yaml").parents[1]
+    folder = made_once(tmp_path_factory, "prepared", prepare)
+    point = plan_whatif(folder / "small.yaml", [read_varied("platform.link.latency=x1,x2")], advise=False).points[1]
+    return {"w": folder, "s": SCENARIOS, "d": DATA, "hash": point.hash}
+
+
+def prepare(folder):
+    """Fill a folder with them."""
 
     def make(text):
-        done = apportion_here(*shlex.split(text.format(s=scenarios)), cwd=folder)
+        done = apportion_here(*shlex.split(text.format(s=SCENARIOS)), cwd=folder)
         assert done.returncode == 0, (text, done.stderr)
 
     (folder / "small.yaml").write_text(SMALL)
@@ -51,5 +60,3 @@ def prepared(tmp_path_factory):
     make("simulate small.yaml -o results")
     make("allocate fit {s}/tutorial/allocation-runs.csv -o alloc.json")
     make("allocate plan {s}/tutorial/platforms/unequal-cores.yaml --sizes 400,800,1200 -o plan.json")
-    point = plan_whatif(folder / "small.yaml", [read_varied("platform.link.latency=x1,x2")], advise=False).points[1]
-    return {"w": folder, "s": scenarios, "d": DATA, "hash": point.hash}

@@ -90,7 +90,6 @@ def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
 @pytest.mark.parametrize(
     ("size", "found"),
     [
-        ("100 - n", "size falls from 99 to 98 at n = 2; give a size that grows with n"),
         ("0*n + 7", "size is 7 for every n; give a size that grows with n"),
         ("__import__('os')", "size:"),
     ],

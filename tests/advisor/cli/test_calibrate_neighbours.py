@@ -66,13 +66,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
             "--cache L3: 'x' is no size; write one such as 64KiB, 4MiB or 1GB",
         ),
         (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
-        (["--kernel", "nothing"], "there is no kernel 'nothing'"),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
-        (
-            ["--command", "true", "--size", "n", "--volume", "n"],
-            "command has no place; write {n} where its parameter goes, and no other",
-        ),
-        (["--budget", "2s"], "--budget: 2 s is too short for processes to start; give 6 s or more"),
         (["--against", "bad.json"], "bad.json: kind 'speed' is no neighbours model; name a file that"),
     ],
 )

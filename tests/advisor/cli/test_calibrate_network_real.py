@@ -93,12 +93,6 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
                 "give one of --between (real messages) and --replay (a table)"
             ),
         ),
-        (["--between", "pigeons"], "--between is 'pigeons'; name one of processes, tcp, mpi"),
-        (
-            ["--between", "processes", "--max-bytes", "12"],
-            "--max-bytes: '12' is no size; write one such as 64KiB, 4MiB or 1GB",
-        ),
-        (["--between", "processes", "--budget", "0s"], "--budget: '0s' is not above zero; write a duration that is"),
     ],
 )
 @pytest.mark.usefixtures("quick")

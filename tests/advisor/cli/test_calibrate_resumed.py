@@ -78,30 +78,6 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
 
 
 @pytest.mark.real
-def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
-    arguments = (
-        "--kernel",
-        "dgemm",
-        "--method",
-        "gbbp",
-        "--max-size",
-        15_000,
-        "--time-cap",
-        "0.2s",
-        "-o",
-        "m.json",
-        "--json",
-    )
-    store = tmp_path / "m.json.partial"
-    before, _ = end_half_way(start(*arguments, cwd=tmp_path), store, 2)
-    done = json.loads(end(start(*arguments, cwd=tmp_path)))
-    assert all(leads(point["samples"], cpu_s_of(done, point["size"])) for point in before)
-    again = json.loads(end(start(*arguments, cwd=tmp_path)))
-    assert again["provenance"]["points_reused"] == 0
-    assert again["points"][0]["cpu_s"] != done["points"][0]["cpu_s"]
-
-
-@pytest.mark.real
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
@@ -109,17 +85,6 @@ def test_ctrl_c_says_where_the_points_are(tmp_path):
     assert told[1] == f"error: interrupted; {kept_there}\n"
     out = end(start(*arguments, cwd=tmp_path))
     assert "of them were finished before and not measured again (m.json.partial)" in out
-
-
-@pytest.mark.real
-def test_points_of_other_work_are_not_taken(tmp_path):
-    arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
-    end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 1)
-    other = start("--kernel", "triad", "--max-size", 10_000, "-o", "m.json", cwd=tmp_path)
-    _, told = other.communicate(timeout=60)
-    assert (other.returncode, told.count("\n")) == (2, 1)
-    assert "error: m.json.partial holds points of command " in told
-    assert kept(tmp_path / "m.json.partial")
 
 
 @pytest.mark.real

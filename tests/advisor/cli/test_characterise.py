@@ -43,14 +43,11 @@ def run(tmp_path, *words, timeout=60):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["characterise", "nothing"], "there is no kernel 'nothing', only integration, sort, matmul"),
         (
             ["characterise", "matmul", "--method", "hllc,abc"],
             "--method has 'abc'; give all or some of dbc,poc,hllc,intcc,icc,ct",
         ),
         (["characterise", "none.py:f", "--args", "n=5"], "none.py: no such file"),
-        (["characterise", "my.py:g", "--args", "n=5"], "has no function 'g'"),
-        (["characterise", "my.py", "--args", "n=5"], "names no function; write FILE.py:FUNCTION"),
         (["characterise", "my.py:f", "--args", "n=one"], "--args: n is 'one'"),
         (["characterise", "my.py:f"], "arguments: n missing"),
         (

@@ -69,8 +69,6 @@ def test_what_is_refused_names_file_feature_and_option(tmp_path, scenario, capsy
     [
         (["-o", "out"], "--simgrid needed"),
         (["--simgrid"], "Invalid value: --output is missing; name a folder"),
-        (["--simgrid", "-o", "s.yaml"], "--output: s.yaml: a folder is needed and a file stands there"),
-        (["--simgrid", "-o", "out", "--size", "-1"], "s.yaml: size is -1; give a finite number above 0"),
         (["--simgrid", "-o", "out", "--replication", "-1"], "--replication"),
         (["--simgrid", "-o", "out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),
     ],

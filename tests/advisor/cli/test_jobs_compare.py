@@ -97,7 +97,6 @@ def test_a_forecast_of_a_start(folder):
     ("arguments", "said"),
     [
         (["compare"], "jobs: name a log, or a generator by --model lublin; one of the two"),
-        (["compare", "log.swf", "--policies", "esy"], "policy 'esy': there is no 'esy'"),
         (["compare", "log.swf", "--metric", "waits"], "metric: there is no waits"),
         (["compare", "log.swf", "--draws", "loads"], "draws loads: nothing of the platform is drawn"),
         (["compare", "log.swf", "--first", "20"], "whole weeks, and there is nothing to draw from"),

@@ -78,9 +78,6 @@ def test_an_overloaded_stream_is_said(tmp_path):
         (("-o", "s.csv"), "error: --output: s.csv is no name of a log; let it end in .swf or .swf.gz"),
         (("-o", "s.swf", "--load", "0"), "error: --load: 0 is no offered load; give a positive number, such as 0.8"),
         (("-o", "s.swf", "--most", "5h"), "error: --most has no effect with --estimates none: leave it out"),
-        (("-o", "s.swf", "--start-hour", "24"), "error: --start-hour: 24 is no hour of a day"),
-        (("-o", "s.swf", "--jobs", "199", "--estimates", "tsafrir"), "199 jobs are too few for the model"),
-        (("-o", "s.swf", "--estimates", "tsafrir", "--most", "1h"), "error: --most: 3600 s cannot be the greatest"),
         (
             ("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"),
             "--most: 'x' is no duration; write one such as 50us, 1.5s or 10min",

@@ -1,7 +1,8 @@
 """SIGTERM, Ctrl-C and `kill -9` while long commands are at work: they go on, nothing finished is done again.
 
 Each moment is drawn with a seed: after so much work was kept, and a little later. What a command keeps is its own:
-points of `whatif`, points of `calibrate speed`, runs of `allocate run`, simulated runs of `advise`.
+runs of `allocate run`, simulated runs of `advise`. Points of `whatif`: `test_sweep_killed.py`; those of `calibrate
+speed`: `test_calibrate_resumed.py`.
 """
 
 import contextlib
@@ -25,9 +26,6 @@ from simulator.results.files import unsealed
 from tests.support.allocation_program import CLUSTER, PROGRAM
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.processes import without_progress
-from tests.support.real_sweeps import contents, finished
-from tests.support.stored_points import counted, kept, leads
-from tests.support.sweep_points import write
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 PATIENCE_S = 300
@@ -122,50 +120,6 @@ def slow(some: list[tuple[int, signal.Signals]]) -> list:
 
 
 SLOW_MOMENTS = slow([*moments(1, skip=1), *moments(1, skip=3)])
-
-
-def sweep_of(folder: Path, out: str) -> Long:
-    points = ["--vary", "application.parameters.n=1600..1649", "--replications", "100", "--workers", "2"]
-    words = ["whatif", write(folder), *points, "-o", folder / out]
-    return Long(words, lambda: len(finished(folder / out)), 5, ["--resume"])
-
-
-@pytest.fixture(scope="module")
-def whole_sweep(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    sweep_of(folder, "out").to_end()
-    return contents(folder / "out")
-
-
-@pytest.mark.slow
-def test_whatif(tmp_path, whole_sweep):
-    """Ended three times in a row, by each signal once, since each start of a cluster takes seconds."""
-    long, before = sweep_of(tmp_path, "out"), {}
-    for seed, by in moments(3, skip=1):
-        ended(long, seed, by)
-        assert {path: path.stat().st_mtime_ns for path in before} == before
-        before = {path: path.stat().st_mtime_ns for path in finished(tmp_path / "out")}
-    said = long.to_end(*long.again)
-    assert f"{len(before)} of them finished earlier" in said
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert contents(tmp_path / "out") == whole_sweep
-
-
-@pytest.mark.parametrize(("seed", "by"), SLOW_MOMENTS)
-def test_calibrate_speed(tmp_path, seed, by):
-    store = tmp_path / "m.json.partial"
-    words = ["calibrate", "speed", *counted(tmp_path), "--method", "grid", "--json", "-o", tmp_path / "m.json"]
-    long = Long(words, lambda: len(kept(store)), 10)
-    ended(long, seed, by)
-    before = {point["n"]: point["samples"] for point in kept(store)}
-    (tmp_path / "log").write_text("")
-    long.to_end()
-    document = json.loads((tmp_path / "m.json").read_text())
-    assert len(document["points"]) == 20
-    after = [point["cpu_s"] for point in document["points"]]
-    assert all(any(leads(samples, points) for points in after) for samples in before.values())
-    assert document["provenance"]["points_reused"] == len(before)
-    assert not store.exists()
 
 
 @pytest.mark.parametrize(("seed", "by"), SLOW_MOMENTS)

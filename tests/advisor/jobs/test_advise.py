@@ -7,7 +7,7 @@ from advisor.jobs.advise import BOUND, advise, candidates
 from advisor.jobs.compare import Alternative
 from advisor.jobs.setting import Setting
 from simulator import Estimates, Policy, ScenarioError
-from tests import job_coverage as study
+from tests.studies import job_coverage as study
 
 CASE = study.Case("streams", 2, 150, 0.7, 0, "streams", 20)
 BASE = Alternative("base", Policy(), Estimates(), Setting(32))

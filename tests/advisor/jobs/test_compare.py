@@ -7,7 +7,7 @@ from scipy import stats
 from advisor.jobs.compare import METRICS, alternatives, compare, read_policy
 from advisor.jobs.paired import FEWEST_STREAMS, differences, holm
 from simulator import Estimates, Policy, ScenarioError
-from tests import job_coverage as study
+from tests.studies import job_coverage as study
 
 CASE = study.Case("streams", 2, 150, 0.7, 0, "streams", 20)
 

@@ -5,7 +5,7 @@ import pytest
 
 from advisor.jobs.forecast import StartForecasts, _Past, _Queue, forecast
 from simulator import Policy, ScenarioError, make_stream, run_jobs
-from tests import job_forecasts as study
+from tests.studies import job_forecasts as study
 
 
 def made(count=1500, seed=1):

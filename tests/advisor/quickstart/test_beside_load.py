@@ -1,6 +1,8 @@
 """What a quickstart plans, puts on the last PE and checks by real pieces; and that it takes all PEs."""
 
+import contextlib
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from advisor.quickstart import MEASURE, PIECES, application_order, left_beside, 
 from advisor.quickstart.document import kernels_document
 from simulator import LoadTrace, SpeedBand, files, read_trace
 from simulator.calibration import first_speed, measure_cluster, reach_hosts
+from simulator.calibration.hosts import campaign
 from tests.advisor.cluster.test_cluster import measured, measured_host
 from tests.hosts.test_hosts import stand_in
 
@@ -67,7 +70,7 @@ def test_the_order_of_the_matrices_follows_from_the_budget_and_from_what_each_pe
 
 
 def test_a_machine_of_twelve_pes_is_measured_and_advised_in_the_budget(tmp_path):
-    budget_s = 40.0
+    budget_s = 12.0
     with stand_in("cores12") as host:
         (about,) = reach_hosts([host], {}, lambda *_: None).values()
         wish = wish_of(about.machine, budget_s=budget_s, seed=1, speed=first_speed(host, about, "dgemm"), trace=TRACE)
@@ -97,16 +100,37 @@ def test_cores_that_are_alike_share_a_speed_and_each_kind_has_its_own(tmp_path):
     assert [entry["pe"] for entry in kernels_document(host, scenario)] == [names[0], names[2]]
 
 
-def test_each_kind_of_core_is_measured_once(tmp_path):
+def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_messages_alone(tmp_path, monkeypatch):
+    kept, budgets_s, speeds = [], [], campaign._speeds
+
+    def noted(host, about, asked, *more):
+        budgets_s.append(asked.rest_s(host))
+        speeds(host, about, asked, *more)
+
+    monkeypatch.setattr(campaign, "_speeds", noted)
+
+    @contextlib.contextmanager
+    def beside():
+        kept.append(stages())
+        yield
+        kept.append(stages())
+
+    def stages():
+        lines = (tmp_path / "cluster.jsonl").read_text().splitlines()
+        return [entry["stage"] for entry in map(json.loads, lines) if "stage" in entry]
+
     with stand_in("cores4") as host:
         (about,) = reach_hosts([host], {}, lambda *_: None).values()
         kinds = [dataclasses.replace(core, kind="P" if core.cpu < 2 else "E") for core in about.topology.cores]
         about = dataclasses.replace(about, topology=dataclasses.replace(about.topology, cores=tuple(kinds)))
-        plan = dataclasses.replace(WISH, budget_s=20.0).plan
-        measure = {"folder": tmp_path, "lost": {}, "on_progress": lambda *_: None}
+        plan = dataclasses.replace(WISH, budget_s=6.0).plan
+        measure = {"folder": tmp_path, "lost": {}, "on_progress": lambda *_: None, "beside": beside}
         (found,) = measure_cluster([host], {host.name: about}, plan, **measure).hosts
     assert list(found.others) == ["E"]
     assert [one["subject"]["cpu"] for one in (found.speed, found.others["E"])] == [0, 2]
+    assert kept == [["speed", "speed of E"], ["speed", "speed of E", "within"]]
+    shares = 1 - campaign.TOGETHER - campaign.PANELS - plan.spared  # none for links of a host alone
+    assert budgets_s == [pytest.approx(shares * plan.budget_s)]
 
 
 @pytest.mark.real

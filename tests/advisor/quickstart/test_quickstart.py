@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
+from advisor.quickstart import quickstart
 from simulator import load_scenario, run
 from tests.support.command_line import APPORTION, apportion, apportion_here
 
@@ -18,9 +19,10 @@ from tests.support.command_line import APPORTION, apportion, apportion_here
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quickstart") / "out"
-    done = apportion("quickstart", "--budget", "10s", "--json", "-o", str(folder), "--seed", "5")
-    assert done.returncode == 0, done.stderr
-    return folder, json.loads(done.stdout)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("APPORTION_STATE", str(folder.parent / "state"))
+        found = quickstart(folder, budget_s=4.0, seed=5, on_progress=lambda _stage, _share: None)
+    return folder, json.loads(json.dumps(found))
 
 
 def test_the_document_has_what_was_promised(result):
@@ -61,7 +63,6 @@ def test_the_folder_holds_report_scenario_and_measurements(result):
     folder, document = result
     assert {path.name for path in folder.iterdir()} == {
         "load.csv",
-        "manifest.json",
         "measurements",
         "report.html",
         "result.json",
@@ -93,6 +94,7 @@ def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
     assert str(folder / "report.html") in done.stdout
     assert "equal" in done.stdout
     assert (folder / "earlier-1" / "result.json").exists()
+    assert (folder / "manifest.json").exists()
 
 
 @pytest.mark.real

@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import run
-from simulator.base.errors import ScenarioError, SimulationError, TraceError
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.engines import process
 from simulator.engines.costs import ServiceTable, service_table
-from simulator.engines.resources import Clock, Instant, Service, SharedPE, Site, Usage
+from simulator.engines.resources import Service
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import PE
-from simulator.programs.program import Program, Recv, Send
-from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.truths import Draws
 from tests.support.platforms import band, pe, scenario, trace
 
@@ -85,28 +83,6 @@ def test_another_pe_shifts_no_draw():
     assert np.array_equal(alone, beside)
 
 
-def shared_pe(table_of):
-    env = Clock()
-    site = Site(0, "a", lambda m: Service(table_of(m)), 0)
-    return env, SharedPE(env, Instant(env), Usage(2), site)
-
-
-def test_two_processes_share_a_pe_in_equal_parts():
-    """Work 10 from 0 and work 2 from 4, by hand: alone to 4, both at half speed to 8, alone again to 12."""
-    env, shared = shared_pe(lambda m: service_table(pe("a"), m, tick_s=TICK))
-    ends = {}
-
-    def job(name, start, work):
-        yield env.timeout(start)
-        yield shared.compute(work, name)
-        ends[name] = env.now
-
-    env.process(job(0, 0, 10))
-    env.process(job(1, 4, 2))
-    env.run()
-    assert ends == {0: 12, 1: 8}
-
-
 @given(
     pieces=st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1)), min_size=1, max_size=6),
     after_end=st.sampled_from(["cycle", "hold"]),
@@ -124,32 +100,6 @@ def test_the_inverse_is_the_least_tick_that_attains(pieces, after_end, wanted):
     elif tick < 10**7:
         assert service.at(tick) >= wanted
         assert service.at(tick - 1) < wanted
-
-
-def test_a_deadlock_names_who_waits_for_what(monkeypatch):
-    made = scenario([pe("a"), pe("b")], 4, (2, 2))
-    stuck = Program(((Recv(1, 7),), (Recv(0, 8),)), (0, 0))
-    monkeypatch.setattr(Scenario, "program", lambda *_: stuck)
-    with pytest.raises(SimulationError) as caught:
-        run(made)
-    assert caught.value.lines == (
-        "configuration c0: deadlock: process 0 waits in operation 0 (receive from process 1, tag 7)",
-        "configuration c0: deadlock: process 1 waits in operation 0 (receive from process 0, tag 8)",
-    )
-
-
-def test_messages_of_one_sender_and_tag_keep_their_order(monkeypatch):
-    made = scenario([pe("a"), pe("b")], 4, (2, 2), link=LinkModel.from_latency(1.0, 1.0))
-    ordered = Program(((Send(1, 10), Send(1, 20)), (Recv(0), Recv(0))), (0, 0))
-    monkeypatch.setattr(Scenario, "program", lambda *_: ordered)
-    log = run(made, log_replications=1).logs[0, 0]
-    assert [entry.end_ticks for entry in log if entry.operation == "recv"] == [11 * 10**12, 32 * 10**12]
-
-
-def test_a_pe_that_stands_still_for_ever_is_named():
-    made = scenario([pe("slow", 1e9, trace([0, 1], [1, 1], 2), "idle")], 10, (10,))
-    with pytest.raises(SimulationError, match="PE slow: its load leaves nothing for ever"):
-        run(made)
 
 
 def test_a_trace_may_end_or_hold():

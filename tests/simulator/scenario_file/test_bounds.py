@@ -216,6 +216,7 @@ def test_a_hundred_thousand_pes_load_in_little_time_and_memory(tmp_path):
     assert most_kb < 400_000
 
 
+@pytest.mark.slow
 def test_ten_thousand_processes_on_them_are_simulated_at_once(tmp_path):
     """SimPy needs a dozen plain loops for each replication."""
     path = tmp_path / "s.yaml"

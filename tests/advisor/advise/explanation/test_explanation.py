@@ -10,7 +10,7 @@ from advisor.advise.explanation.questions import Questions
 from advisor.advise.explanation.reasons import reasons
 from advisor.advise.explanation.sensitivity import sensitivities
 from advisor.advise.spending import OutOfBudgetError
-from simulator import LinkModel, documents, run
+from simulator import LinkModel, SpeedBand, documents, run
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.configuration import Configuration
 from tests.support.platforms import band, pe, scenario, trace
@@ -96,6 +96,18 @@ def test_loads_scaled():
     assert changes.with_load(given, 2.0).platform.pes[0].load.trace.values == pytest.approx([1, 0.2, 0.01])
 
 
+def test_speeds_as_at_their_best_size_and_memory_scaled():
+    falling = SpeedBand(np.array([1e3, 1e6]), *(np.array([2e9, 1e9]) * edge for edge in (0.9, 1.0, 1.1)))
+    best = changes.at_best_size(scenario([pe("a", falling)], N)).platform.pes[0].speed_of("dgemm")
+    assert (best.low.tolist(), best.mid.tolist(), best.high.tolist()) == ([1.8e9], [2e9], [2.2e9])
+    doubled = changes.with_memory(with_memory((2.0, 3.0)), capacity=2.0).platform.nodes
+    assert [node.memory_bytes for node in doubled] == [8 * N * N * 4, 8 * N * N * 6]
+    unknown = replace(with_memory((2.0, 3.0)).platform.nodes[0], memory_bytes=None)
+    made = with_memory((2.0, 3.0))
+    made = replace(made, platform=replace(made.platform, nodes=(unknown, made.platform.nodes[1])))
+    assert changes.with_memory(made, capacity=2.0).platform.nodes[0].memory_bytes is None
+
+
 def with_memory(memories, **options):
     """Two nodes of one PE each; bytes of memory in matrices."""
     made = two()
@@ -140,9 +152,17 @@ def test_what_there_are_no_runs_for_is_named():
     made = fluctuating()
     found = explain(made, advised(made, 400, 200), most_runs=200)
     assert found.effort.left_out
-    assert explain(made, advised(made, 400, 200), most_runs=0).why is None
+    nothing = explain(made, advised(made, 400, 200), most_runs=0)
+    assert (nothing.why, nothing.effort.simulated_runs) == (None, 0)
     with pytest.raises(OutOfBudgetError):
         others(asked(made, 400, 200, limit=0))
+
+
+def test_what_asking_costs_is_counted_whatever_is_asked():
+    questions = asked(two(), 300, 300)
+    before = questions.now and questions._effort
+    questions.best_over((0,))
+    assert questions._effort > before > 0
 
 
 def test_one_pe_is_explained_too():
@@ -150,6 +170,9 @@ def test_one_pe_is_explained_too():
     found = explain(made, advised(made, N))
     assert found.why.limits[0].path_share == pytest.approx(1)
     assert found.why.others == ()
+    runs = found.effort.simulated_runs
+    assert runs > 0
+    assert repr(found) == f"Explanation({runs} simulated runs, {len(found.sensitivity)} parameters)"
 
 
 def test_a_partition_that_can_be_bettered_is_told():

@@ -246,3 +246,14 @@ def test_many_identical_pes_with_falling_times(tile):
     assert found.units.sum() == 500 * 400 + 3
     assert found.makespan_s == found.times_s.max() == found.lower_bound_s
     assert found.makespan_s >= found.details["padding_bound_s"]
+
+
+def test_the_least_time_is_found_in_a_few_looks_at_all_pes(monkeypatch):
+    """Five of them; by halves it would take eighteen."""
+    draws, looks, inverse = np.random.default_rng(1), [], SpeedKinds.inverse
+    monkeypatch.setattr(SpeedKinds, "inverse", lambda *given, **how: looks.append(1) or inverse(*given, **how))
+    sizes = np.sort(draws.uniform(1, 4e4, (30, 20)), axis=1)
+    times_s = np.cumsum(draws.uniform(0.3, 1.7, (30, 20)) * np.diff(sizes, axis=1, prepend=0), axis=1)
+    pes = SpeedKinds.of(list(sizes), list(sizes / times_s * draws.uniform(1, 9, (30, 1))))
+    assert functional(10**6, pes).units.sum() == 10**6
+    assert len(looks) < 10

@@ -1,13 +1,10 @@
 """Real sources with real processes: kernels, command lines, their faults, the store, and the upper end."""
 
 import os
-import signal
-import subprocess
 import sys
 import time
 
 import numpy as np
-import psutil
 import pytest
 
 from simulator import CalibrationError, ScenarioError, SpeedSurface
@@ -185,41 +182,6 @@ def test_an_unlike_machine_or_subject_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\), and this one has host") as found:
         RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK)
     assert len(found.value.lines) == 1
-
-
-DRIVER = """
-import sys
-from pathlib import Path
-import numpy as np
-from simulator.calibration import RealSource, fit_speed, save_speed_model
-source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=3.0,
-                               max_size=20000, store=Path(sys.argv[3]))
-for size in np.linspace(4000, source.largest, 9):
-    source.measure(size)
-source.close()
-"""
-
-
-@pytest.mark.real
-def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
-    script, store, log = tmp_path / "app.py", tmp_path / "store.json", tmp_path / "log"
-    script.write_text(f"import sys\nopen({str(log)!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
-    words = [sys.executable, "-c", DRIVER, f"{sys.executable} -S {script} {{n}}", str(CPU), str(store)]
-    first = subprocess.Popen(words)
-    end = time.monotonic() + 30
-    while len(stored(store)["points"]) < 3 and time.monotonic() < end:
-        time.sleep(0.02)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    time.sleep(0.2)  # the launcher and the run under way end too
-    assert not [p for p in psutil.process_iter(["cmdline"]) if str(script) in (p.info["cmdline"] or [])]
-    before = stored(store)["points"]
-    log.write_text("")
-    subprocess.run(words, check=True)
-    after = stored(store)["points"]
-    assert 3 <= len(before) < len(after) == 9
-    assert [point for point in after if point["n"] in {p["n"] for p in before}] == before
-    assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
 
 
 @pytest.mark.real

@@ -15,7 +15,7 @@ from simulator.models.network import LinkModel
 from simulator.platform.networks import Network
 from simulator.platform.nodes import PE, Platform
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import Barrier, Broadcast, Compute, Custom, Delay, Exchange, Loop, Program, Recv, Send
+from simulator.programs.program import Broadcast, Compute, Custom, Delay, Loop, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import draw
 from tests.simulator.engines.compiled.static_programs import scenarios
@@ -54,80 +54,11 @@ def compute(ticks):
     return Compute(float(ticks), 1.0)
 
 
-@pytest.fixture
-def only_direct(monkeypatch):
-    """No other path helps out."""
-    monkeypatch.setattr(compiled.general, "do_block", lambda _block: pytest.fail("not on the direct path"))
-
-
 @pytest.mark.slow
 @given(scenario=scenarios())
 @settings(max_examples=500, deadline=None, derandomize=True)
 def test_both_engines_say_the_same_of_every_operation_of_many_programs(scenario):
     assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
-
-
-@pytest.mark.usefixtures("only_direct")
-class TestByHand:
-    """Programs of a few operations, their ticks worked out by hand."""
-
-    def finish(self, *rows, **options):
-        made = written(program(*rows), **options)
-        return compiled.run(made, draw(made), tick_s=TICK).finish_ticks[0][0].tolist()
-
-    def test_a_ring_broadcast_is_one_message_after_the_other(self):
-        ends = self.finish(*[(Broadcast(0, 90, "ring"),)] * 5)
-        assert ends == [100, 200, 300, 400, 400]
-
-    def test_a_rendezvous_waits_for_both_sides(self):
-        assert self.finish((compute(5), Send(1, 90)), (Recv(0), compute(7))) == [105, 112]
-        assert self.finish((Send(1, 90),), (compute(30), Recv(0))) == [130, 130]
-
-    def test_an_eager_sender_goes_on_and_its_messages_keep_their_order(self):
-        rows = (Send(1, 20), Send(1, 50), compute(1)), (compute(100), Recv(0), Recv(0), compute(1))
-        assert self.finish(*rows, eager_bytes=60) == [1, 101]
-        rows = (Send(1, 50), Send(1, 20), compute(1)), (Recv(0), Delay(1 * TICK), Recv(0))
-        assert self.finish(*rows, eager_bytes=60) == [1, 61]
-
-    def test_an_eager_message_is_before_the_rendezvous_behind_it(self):
-        rows = (Send(1, 20), Send(1, 90)), (compute(50), Recv(0), compute(1), Recv(0))
-        assert self.finish(*rows, eager_bytes=60) == [151, 151]
-
-    def test_an_exchange_ends_with_the_later_of_its_two_messages(self):
-        assert self.finish((Exchange(1, 1, 90),), (compute(3), Exchange(0, 0, 40))) == [103, 103]
-        rows = (Exchange(1, 2, 90), compute(1)), (Recv(0),), (compute(500), Send(0, 10))
-        assert self.finish(*rows) == [521, 100, 520]
-
-    def test_an_exchange_with_oneself(self):
-        assert self.finish((Exchange(0, 0, 90),)) == [100]
-
-    def test_a_barrier_ends_for_all_with_the_last_one(self):
-        rows = (
-            (compute(5), Barrier(), Barrier((0, 2))),
-            (compute(9), Barrier(), compute(1)),
-            (Barrier(), compute(4), Barrier((0, 2))),
-        )
-        assert self.finish(*rows) == [13, 10, 13]
-
-    def test_a_stepped_load(self):
-        """Half for 10 ticks, all for 10, half for ever: of 23, 5 are done by 10, 15 by 20, and 8 in the next 16."""
-        loaded = pe("a", 1e12, trace([0, 10 * TICK, 20 * TICK], [0.5, 1, 0.5], 30 * TICK, "hold"), rule="given")
-        assert self.finish((compute(23),), pes=[loaded]) == [36]
-
-    def test_processes_on_a_pe_with_a_core_for_each(self):
-        pes = [PE("a", "n", {"dgemm": flat(1e12)}, cores=2)]
-        both = (Configuration("c0", (1, 1), (0, 0)),)
-        assert self.finish((compute(5),), (compute(9),), pes=pes, configurations=both) == [5, 9]
-
-    def test_logs_hold_each_operation(self):
-        made = written(program((compute(5), Exchange(1, 1, 90)), (Exchange(0, 0, 10),)))
-        log = compiled.run(made, draw(made), tick_s=TICK, log_replications=1).logs[0, 0]
-        found = [(one.process, one.pe, one.operation, one.index, one.start_ticks, one.end_ticks) for one in log]
-        assert found == [
-            (0, "pe0", "compute", 0, 0, 5),
-            (0, "pe0", "exchange", 1, 5, 105),
-            (1, "pe1", "exchange", 0, 0, 105),
-        ]
 
 
 def test_many_channels_are_told_apart():

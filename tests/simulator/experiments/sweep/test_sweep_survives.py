@@ -1,6 +1,6 @@
 """Sweeps with real processes: workers and schedulers are killed in the middle, and nothing is lost.
 
-The main process is killed in `tests/advisor/cli/test_killed.py`.
+The main process is killed in `test_sweep_killed.py`.
 """
 
 import csv
@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 
 import pytest
 
@@ -19,59 +18,12 @@ from tests.support.real_sweeps import (
     COUNT,
     ENVIRONMENT,
     PATIENCE_S,
-    contents,
-    dask,
     finished,
     reasons,
-    run_to_end,
-    start,
-    until,
-    whatif_command,
-    workers_of,
 )
 from tests.support.sweep_points import POISON, faulty, poisoned, write
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    code, out, err = run_to_end(*whatif_command(write(folder), folder / "out", "--workers", "2"))
-    assert (code, len(finished(folder / "out"))) == (0, COUNT), err
-    assert "in place of" in out
-    return contents(folder / "out")
-
-
-def test_killed_worker(tmp_path, undisturbed):
-    path, folder = write(tmp_path), tmp_path / "out"
-    process = start(*whatif_command(path, folder, "--workers", "2"))
-    until(lambda: len(finished(folder)) >= 5, "no points")
-    workers_of(process.pid)[-1].kill()
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, err
-    assert "failed" not in out + err
-    assert contents(folder) == undisturbed
-
-
-@pytest.mark.parametrize("nanny", ["--nanny", "--no-nanny"])
-def test_scheduler_and_workers_started_separately_one_killed(tmp_path, undisturbed, nanny):
-    path, folder, told = write(tmp_path), tmp_path / "out", tmp_path / "scheduler.json"
-    with ExitStack() as stack:
-        stack.enter_context(
-            dask("dask_scheduler", "--scheduler-file", told, "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
-        )
-        until(told.exists, "no scheduler")
-        options = ["--scheduler-file", told, "--nthreads", "1", "--no-dashboard", "--local-directory", tmp_path, nanny]
-        workers = [stack.enter_context(dask("dask_worker", *options)) for _ in range(2)]
-        address = __import__("json").loads(told.read_text())["address"]
-        process = start(*whatif_command(path, folder, "--dask", address))
-        until(lambda: len(finished(folder)) >= 5, "no points")
-        victim = workers_of(workers[0].pid)[0] if nanny == "--nanny" else workers[0]
-        victim.kill()
-        _, err = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0, err
-        assert contents(folder) == undisturbed
 
 
 def plan_of(path, ask):

@@ -1,9 +1,9 @@
 """How often stated intervals hold: made-up clusters are measured, advised and then run on their truth.
 
-`python -m tests.coverage_study [--clusters 500] [--seed 1] [--jobs 2] [--upset] [--out DIR]` prints a table beside its
-targets; `--upset` has truths that measuring cannot tell of, in clusters where earlier predictions were verified;
-`--band` asks the same of two PEs with a band of +/- 10 %. Rows are kept in DIR as they are made: the same
-command goes on where it was. The clusters and how runs go are in `tests/support/made_up_clusters.py`, which shares no
+`python -m tests.studies.coverage_study [--clusters 500] [--seed 1] [--jobs 2] [--upset] [--out DIR]` prints a table
+beside its targets; `--upset` has truths that measuring cannot tell of, in clusters where earlier predictions were
+verified; `--band` asks the same of two PEs with a band of +/- 10 %. Rows are kept in DIR as they are made: the same
+command goes on where it was. The clusters and how runs go are in `tests/studies/made_up_clusters.py`, which shares no
 code with what is judged; what is judged is asked by its own commands.
 """
 
@@ -24,8 +24,8 @@ import yaml
 
 from simulator.calibration import Comparison, keep_comparisons, widened, widening
 from simulator.models.doubt import Doubt
-from tests.support import coverage_band
-from tests.support import made_up_clusters as clusters
+from tests.studies import coverage_band
+from tests.studies import made_up_clusters as clusters
 from tests.support.command_line import apportion_here
 
 RUNS = 2_000

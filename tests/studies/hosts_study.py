@@ -1,6 +1,6 @@
 """How far the answer of one command is from real runs, on hosts whose speeds and links are drawn.
 
-    python -m tests.hosts.study --runs 12 --seed 1 --keep study.jsonl
+    python -m tests.studies.hosts_study --runs 12 --seed 1 --keep study.jsonl
 
 Each run has four hosts with quotas and links of its own, and ends with what was predicted and measured of the advice
 and of equal parts. Nothing else should run on the machine meanwhile; about 90 s a run.

@@ -1,10 +1,10 @@
 """How often stated intervals of paired differences between policies hold: experiments against truth over many streams.
 
-`python -m tests.job_coverage [--experiments 1000] [--truth 20000] [--seed 1] [--case streams|weeks|users] [--jobs 2]`
-prints, for each case, metric and pair, the share of the experiments whose interval holds the truth, with the binomial
-interval of that share. The truth is the mean difference over streams of a stationary generator that is in this file
-and shares no code with what is judged. An experiment has either so many streams of the generator, or one stream that is
-a log: its weeks, or its users, are drawn again and run again.
+`python -m tests.studies.job_coverage [--experiments 1000] [--truth 20000] [--seed 1] [--case streams|weeks|users]
+[--jobs 2]` prints, for each case, metric and pair, the share of the experiments whose interval holds the truth, with
+the binomial interval of that share. The truth is the mean difference over streams of a stationary generator that is in
+this file and shares no code with what is judged. An experiment has either so many streams of the generator, or one
+stream that is a log: its weeks, or its users, are drawn again and run again.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How often forecasts of starts hold: jobs of the second half of a log that wait, under EASY with limits.
 
-`python -m tests.job_forecasts [--log FILE.swf.gz] [--jobs 2000] [--draws 200] [--seed 1]` prints the share of true
-starts (those of the whole log's run) within the intervals, with an interval of that share by resampled weeks. A job's
-forecast knows what was known at its submission: what had ended, who ran since when, who waited, and limits. Jobs that
-start at once are apart: their start is known, which is checked.
+`python -m tests.studies.job_forecasts [--log FILE.swf.gz] [--jobs 2000] [--draws 200] [--seed 1]` prints the share of
+true starts (those of the whole log's run) within the intervals, with an interval of that share by resampled weeks. A
+job's forecast knows what was known at its submission: what had ended, who ran since when, who waited, and limits. Jobs
+that start at once are apart: their start is known, which is checked.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import numpy as np
 from advisor.jobs.forecast import StartForecasts
 from simulator import Policy, make_stream, run_jobs
 
-LOG = Path(__file__).parents[2] / "shared" / "data" / "jobs" / "swf" / "KTH-SP2-1996-2.swf.gz"
+LOG = Path(__file__).parents[3] / "shared" / "data" / "jobs" / "swf" / "KTH-SP2-1996-2.swf.gz"
 LEVEL = 0.9
 GOAL = (0.85, 0.95)
 WEEK_S = 7 * 86400

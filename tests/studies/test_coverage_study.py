@@ -9,10 +9,12 @@ import yaml
 from simulator import load_scenario
 from simulator.base import intervals
 from simulator.scenario_file.truths import deviates
-from tests import coverage_study as study
-from tests.support import coverage_band
-from tests.support import made_up_clusters as clusters
+from tests.studies import coverage_band
+from tests.studies import coverage_study as study
+from tests.studies import made_up_clusters as clusters
 from tests.support.command_line import apportion_here
+
+pytestmark = pytest.mark.slow
 
 CALM = clusters.Noise(sd=0.0, spikes=0.0, height=0.0, rho=0.0)
 

@@ -1,4 +1,4 @@
-"""How far advice is from the best there is, and what must not change it: `python -m tests.advice_study oracle`.
+"""How far advice is from the best there is, and what must not change it: `python -m tests.studies.advice_study oracle`.
 
 Random clusters of `tests/support/advice_cases.py`, numbered: `oracle` compares advice with a thorough search that knows
 nothing of it, `changes` with advice for the same cluster after changes that must not make it worse. Rows are kept in

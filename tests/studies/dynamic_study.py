@@ -1,8 +1,8 @@
 """How much units that move gain for real where a competitor goes from core to core, and whether that was predicted.
 
-    python -m tests.simulator.scheduling.dynamic_study --application stencil --keep stencil.jsonl
-    python -m tests.simulator.scheduling.dynamic_study --application matmul --keep matmul.jsonl
-    python -m tests.simulator.scheduling.dynamic_study --application stencil --steady
+    python -m tests.studies.dynamic_study --application stencil --keep stencil.jsonl
+    python -m tests.studies.dynamic_study --application matmul --keep matmul.jsonl
+    python -m tests.studies.dynamic_study --application stencil --steady
 
 Two cores, a stencil or a product by panels, and a competitor that changes cores at times drawn at the start of each
 repetition, unknown to all rules; `--steady`: it stays on the first core. Compared, in turns and under the same draws,
