@@ -161,7 +161,7 @@ def runs_figure(
     best = compared.best
     wanted = [(before, names[0]), (best, names[1])]
     found = [
-        (title, shown[key])
+        (title, shown[key], one.predicted.mean)
         for one, title in wanted
         if one is not None
         for key in [next((name for name in (one.name, one.same_as or "") if name in shown), "")]
@@ -170,10 +170,13 @@ def runs_figure(
     if not found:
         return None
     nodes = {one.name: one.node for one in shares}
-    drawn = plots.runs([_run(title, one, nodes) for title, one in found])
-    first = found[-1][1]
-    same = "the same draws for both; " if len(found) > 1 and first.replications > 1 else ""
-    which = f"replication {first.replication} of {first.replications}, {same}" if first.replications > 1 else ""
+    drawn = plots.runs([_run(title, one, nodes) | {"mean_s": mean_s} for title, one, mean_s in found])
+    first, which = found[-1][1], ""
+    if first.replications > 1:
+        same = ", the same draws for both" if len(found) > 1 else ""
+        which = (
+            f"a typical run{same} (replication {first.replication} of {first.replications}); triangle: mean of all; "
+        )
     return blocks.Figure(drawn, f"Simulated: {which}height: part of a row's processes that compute.")
 
 

@@ -220,7 +220,12 @@ def _facts(simulation: Simulation, drawn: Illustration) -> dict[str, str]:
     )
     idle = [f"configuration {one.configuration}: {one.text}" for one in simulation.idle_cores]
     more = f"; also in {wording.counted(len(idle) - 1, 'more configuration')}" if len(idle) > 1 else ""
-    return {"Rests on": "; ".join(filter(None, rests)), "Idle": f"{idle[0]}{more}" if idle else ""}
+    changed = [f"{one.path}: {one.after} in place of {one.before}" for one in simulation.changes]
+    return {
+        "Rests on": "; ".join(filter(None, rests)),
+        "Set": "; ".join(changed),
+        "Idle": f"{idle[0]}{more}" if idle else "",
+    }
 
 
 def _rows(judged: Compared) -> blocks.Table:

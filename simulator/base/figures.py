@@ -262,9 +262,9 @@ def _own(tag: str, *, name: str, titles: Mapping[str, str]) -> str:
 
 
 def label(value: object, *, most: int = 24) -> str:
-    """A name from outside as one short line that any SVG may hold."""
+    """A name from outside as one short line that any SVG may hold, cut in its middle: names differ at their ends."""
     text = "".join(character if character.isprintable() else " " for character in str(value)).strip()
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= most else f"{text[: most // 3]}…{text[most // 3 + 1 - most :]}"
 
 
 def number(value: object) -> float | None:

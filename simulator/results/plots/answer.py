@@ -136,8 +136,9 @@ def runs(every: Sequence[Mapping[str, Any]]) -> Drawing:
     Parameters
     ----------
     every
-        One entry per run: `title`, `makespan_s`, and `rows`, each with `name` and the parts of its processes that
-        compute and that exchange messages (or do something else) in `BINS` stretches of the run: `computing`, `other`.
+        One entry per run: `title`, `makespan_s`, `mean_s` of all runs if that is known, and `rows`, each with `name`
+        and the parts of its processes that compute and that exchange messages (or do something else) in `BINS`
+        stretches of the run: `computing`, `other`.
     """
     if not every:
         return NOTHING
@@ -160,10 +161,12 @@ def _draw_runs(axes: "Axes", *, every: Sequence[Mapping[str, Any]]) -> None:
             names.append(label(row["name"], most=21))
             places.append(at + 0.5)
         axes.plot([makespan] * 2, [top, at + 1.0], color=INK, lw=1.4, ls=(0, (1, 1)))
+        if (mean := number(run.get("mean_s"))) is not None:
+            axes.plot([mean], [top], marker="v", color=INK, ms=6, clip_on=False)
         at += 1.2
     name_rows(axes, (), below="time in s", ends=(at, -0.1))
     axes.set_yticks(places, names)
-    axes.set_xlim(0, 1.02 * max(float(one["makespan_s"]) for one in every))
+    axes.set_xlim(0, 1.02 * max(max(float(one["makespan_s"]), number(one.get("mean_s")) or 0.0) for one in every))
 
 
 def _draw_busy(axes: "Axes", row: Mapping[str, Any], at: float, makespan: float, colour: str, *, full: bool) -> None:

@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from advisor.report import text
-from advisor.report.text import MOST_LINES, page_blocks, render_blocks, render_first
+from advisor.report.text import page_blocks, render_blocks, render_first
 from simulator import blocks
 from tests.support.command_line import ROOT
 from tests.support.sweep_points import thread
 
+TWELVE = 12
 THREE = str(ROOT / "scenarios" / "tutorial" / "three-pes.yaml")
 RUNS = str(ROOT / "scenarios" / "tutorial" / "hpl-runs.csv")
 STREAM = ("--model", "lublin", "--jobs", "200", "--load", "0.5", "--replications", "4")
@@ -52,7 +53,7 @@ def test_an_answer_has_twelve_lines_that_fit(apportion, folder, monkeypatch, nam
     assert width == 80, "into a pipe"
     for columns in (80, 100, 160):
         lines = render_first(page, written, width=columns).splitlines()
-        assert 0 < len(lines) <= MOST_LINES, (name, columns)
+        assert 0 < len(lines) <= TWELVE, (name, columns)
         assert max(map(len, lines)) <= columns, (name, columns)
     assert lines[0].startswith(page.answer[:30])
     assert "predicted" in str(lines) or "simulated" in str(lines) or name in {"rerun", "fit"}
@@ -66,7 +67,7 @@ def test_a_terminal_has_its_own_width_and_all_is_there_if_asked_for(apportion, m
     for columns in ("60", "160"):
         monkeypatch.setitem(os.environ, "COLUMNS", columns)
         printed[columns] = apportion(*command)[1].splitlines()
-    assert len(printed["160"]) < len(printed["60"]) <= MOST_LINES
+    assert len(printed["160"]) < len(printed["60"]) <= TWELVE
     whole = apportion(*command, "--full")[1]
     assert (whole.count("slow"), str(printed["160"]).count("slow")) == (3, 3)
     assert "gpu" in whole
@@ -92,7 +93,7 @@ def test_the_worst_warning_stands_in_full_and_the_others_are_counted():
 def test_rows_make_way_for_an_answer_and_a_warning_that_are_long():
     page = replace(page_with(warnings=("word " * 60,)), answer="Give much to many. " * 30)
     lines = render_first(page, {}, width=80).splitlines()
-    assert len(lines) == MOST_LINES
+    assert len(lines) == TWELVE
     assert [line.split()[0] for line in lines if line.endswith(" 1 s")] == ["s0", "s1"]
 
 

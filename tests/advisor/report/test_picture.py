@@ -13,7 +13,8 @@ from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.scorecard import scorecard_section, summary_text
 from advisor.report.simulation import ProcessTimes
 from advisor.report.verdict import speeds_line, stated_cost, verdict
-from simulator import Share, blocks, documents, load_scenario
+from simulator import Share, blocks, documents, load_scenario, plots
+from simulator.base.figures import label
 from tests.support.answer_pages import comparisons
 from tests.support.report_sample import sample_document
 
@@ -73,6 +74,23 @@ def test_what_a_stated_speed_may_cost_depends_on_who_does_how_much():
     assert speeds_line(half, divided=False) == "stated speeds"
     assert speeds_line([replace(one, known=2.4) for one in half]) == "guessed speeds, known to 240 %"
     assert speeds_line([]) == ""
+
+
+def test_names_that_begin_alike_are_cut_where_they_do_not_differ():
+    names = [f"platform.nodes.cluster.link.bandwidth=x{factor}" for factor in (2, 10)]
+    assert [label(name) for name in names] == ["platform…nk.bandwidth=x2", "platform…k.bandwidth=x10"]
+    assert {len(label(name)) for name in names} == {24}
+    assert label("short") == "short"
+
+
+def test_the_mean_of_all_runs_is_marked_beside_a_typical_one():
+    rows = [{"name": "a", "computing": [1.0, 0.0], "other": [0.0, 1.0]}]
+    run = {"title": "as now", "makespan_s": 1.0, "rows": rows}
+    assert plots.runs([run]).axes().get_xlim()[1] == pytest.approx(1.02)
+    axes = plots.runs([run | {"mean_s": 2.0}]).axes()
+    (mark,) = [line for line in axes.lines if line.get_marker() == "v"]
+    assert mark.get_xdata() == [2.0]
+    assert axes.get_xlim()[1] > 2.0
 
 
 def test_an_answer_that_real_runs_took_back_is_not_called_advised():

@@ -151,7 +151,7 @@ def test_names_from_outside_are_escaped_shortened_and_never_mathematics():
     hostile = '<script>alert("x")</script>' + "y" * 100
     svg = plots.kernels([KERNELS[0] | {"pe": hostile}, KERNELS[1] | {"name": "$\\frac{$", "pe": "日本\x1b[0m"}]).svg()
     assert "<script" not in svg
-    assert any(text.startswith("<script>alert") and len(text) <= 24 for text in texts(svg))
+    assert any(text.startswith("<script>") and len(text) <= 24 for text in texts(svg))
     assert any(text.startswith("$\\frac{$") for text in texts(svg))
     assert any("日本" in text for text in texts(svg))
 

@@ -166,7 +166,7 @@ def test_the_command_line_names_changes_and_extrapolation(file, capsys):
     assert _run(["check", str(file), "--set", TWICE, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"][0]["after"] == "16 MiB"
     assert _run(["simulate", str(file), "--set", TWICE]) == 0
-    assert "set: platform.nodes.a.levels.L3.capacity: 16 MiB in place of 8MiB" in capsys.readouterr().out
+    assert "Set       platform.nodes.a.levels.L3.capacity: 16 MiB in place of 8MiB" in capsys.readouterr().out
 
 
 def test_the_band_of_a_kernel_is_untouched_where_nothing_is_set(file):
