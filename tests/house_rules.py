@@ -49,7 +49,7 @@ LINES = {
     "simulator/calibration": (14_900, 12_800),
     "simulator/characterisation": (5_300, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
-    "advisor/advise": (9_700, 8_000),
+    "advisor/advise": (9_695, 8_000),
     "advisor/verification advisor/whatif": (3_850, 3_400),
     "advisor/quickstart advisor/cluster": (1_250, 900),
     "advisor/jobs": (1_800, 1_400),
