@@ -270,18 +270,20 @@ class Loops:
         """Rows that are not written down."""
         return self.size * self.turns
 
-    def rows(self, first: Ticks) -> list[Ticks]:
-        """The row that each row of a process is if all turns are written out; `first` has those of one turn."""
-        every = zip(first[:-1], self.begin, self.begin + self.size, first[1:], self.turns, strict=True)
-        return [
-            np.concatenate((np.arange(start, end), np.tile(np.arange(begin, end), turns), np.arange(end, stop)))
-            for start, begin, end, stop, turns in every
-        ]
+    def written_out(self, first: Ticks) -> tuple[Ticks, Ticks]:
+        """Where each process begins if all turns are written out, and which of the rows of one turn each row is."""
+        all_first = first + np.concatenate(([0], np.cumsum(self.skipped)))
+        process = np.repeat(np.arange(self.turns.size), np.diff(all_first))
+        at = np.arange(all_first[-1]) - (all_first - first)[process]
+        past = at - (self.begin + self.size)[process]  # the first turn
+        again = (past >= 0) & (past < self.skipped[process])
+        row = np.where(past < 0, at, at - self.skipped[process])
+        return all_first, np.where(again, self.begin[process] + past % np.maximum(1, self.size)[process], row)
 
 
 def _looped(program: Program) -> tuple[Columns, Loops | None]:
     """A program's columns with one turn of each process's longest loop whose turns are alike, where there is one."""
-    rows = {id(row): _parts(row) for row in program.operations}
+    rows = {key: _parts(row) for key, row in {id(row): row for row in program.operations}.items()}
     turns = np.array([rows[id(row)][1] for row in program.operations])
     if not turns.any():
         return assemble(program), None
@@ -400,8 +402,7 @@ class Costs:
         """The same with all turns of loops; places among operations are those of first turns."""
         if self.loops is None:
             return self
-        rows = self.loops.rows(self.columns.first)
-        first, row = np.cumsum([0, *(one.size for one in rows)]), np.concatenate(rows)
+        first, row = self.loops.written_out(self.columns.first)
         columns = {name: getattr(self.columns, name)[row] for name in BY_OPERATION}
         costs = {name: getattr(self, name)[..., row] for name in BY_ROW}
         return replace(self, columns=replace(self.columns, first=first, **columns), loops=None, **costs)
