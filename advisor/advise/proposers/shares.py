@@ -1,7 +1,7 @@
 """Units moved between processes: by the ends that simulation shows, then between any two groups of alike processes."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -27,7 +27,7 @@ NEAR = 1.15
 
 
 def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
-    """The best configurations with units moved towards equal times of all."""
+    """The best configurations with units moved towards equal times of all, all at once or from last to first."""
     for base in judge.best_placed(min(WIDE, judge.width), near=NEAR) if space.unequal else ():
         groups = _heads(space, base)
         if base == judge.best:
@@ -35,6 +35,9 @@ def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
         yield from _evened(space, base)
         if len(groups) > 1:
             yield from _levelled(space, base, groups, judge.seen(base))
+            ends = np.array([judge.ends(base)[group].mean() for group in groups])
+            late, early = ties.first_most(ends), ties.first_least(ends)
+            yield from _between(space, base, groups, [(late, early), (early, late)])
 
 
 def _levelled(space: Space, base: Configuration, groups: list[list[int]], seen: Seen) -> Iterator[Configuration]:
@@ -119,29 +122,31 @@ def moved(space: Space, judge: Judge) -> Iterator[Configuration]:
         return
     fine, coarse = _heads(space, best), space.groups(best.placement)
     for groups in (fine, coarse) if 1 < len(coarse) < len(fine) else (fine,):
-        yield from _between(space, judge, best, groups)
+        places = range(len(groups))
+        pairs = list(itertools.permutations(places, 2))
+        if len(groups) > MOST_HEADS:  # with the group before, the one after and the one that ends first or last
+            ends = np.array([judge.ends(best)[group].mean() for group in groups])
+            late, early = ties.first_most(ends), ties.first_least(ends)
+            near = [(one, (one + step) % len(groups)) for one in places for step in (1, -1)]
+            near += [(late, one) for one in places] + [(one, early) for one in places]
+            near += [(early, one) for one in places] + [(one, late) for one in places]
+            pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))
+        yield from _between(space, best, groups, pairs)
 
 
-def _between(space: Space, judge: Judge, best: Configuration, groups: list[list[int]]) -> Iterator[Configuration]:
-    shares = np.array([sum(best.partition[rank] for rank in group) for group in groups], dtype=np.float64)
-    places = range(len(groups))
-    pairs = list(itertools.permutations(places, 2))
-    if len(groups) > MOST_HEADS:  # with the group before, the one after and the one that ends first or last
-        ends = np.array([judge.ends(best)[group].mean() for group in groups])
-        late, early = ties.first_most(ends), ties.first_least(ends)
-        near = [(one, (one + step) % len(groups)) for one in places for step in (1, -1)]
-        near += [(late, one) for one in places] + [(one, early) for one in places]
-        near += [(early, one) for one in places] + [(one, late) for one in places]
-        pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))
-    for step in STEPS:
-        for source, target in pairs:
-            least = max(1, min(len(groups[source]), len(groups[target])))  # a unit for each process
-            amount = min(max(step * float(shares.sum()), least), shares[source] - len(groups[source]))
-            if amount > 0:
-                changed = shares.copy()
-                changed[source] -= amount
-                changed[target] += amount
-                yield _with(space, best, groups, changed)
+def _between(
+    space: Space, base: Configuration, groups: list[list[int]], pairs: Sequence[tuple[int, int]]
+) -> Iterator[Configuration]:
+    """A step of units from one group to another, a unit for each process at the least."""
+    shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
+    for step, (source, target) in itertools.product(STEPS, pairs):
+        least = max(1, min(len(groups[source]), len(groups[target])))
+        amount = min(max(step * float(shares.sum()), least), shares[source] - len(groups[source]))
+        if source != target and amount > 0:
+            changed = shares.copy()
+            changed[source] -= amount
+            changed[target] += amount
+            yield _with(space, base, groups, changed)
 
 
 def _heads(space: Space, configuration: Configuration) -> list[list[int]]:
