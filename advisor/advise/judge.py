@@ -6,7 +6,7 @@ are simulated on all draws. Draws whose loads stay as they are during a run, ali
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -21,6 +21,7 @@ from advisor.advise.strategies import simplest
 from simulator import Configuration, LoadTrace, RunSet, ties
 
 Floats = NDArray[np.float64]
+Tables = tuple[Floats, Floats]
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int] | None]
 
 FEW = 4
@@ -41,6 +42,8 @@ LITTLE = 1e-4
 """Share by which it is not worth being better."""
 FAR, ERRORS = 0.02, 2.0
 """Share (of the first draws), and standard errors more, by which a configuration is far behind in the mean."""
+KEPT = 2**14
+"""Ends of processes in all draws of a configuration up to which each of them is kept."""
 FEWEST = 12, 5
 """Sets, and configurations of a turn, however large a scenario is."""
 
@@ -53,9 +56,13 @@ class Seen:
     values: Floats
     """What each draw costs of the objective, in the judge's order of draws."""
     ends: Floats
-    """Mean end of each process's computing, in seconds."""
-    weight: float
-    """Of how many draws that mean is."""
+    """When each process ended computing, in seconds, in each draw that was simulated or in the mean; (row, process)."""
+    busy: Floats
+    """For how long it computed; as `ends`."""
+    weights: Floats
+    """Of how many draws each of these rows is; (row,)."""
+    own: float = math.nan
+    """The objective of these draws alone."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +105,12 @@ class Judge:
         self._order: list[int] | None = None
         self._few = min(FEW, self.draws)
         self._like = np.zeros((self.draws, self.draws), np.int64)
+        self._stand: dict[int, Floats] = {}
         self._alike = Alike(np.arange(self.draws), np.full(self.draws, np.inf))
         self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
         self._best: Seen | None = None
+        self._of_best: tuple[Seen | None, dict[int, float]] = None, {}
         known = rates(self.scenario) if space.objective in {"cost", "energy"} else {}
         self._rates = known.get(space.objective)
         self._width = width
@@ -129,7 +138,12 @@ class Judge:
 
     def ends(self, configuration: Configuration) -> Floats:
         """Mean end of the computing of each process that takes part, in seconds."""
-        return self._seen[_key(configuration)].ends
+        seen = self.seen(configuration)
+        return np.asarray(np.average(seen.ends, axis=0, weights=seen.weights))
+
+    def seen(self, configuration: Configuration) -> Seen:
+        """What was simulated of one that was."""
+        return self._seen[_key(configuration)]
 
     def makespans_s(self, configuration: Configuration) -> Floats:
         """Of one that all draws were simulated of, in the order of the replications; (draw,)."""
@@ -211,7 +225,7 @@ class Judge:
             self._arrange(self._usual_s(held[0]))
         self._simulate(held, self._few)
         if self._best is None and held:
-            first = min((self._seen[_key(one)] for one in held), key=lambda seen: float(self._statistic(seen.values)))
+            first = min((self._seen[_key(one)] for one in held), key=lambda seen: seen.own)
             self._simulate([first.configuration], self.draws)
             self._best = self._seen[_key(first.configuration)]
         for draws in self._stages[1:]:
@@ -261,16 +275,21 @@ class Judge:
 
     def _weights(self, draws: int) -> Floats:
         """How many draws each of the first ones stands for: those that meet most of the same states; (draw,)."""
-        like = self._like[:, :draws]
-        alike = like == like.max(axis=1, keepdims=True)
-        return np.asarray((alike / alike.sum(axis=1, keepdims=True)).sum(axis=0))
+        if draws not in self._stand:
+            like = self._like[:, :draws]
+            alike = like == like.max(axis=1, keepdims=True)
+            self._stand[draws] = np.asarray((alike / alike.sum(axis=1, keepdims=True)).sum(axis=0))
+        return self._stand[draws]
 
     def _value(self, seen: Seen) -> float:
-        own = float(self._statistic(seen.values))
         if seen.values.size == self.draws or self._best is None:
-            return own
-        part = float(self._statistic(self._best.values[: seen.values.size]))
-        return own * float(self._statistic(self._best.values)) / part if part > 0 else own
+            return seen.own
+        if self._of_best[0] is not self._best:
+            self._of_best = self._best, {}
+        parts, size = self._of_best[1], seen.values.size
+        if size not in parts:
+            parts[size] = float(self._statistic(self._best.values[:size]))
+        return seen.own * self._best.own / parts[size] if parts[size] > 0 else seen.own
 
     def _statistic(self, values: Floats) -> Floats:
         """The objective of a configuration's first draws: of a mean, each counts as often as it stands for others."""
@@ -294,16 +313,23 @@ class Judge:
         self.of([configuration])
         self._simulate([configuration], self.draws)
 
-    def know(self, configuration: Configuration, runs: RunSet, name: str) -> None:
-        """Take over what was simulated on the same draws, all of them."""
-        place = runs.configurations.index(name)
+    def know(self, configuration: Configuration, runs: RunSet) -> None:
+        """Take over what was simulated on the same draws, all of them, without processes that do nothing."""
+        place, one = runs.configurations.index(configuration.name), self.space.without_idle(configuration)
         if self._order is None:
             self._arrange(float(runs.makespan_s[place].mean()))
         order = np.array(self._order)
         self._truths = None if runs.truths is None else runs.truths[order]
-        ends = runs.computed_ticks[place].mean(axis=0) * runs.tick_s
-        seen = Seen(configuration, self.rate(configuration) * runs.makespan_s[place, order], ends, self.draws)
-        self._seen[_key(configuration)] = seen
+        took_part = np.ones(len(configuration.placement), dtype=np.bool_)
+        if len(one.placement) < took_part.size:
+            took_part = np.array(configuration.partition) > 0
+            took_part[0] |= self.space.led
+        ends, busy = (
+            np.asarray(ticks[place][:, took_part] * runs.tick_s) for ticks in (runs.computed_ticks, runs.busy_ticks)
+        )
+        values = self.rate(one) * runs.makespan_s[place, order]
+        self._keep({_key(one): _with(_nothing(one), values, (ends, busy), np.ones(self.draws))})
+        seen = self._seen[_key(one)]
         if self._best is None or ties.is_less(self._value(seen), self._value(self._best)):
             self._best = seen
 
@@ -317,6 +343,7 @@ class Judge:
         self._few = min(self.draws, max(FEW, covered))
         self._alike = Alike.of(self.scenario, states.starts_s[self._order], run_s)
         met = [states.of[number] for number in self._order]
+        self._stand = {}
         self._like = np.array([[len(one & mine) for one in met] for mine in met], dtype=np.int64)
 
     def _simulate(self, configurations: Sequence[Configuration], draws: int) -> None:
@@ -336,27 +363,30 @@ class Judge:
         first = self._alike.first
         fresh = done + np.flatnonzero(first[done:draws] == np.arange(done, draws))
         made, again = dict[Key, Seen](), dict[tuple[int, ...], list[Configuration]]()
-        for one, seconds, ends in self._drawn(configurations, fresh.tolist()):
-            before = self._seen.get(_key(one), Seen(one, np.zeros(0), np.zeros(1), 0.0))
+        for one, seconds, tables in self._drawn(configurations, fresh.tolist()):
+            before = self._seen.get(_key(one), _nothing(one))
             row = np.concatenate((before.values, np.full(self.draws - done, np.nan)))
             row[fresh] = self.rate(one) * seconds
             alike = row[first] <= self.rate(one) * self._alike.reach_s  # of those that were simulated or are now
             times = np.array([np.sum(alike & (first == at)) for at in fresh], dtype=np.float64)
             row = np.where(alike, row[first], row)[:draws]
-            made[_key(one)] = _with(before, row, ends, times)
+            made[_key(one)] = _with(before, row, tables, times)
             if np.any(lacking := np.isnan(row)):
                 again.setdefault(tuple(np.flatnonzero(lacking).tolist()), []).append(one)
         for places, those in again.items():
-            for one, seconds, ends in self._drawn(those, places):
+            for one, seconds, tables in self._drawn(those, places):
                 row = made[_key(one)].values.copy()
                 row[list(places)] = self.rate(one) * seconds
-                made[_key(one)] = _with(made[_key(one)], row, ends, np.ones(len(places)))
-        self._seen |= made
+                made[_key(one)] = _with(made[_key(one)], row, tables, np.ones(len(places)))
+        self._keep(made)
+
+    def _keep(self, made: Mapping[Key, Seen]) -> None:
+        self._seen |= {key: replace(one, own=float(self._statistic(one.values))) for key, one in made.items()}
 
     def _drawn(
         self, configurations: Sequence[Configuration], places: Sequence[int]
-    ) -> Iterator[tuple[Configuration, Floats, Floats]]:
-        """Each with its seconds and the ends of its processes, in the draws at some places of the order."""
+    ) -> Iterator[tuple[Configuration, Floats, Tables]]:
+        """Each with its seconds and tables, see `Seen`, in the draws at some places of the order."""
         numbers = [self._order[place] for place in places] if self._order is not None else []
         ordered = self.scenario.structured or any(one.repartition is not None for one in configurations)
         stretches = _consecutive(numbers) if ordered else [numbers] * bool(numbers)
@@ -366,8 +396,11 @@ class Judge:
             self._truths = np.concatenate((known, *(part.truths for part in parts if part.truths is not None)))
         for number, one in enumerate(configurations):
             seconds = [part.makespan_s[number] for part in parts]
+            none = np.zeros((0, len(one.placement)))
             ends = [part.computed_ticks[number] * part.tick_s for part in parts]
-            yield one, np.concatenate((np.zeros(0), *seconds)), np.concatenate(ends) if ends else np.zeros((0, 1))
+            busy = [part.busy_ticks[number] * part.tick_s for part in parts]
+            tables = np.concatenate((none, *ends)), np.concatenate((none, *busy))
+            yield one, np.concatenate((np.zeros(0), *seconds)), tables
 
     def _runs(self, configurations: Sequence[Configuration], numbers: Sequence[int]) -> RunSet:
         named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
@@ -385,11 +418,19 @@ def _key(configuration: Configuration) -> Key:
     return configuration.partition, configuration.placement, configuration.grid
 
 
-def _with(seen: Seen, values: Floats, ends: Floats, times: Floats) -> Seen:
-    """With more draws: the ends of some, each for so many; (draw, process)."""
-    weight = seen.weight + float(times.sum())
-    mean = (seen.weight * seen.ends + times @ ends) / weight if times.size else seen.ends
-    return Seen(seen.configuration, values, np.asarray(mean), weight)
+def _nothing(configuration: Configuration) -> Seen:
+    none = np.zeros((0, len(configuration.placement)))
+    return Seen(configuration, np.zeros(0), none, none, np.zeros(0))
+
+
+def _with(seen: Seen, values: Floats, tables: Tables, times: Floats) -> Seen:
+    """With more draws: the tables of some, each for so many; means where all are too many to keep."""
+    ends, busy = np.concatenate((seen.ends, tables[0])), np.concatenate((seen.busy, tables[1]))
+    weights = np.concatenate((seen.weights, times))
+    if ends.size > KEPT and weights.size > 1:
+        ends, busy = (np.average(table, axis=0, weights=weights)[np.newaxis] for table in (ends, busy))
+        weights = weights.sum(keepdims=True)
+    return Seen(seen.configuration, values, ends, busy, weights)
 
 
 def _consecutive(numbers: Sequence[int]) -> list[list[int]]:

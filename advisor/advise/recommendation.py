@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from advisor import wording
 from advisor.advise.alike import run_alike
@@ -638,7 +637,7 @@ def _stepped(asked: Asked, table: RunSet, candidates: Sequence[Configuration]) -
     judge = Judge(asked.space, asked.spending, draws=table.makespan_ticks.shape[1])
     for one in candidates:
         if asked.allowed(one):
-            judge.know(judge.space.without_idle(one), table, one.name)
+            judge.know(one, table)
     start = judge.best
     with asked.spending.stage("steps", until=STEPS_UNTIL):
         improve(judge.space, judge, allowed=asked.allowed)
@@ -737,11 +736,6 @@ def _by_functional(asked: Asked) -> list[Configuration]:
         limited = work.fitting(within_memory(scenario, partitions.model_times(scenario)))
         made.append(Configuration.one_each("within-memory", limited))
     return made
-
-
-def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
-    """Mean share of each PE that its load leaves to one process; (PE,)."""
-    return np.array([partitions.mean_share(pe) for pe in scenario.platform.pes])
 
 
 def _shown(value: float, objective: Objective) -> str:

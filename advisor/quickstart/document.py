@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.recommendation import Recommendation, mean_shares
+from advisor.advise.recommendation import Recommendation
 from advisor.cluster import Answer
 from advisor.cluster.real_runs import configuration_now
 from advisor.report.timelines import median_replication, timelines
 from advisor.verification import Bias, Verification, bias_of, residuals
 from advisor.verification.pieces import Piece
-from simulator import LoadTrace, Scenario, documents, files, matmul, provenance, run, shares_of
+from simulator import LoadTrace, Scenario, documents, files, matmul, partitions, provenance, run, shares_of
 from simulator.calibration import MeasuredHost, Measurement, NeighboursModel, one_of_each_kind
 
 KERNEL = "dgemm"
@@ -36,7 +36,7 @@ def result_document(
     verified, bias = _all_verified(verification, scenario, made)
     medians = {entry["name"]: entry["measured_median_s"] for entry in verified}
     pes = len(scenario.platform.pes)
-    share, predicted_share = verification.share_of(pes - 1), float(mean_shares(scenario)[pes - 1])
+    share, predicted_share = verification.share_of(pes - 1), partitions.mean_share(scenario.platform.pes[pes - 1])
     logged = run(scenario.with_configurations((best,)), replications=1, log_replications=1)
     inputs = {"trace": files.digest(files.read_bytes(folder / "load.csv"))}
     inputs["scenario"] = files.digest(files.read_bytes(folder / "scenario.yaml"))

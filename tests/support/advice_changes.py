@@ -66,7 +66,8 @@ def scaled(document, _):
             if isinstance(speed, str):
                 pe["speeds"][kernel] = _times(speed, 1 / SCALE)
             else:
-                speed["speeds"] = [one / SCALE for one in speed["speeds"]]
+                slower = [one / SCALE for one in speed["speeds"]]
+                pe["speeds"][kernel] = {**speed, "speeds": slower}  # nodes of one kind share what it replaces
         if "load" in pe:
             trace = pe["load"]["trace"]
             trace |= {"times_s": [SCALE * at for at in trace["times_s"]], "end_s": SCALE * trace["end_s"]}

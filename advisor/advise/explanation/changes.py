@@ -8,24 +8,9 @@ import numpy as np
 
 from simulator import PE, Load, Scenario, SpeedBand
 
-SIZE_PARAMETERS = ("n", "samples", "units")
-"""Parameters that say how large a problem is, by application."""
 LEAST_SHARE = 0.01
 """Least share of a PE that scaling a trace of shares leaves."""
 SWAP = "swap"
-
-
-def size_parameter(scenario: Scenario) -> str | None:
-    """The parameter that is the problem's size; None if it has none of a known name."""
-    found = [name for name in SIZE_PARAMETERS if isinstance(scenario.application.parameters.get(name), int)]
-    return found[0] if found else None
-
-
-def with_size(scenario: Scenario, value: int) -> Scenario:
-    """The same with another problem size."""
-    name = size_parameter(scenario)
-    parameters = {**scenario.application.parameters, str(name): value}
-    return scenario.with_parameters(parameters)
 
 
 def with_pes(scenario: Scenario, pes: Sequence[PE]) -> Scenario:

@@ -15,6 +15,6 @@ Propose = Callable[[Space, Judge], Iterable[Configuration]]
 
 STARTS: tuple[Propose, ...] = (sets.propose,)
 QUICK: tuple[Propose, ...] = (shares.levelled, processes.steps, orders.propose, grids.propose)
-THOROUGH: tuple[Propose, ...] = (shares.moved, shares.combined, processes.exchanged)
+THOROUGH: tuple[Propose, ...] = (shares.moved,)
 
 __all__ = ["QUICK", "STARTS", "THOROUGH", "Propose"]

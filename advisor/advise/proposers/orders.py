@@ -38,9 +38,13 @@ def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
 
 
 def _resting(space: Space, base: Configuration) -> Iterator[Configuration]:
-    """A master without units on each kind of PE, and on each switch; its units go to the others in proportion."""
+    """A master without units on each kind of PE, and on each switch; who was it has what others of its kind have."""
     start = int(not base.partition[0])
     workers, units = base.placement[start:], np.array(base.partition[start:], dtype=np.float64)
+    kinds = np.array([space.kind_of[pe] for pe in workers])
+    alike = units[1:][(kinds[1:] == kinds[0]) & (units[1:] > 0)]
+    if not start and alike.size:
+        units[0] = alike.mean()
     heads = dict[tuple[int, Hashable], int]()
     for pe in (*workers, *space.order.pes):
         heads.setdefault((space.kind_of[pe], space.order.switch_of[pe]), pe)

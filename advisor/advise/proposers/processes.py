@@ -1,4 +1,4 @@
-"""Processes more or less: on one PE, on all of a kind, of a node or a switch, and one PE for another."""
+"""Processes more or less: on one PE, on all of a kind, of a node or a switch."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -13,6 +13,8 @@ WIDE = 2
 """Configurations of different placements from which steps are made."""
 NEAR = 1.3
 """A configuration this many times as bad as the best is not worth it."""
+LITTLE = (0.4, 0.15)
+"""Parts of the usual units that a process on a new PE is also tried with, as its messages take time, too."""
 
 
 def steps(space: Space, judge: Judge) -> Iterator[Configuration]:
@@ -24,18 +26,6 @@ def steps(space: Space, judge: Judge) -> Iterator[Configuration]:
         yield from (made[place][0] for place in order[: judge.width])
         if space.unequal:
             yield from in_proportion(space, base, [placements[place] for place in order[: judge.width]])
-
-
-def exchanged(space: Space, judge: Judge) -> Iterator[Configuration]:
-    """All steps of processes from the best configuration, and a process of one kind for one of another."""
-    best = judge.best
-    if best is None:
-        return
-    placements = [*_steps(space, best.placement), *_exchanges(space, best.placement)]
-    wanted = [one for one in dict.fromkeys(placements) if _runs(space, one)][: 4 * judge.width]
-    yield from (space.divided(one) for one in wanted)
-    if space.unequal:
-        yield from in_proportion(space, best, wanted)
 
 
 def _runs(space: Space, placement: Placement) -> bool:
@@ -71,20 +61,6 @@ def _steps(space: Space, placement: Placement) -> Iterator[Placement]:
             yield without(placement, Counter({pe: busy[pe] - 1 for pe in used}))
 
 
-def _exchanges(space: Space, placement: Placement) -> Iterator[Placement]:
-    """A process, or all of a PE, on a PE of another kind in the place of one."""
-    busy = Counter(placement)
-    for source in space.kinds:
-        used = [pe for pe in source.pes if busy[pe]]
-        for target in space.kinds:
-            free = [pe for pe in target.pes if busy[pe] < space.limit(pe)]
-            if used and free and source is not target:
-                gone, taken = used[-1], free[0]
-                for count in sorted({1, min(busy[gone], space.limit(taken) - busy[taken])}):
-                    kept = without(placement, Counter({gone: count}))
-                    yield with_more(space, kept, Counter({taken: count}))
-
-
 def without(placement: Placement, gone: Counter[int]) -> Placement:
     """Without so many of the last processes on each of some PEs."""
     left, kept = Counter(gone), []
@@ -112,7 +88,7 @@ def with_more(space: Space, placement: Placement, more: Counter[int]) -> Placeme
 
 
 def in_proportion(space: Space, base: Configuration, placements: list[Placement]) -> Iterator[Configuration]:
-    """Units as the base has them on the PEs that stay; a new process has what the usual one of its kind has."""
+    """Units as the base has them on the PEs that stay; a new process has what is usual for its kind, or little."""
     units_on: dict[int, list[int]] = {}
     for pe, units in zip(base.placement, base.partition, strict=True):
         units_on.setdefault(pe, []).append(units)
@@ -127,5 +103,7 @@ def in_proportion(space: Space, base: Configuration, placements: list[Placement]
             alike = of_kind.get(space.kind_of[pe], []) or mine
             wanted[rank] = mine[turn[pe]] if turn[pe] < len(mine) else np.mean(alike) if alike else usual
             turn[pe] += 1
-        parts = whole_units(np.maximum(wanted, 1e-9), space.units)
-        yield space.configured(placement, tuple(parts.tolist()))
+        new = np.array([pe not in units_on for pe in placement])
+        for part in (1.0, *LITTLE) if new.any() else (1.0,):
+            parts = whole_units(np.maximum(np.where(new, part * wanted, wanted), 1e-9), space.units)
+            yield space.configured(placement, tuple(parts.tolist()))

@@ -1,25 +1,25 @@
 """Units moved between processes: by the ends that simulation shows, then between any two groups of alike processes."""
 
 import itertools
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from advisor.advise.judge import Judge
-from advisor.advise.space import MOST_GROUPS, Space, whole_units
-from simulator import Configuration, ties
+from advisor.advise.judge import Judge, Seen
+from advisor.advise.objectives import over_runs
+from advisor.advise.space import FINE, MOST_GROUPS, Floats, Space, whole_units
+from simulator import Configuration, partitions, ties
 
 PARTS = (1.0, 0.5, 0.25)
-"""Parts of the way to equal ends of computing that a move of all goes."""
+"""Parts of the way to equal times that a move of all goes."""
+WORST = {"mean": 1.0, "p95": 0.05, "worst": 0.01}
+"""Part of the draws, the worst ones, whose mean an objective is about."""
 EDGED = (0.01, 0.03, 0.06)
 """Parts of their units that processes have less for each neighbour on another node."""
-STEPS = (0.04, 0.01, 0.0025)
+STEPS = (0.01, 0.0025)
 """Units that move from one group to another, as shares of all; and a unit for each of its processes."""
 MOST_HEADS = 4
 """Groups up to which units are moved between each two of them."""
-COMBINED = 8
-"""Changes of units of which any two are tried together."""
 WIDE = 3
 """Configurations of different placements whose units are moved."""
 NEAR = 1.15
@@ -27,24 +27,83 @@ NEAR = 1.15
 
 
 def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
-    """The best configurations with units moved towards equal ends of computing, all at once or from last to first."""
+    """The best configurations with units moved towards equal times of all, all at once or from last to first."""
     for base in judge.best_placed(min(WIDE, judge.width), near=NEAR) if space.unequal else ():
-        yield from _edged(space, base)
         groups = _heads(space, base)
-        shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
-        sizes = np.array([len(group) for group in groups], dtype=np.float64)
-        computed = judge.ends(base)
-        ends = np.array([computed[group].mean() for group in groups])
-        if len(groups) < 2 or not np.all(ends > 0):
+        if base == judge.best:
+            yield from _edged(space, base)
+        yield from _evened(space, base)
+        if len(groups) > 1:
+            yield from _levelled(space, base, groups, judge.seen(base))
+            ends = np.array([judge.ends(base)[group].mean() for group in groups])
+            late, early = ties.first_most(ends), ties.first_least(ends)
+            yield from _between(space, base, groups, [(late, early), (early, late)])
+
+
+def _levelled(space: Space, base: Configuration, groups: list[list[int]], seen: Seen) -> Iterator[Configuration]:
+    shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
+    sizes = np.array([len(group) for group in groups], dtype=np.float64)
+    for table in (seen.ends, seen.busy):
+        rows = np.array([table[:, group].mean(axis=1) for group in groups]).T
+        if not np.all(rows[:, shares > 0] > 0):
             continue
-        rates = shares / ends
+        level = balance(shares, rows, seen.weights, part=WORST[over_runs(space.objective)])
         for part in PARTS:
-            wanted = (1 - part) * shares + part * rates * shares.sum() / rates.sum()
-            yield _with(space, base, groups, np.maximum(wanted, sizes))
-        late, early = ties.first_most(ends), ties.first_least(ends)
-        for step in STEPS:
-            for source, target in ((late, early), (early, late)):
-                yield from _moved(space, base, groups, shares, step, source, target)
+            yield _with(space, base, groups, np.maximum((1 - part) * shares + part * level, sizes * (shares > 0)))
+        if space.units < FINE * len(base.partition):
+            yield _finest(space, base, np.average(table, axis=0, weights=seen.weights))
+
+
+def balance(shares: Floats, rows: Floats, weights: Floats, *, part: float) -> Floats:
+    """Shares with which the last time of all is least, if each group takes in proportion to what it has.
+
+    Parameters
+    ----------
+    rows
+        What each group takes now; (draw, group).
+    weights
+        Of the draws.
+    part
+        The mean is that of this part of the draws, the worst ones.
+    """
+    level, held = np.zeros(shares.size), shares > 0
+    takes = rows[:, held] / shares[held]
+    if len(takes) == 1:
+        level[held] = shares.sum() / takes[0] / np.sum(1 / takes[0])
+        return level
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    draws, groups = takes.shape  # variables: shares, a time, by how much each draw's is above it
+    row, scale = np.arange(draws * groups), float(np.average(rows.max(axis=1), weights=weights)) / shares.sum()
+    place = np.concatenate((np.tile(np.arange(groups), draws), np.full(row.size, groups), groups + 1 + row // groups))
+    values = np.concatenate((takes.ravel() / scale, np.full(2 * row.size, -1.0)))
+    found = linprog(
+        np.concatenate((np.zeros(groups), [1.0], weights / weights.sum() / part)),
+        A_ub=coo_array((values, (np.tile(row, 3), place))),
+        b_ub=np.zeros(row.size),
+        A_eq=np.concatenate((np.ones(groups), np.zeros(1 + draws)))[np.newaxis],
+        b_eq=[shares.sum()],
+    )
+    level[held] = shares[held] if found.x is None else found.x[:groups]
+    return level
+
+
+def _evened(space: Space, base: Configuration) -> Iterator[Configuration]:
+    """Equal units for all processes of PEs that are alike."""
+    units = np.array(base.partition, dtype=np.float64)
+    for group in space.groups(base.placement):
+        units[group] = units[group].mean()
+    yield space.configured(base.placement, tuple(whole_units(units, space.units).tolist()), grid=base.grid)
+
+
+def _finest(space: Space, base: Configuration, takes: Floats) -> Configuration:
+    """Whole units with which the last process ends first, if a unit of each takes what one of its own does now."""
+    parts = np.array(base.partition)
+    held = np.flatnonzero(parts)
+    each = takes[held] / parts[held]
+    parts[held] = partitions.by_times(space.units, held.size, lambda counts: np.asarray(counts * each))
+    return space.configured(base.placement, tuple(parts.tolist()), grid=base.grid)
 
 
 def _edged(space: Space, base: Configuration) -> Iterator[Configuration]:
@@ -61,43 +120,33 @@ def moved(space: Space, judge: Judge) -> Iterator[Configuration]:
     best = judge.best
     if not space.unequal or best is None:
         return
-    groups = _heads(space, best)
-    shares = np.array([sum(best.partition[rank] for rank in group) for group in groups], dtype=np.float64)
-    places = range(len(groups))
-    pairs = list(itertools.permutations(places, 2))
-    if len(groups) > MOST_HEADS:  # with the group before, the one after and the one that ends first or last
-        ends = np.array([judge.ends(best)[group].mean() for group in groups])
-        late, early = ties.first_most(ends), ties.first_least(ends)
-        near = [(one, (one + step) % len(groups)) for one in places for step in (1, -1)]
-        near += [(late, one) for one in places] + [(one, early) for one in places]
-        near += [(early, one) for one in places] + [(one, late) for one in places]
-        pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))
-    for step in STEPS:
-        for source, target in pairs:
-            yield from _moved(space, best, groups, shares, step, source, target)
+    fine, coarse = _heads(space, best), space.groups(best.placement)
+    for groups in (fine, coarse) if 1 < len(coarse) < len(fine) else (fine,):
+        places = range(len(groups))
+        pairs = list(itertools.permutations(places, 2))
+        if len(groups) > MOST_HEADS:  # with the group before, the one after and the one that ends first or last
+            ends = np.array([judge.ends(best)[group].mean() for group in groups])
+            late, early = ties.first_most(ends), ties.first_least(ends)
+            near = [(one, (one + step) % len(groups)) for one in places for step in (1, -1)]
+            near += [(late, one) for one in places] + [(one, early) for one in places]
+            near += [(early, one) for one in places] + [(one, late) for one in places]
+            pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))
+        yield from _between(space, best, groups, pairs)
 
 
-def combined(space: Space, judge: Judge) -> Iterator[Configuration]:
-    """The best configuration with two changes of units at once that are nearly as good each: both ends have to move."""
-    best = judge.best
-    if not space.unequal or best is None:
-        return
-    base = np.array(best.partition)
-    changes = [np.array(one.partition) - base for one in islice(_divided_otherwise(judge, best), COMBINED)]
-    sums = [one + other for one, other in itertools.combinations_with_replacement(changes, 2)]
-    for change in sums[: 2 * judge.width]:
-        parts = np.maximum(base + change, np.minimum(base, 1))
-        yield space.configured(
-            best.placement, tuple(whole_units(parts.astype(np.float64), space.units).tolist()), grid=best.grid
-        )
-
-
-def _divided_otherwise(judge: Judge, best: Configuration) -> Iterator[Configuration]:
-    """The same processes with other units, the best first."""
-    for _, seen in judge.ranked():
-        one = seen.configuration
-        if (one.placement, one.grid) == (best.placement, best.grid) and one.partition != best.partition:
-            yield one
+def _between(
+    space: Space, base: Configuration, groups: list[list[int]], pairs: Sequence[tuple[int, int]]
+) -> Iterator[Configuration]:
+    """A step of units from one group to another, a unit for each process at the least."""
+    shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
+    for step, (source, target) in itertools.product(STEPS, pairs):
+        least = max(1, min(len(groups[source]), len(groups[target])))
+        amount = min(max(step * float(shares.sum()), least), shares[source] - len(groups[source]))
+        if source != target and amount > 0:
+            changed = shares.copy()
+            changed[source] -= amount
+            changed[target] += amount
+            yield _with(space, base, groups, changed)
 
 
 def _heads(space: Space, configuration: Configuration) -> list[list[int]]:
@@ -107,25 +156,6 @@ def _heads(space: Space, configuration: Configuration) -> list[list[int]]:
         return alone
     fine = space.groups(configuration.placement, edges=True)
     return fine if len(fine) <= MOST_GROUPS else space.groups(configuration.placement)
-
-
-def _moved(
-    space: Space,
-    base: Configuration,
-    groups: list[list[int]],
-    shares: np.ndarray,
-    step: float,
-    source: int,
-    target: int,
-) -> Iterator[Configuration]:
-    """A step of units from one group to another, a unit for each process at the least."""
-    least = float(max(1, min(len(groups[source]), len(groups[target]))))
-    amount = min(max(step * float(shares.sum()), least), shares[source] - len(groups[source]))
-    if source != target and amount > 0:
-        changed = shares.copy()
-        changed[source] -= amount
-        changed[target] += amount
-        yield _with(space, base, groups, changed)
 
 
 def _with(space: Space, base: Configuration, groups: list[list[int]], shares: np.ndarray) -> Configuration:

@@ -20,7 +20,7 @@ def do_block(block: Block) -> Outcome:
     cores = np.array([pe.cores for pe in block.scenario.platform.pes], dtype=np.int64)
     layout = Layout.of(block.costs, block.loads.shared, cores)
     configurations, replications, processes = block.shape
-    runs, rows = configurations * replications, block.costs.columns.kind.size
+    runs, rows = configurations * replications, int(block.costs.times.sum())
     times = [np.zeros((configurations, replications, processes), dtype=np.int64) for _ in range(3)]
     makespan, fault = np.zeros((configurations, replications), np.int64), np.zeros((configurations, replications), bool)
     logged, logs = set(block.logged), {}

@@ -56,7 +56,7 @@ def run(
     loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
     workers = _processors() if threads is None else threads
     done = 0
-    for costs in lower(scenario, draws, tick_s=tick_s):
+    for costs in lower(scenario, draws, tick_s=tick_s, once=not log_replications):
         if costs.scenario is not loads.scenario:  # of another truth
             loads = Loads(costs.scenario, tick_s)
         mine = np.ascontiguousarray(starts[costs.rows])

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.engines.compiled import memory
-from simulator.engines.compiled.block import step
+from simulator.engines.compiled.block import plain, step
 from simulator.engines.compiled.cache import callee, compiled
 from simulator.engines.compiled.events import simulate
 from simulator.engines.compiled.memory import NONE, W
 from simulator.engines.compiled.queues import MORE_SLOTS
 from simulator.engines.compiled.service import ServiceTables
-from simulator.engines.costs import Costs, Sharing
+from simulator.engines.costs import BY_OPERATION, BY_ROW, Costs, Loops, Sharing
 from simulator.programs.columns import Columns, Kind
 from simulator.programs.program import ANY
 from simulator.scheduling import chunks
@@ -140,71 +140,35 @@ class Rows(NamedTuple):
     barriers: Short
 
 
-@dataclass(frozen=True)
-class Rolled:
-    """A program, each process's longest loop rolled up."""
-
-    columns: Columns
-    """One turn of each loop."""
-    row: Ints
-    """The row of the whole program that each one was; (N',)."""
-    before: Ints
-    """Rows left out before each process's first one; (P,)."""
-    times: Ints
-    """How often each row is done; (N',)."""
-    loop_end: Ints
-    """Row after each process's loop, -1 without one; (P,)."""
-    loop_size: Ints
-    """Rows of one turn; (P,)."""
-    turns: Ints
-    """Turns after the first one; (P,)."""
-
-
-def rolled(columns: Columns) -> Rolled:
-    """Roll up what can be."""
-    loops = _loops(columns)
-    begin, size, turns = loops.reshape(-1, 3).T
-    skipped = size * turns
-    first = columns.first
-    new_first = first - np.concatenate(([0], np.cumsum(skipped)))
-    row = np.arange(columns.kind.size)
-    if turns.any():
-        edge = np.zeros(columns.kind.size + 1, dtype=np.int64)  # up by one where rows are left out, down where not
-        looped = np.flatnonzero(turns)
-        edge[(begin + size)[looped]] = 1
-        edge[(begin + size + skipped)[looped]] = -1
-        row = np.flatnonzero(np.cumsum(edge[:-1]) == 0)
-        kept = {name: getattr(columns, name)[row] for name in ("kind", "index", "partner", "source", "tag")}
-        columns = replace(columns, first=new_first, amount=columns.amount[row], size=columns.size[row], **kept)
-    begin = np.where(turns > 0, begin - first[:-1] + new_first[:-1], -1)
-    times = np.ones(row.size, dtype=np.int64)
-    for where in np.flatnonzero(turns).tolist():
-        times[begin[where] : begin[where] + size[where]] += turns[where]
-    return Rolled(columns, row, first[:-1] - new_first[:-1], times, np.where(turns > 0, begin + size, -1), size, turns)
+def rolled(costs: Costs) -> tuple[Costs, Loops]:
+    """The costs with one turn of each process's loop, and the loops: those that are known, or those that are found."""
+    if costs.loops is not None:
+        return costs, costs.loops
+    columns = costs.columns
+    begin, size, turns = _loops(columns).reshape(-1, 3).T
+    left_out = np.concatenate(([0], np.cumsum(size * turns)))
+    loops = Loops(begin - left_out[:-1], size, turns)
+    if not turns.any():
+        return costs, loops
+    first_turn = np.ones(columns.kind.size, dtype=np.bool_)
+    for start, count in zip(begin + size, loops.skipped, strict=True):
+        first_turn[start : start + count] = False
+    row = np.flatnonzero(first_turn)
+    kept = {name: getattr(columns, name)[row] for name in BY_OPERATION}
+    shorter: dict[str, Any] = {name: getattr(costs, name)[..., row] for name in BY_ROW}
+    columns = replace(columns, first=columns.first - left_out, **kept)
+    return replace(costs, columns=columns, loops=loops, **shorter), loops
 
 
 def _loops(columns: Columns) -> Ints:
     """First row, size and further turns of each process's loop; flat (P, 3), turns 0 where there is none."""
-    rows = Rows(
-        *(np.require(getattr(columns, name), kind, ["C", "A", "W"]) for name, kind in _KINDS.items()),
-    )
+    kinds = np.int64, np.int8, *(np.int32,) * 3, *(np.float64,) * 2, np.int32
+    rows = Rows(*(plain(getattr(columns, name), kind) for name, kind in zip(Rows._fields, kinds, strict=True)))
     loops = np.zeros(3 * columns.processes, dtype=np.int64)
     meant = np.full(columns.barriers.size, -1, dtype=np.int32)
     if not compiled(find_loops)(rows, loops, meant):
         loops[:] = 0
     return loops
-
-
-_KINDS: dict[str, Any] = {
-    "first": np.int64,
-    "kind": np.int8,
-    "partner": np.int32,
-    "source": np.int32,
-    "tag": np.int32,
-    "amount": np.float64,
-    "size": np.float64,
-    "barriers": np.int32,
-}
 
 
 def find_loops(rows: Rows, loops: Ints, meant: Short) -> bool:
@@ -271,8 +235,6 @@ MANY_TAGS = 100
 """Tags up to which their numbers are taken as they are."""
 MANY_KEYS = 2**22
 """Possible channels up to which they are numbered through a table."""
-BY_ROW = ("computation", "ticks", "units", "route", "eager")
-"""Costs whose last axis are the operations."""
 STRAIGHT = ("nominal_ticks", "computation", "ticks", "units", "route", "route_first", "route_links", "capacities")
 """What the kernel reads where it lies."""
 
@@ -283,7 +245,7 @@ class Layout:
 
     costs: Costs
     """Of the program, its loops rolled up."""
-    program: Rolled
+    loops: Loops
     most_slots: int
     """Slots with which no run needs more: one for each eager message."""
     services: ServiceTables
@@ -303,11 +265,9 @@ class Layout:
     @classmethod
     def of(cls, costs: Costs, services: ServiceTables, cores: Ints) -> "Layout":
         """Number channels and inboxes, and write the operations down as records."""
-        most_slots = costs.columns.processes + int(np.count_nonzero(costs.eager))
-        program = rolled(costs.columns)
-        columns = program.columns
-        shorter: dict[str, Any] = {name: getattr(costs, name)[..., program.row] for name in BY_ROW}
-        costs = replace(costs, columns=columns, **shorter)
+        costs, loops = rolled(costs)
+        columns, times = costs.columns, costs.times
+        most_slots = columns.processes + int(times[costs.eager].sum())
         straight: dict[str, Any] = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
         for name in ("farm_ticks", "data_ticks", "data_rows"):
             straight[name] = tuple(_straight(table) for table in getattr(costs, name))
@@ -316,7 +276,7 @@ class Layout:
         operations["kind"], operations["eager"] = columns.kind, costs.eager
         operations["partner"], operations["out"], operations["into"] = columns.partner, NONE, NONE
         _place_farms(columns, operations, costs.farm_rows)
-        channels, inboxes, places = _connect(columns, operations, program.times)
+        channels, inboxes, places = _connect(columns, operations, times)
         lengths = np.diff(costs.route_first)
         flows = costs.contention != "none" and lengths.size
         used = services.of_pe >= 0
@@ -324,7 +284,7 @@ class Layout:
         room = np.where(free, services.cores[services.of_pe], 1).astype(np.int64)
         hops = int(lengths.max()) if flows else 0
         sizes = places, hops
-        return cls(costs, program, most_slots, services, operations, channels, inboxes, *sizes, room, cores)
+        return cls(costs, loops, most_slots, services, operations, channels, inboxes, *sizes, room, cores)
 
 
 def _place_farms(columns: Columns, operations: Records, farm_rows: tuple[Ints, ...]) -> None:
@@ -464,11 +424,11 @@ class Workspace:
     def _place_processes(self) -> None:
         columns = self._layout.costs.columns
         processes = np.zeros(columns.processes, memory.PROCESS)
-        program = self._layout.program
+        loops = self._layout.loops
         processes["first"], processes["end"] = columns.first[:-1], columns.first[1:]
-        processes["all_first"] = columns.first[:-1] + program.before
-        processes["loop_end"], processes["loop_size"] = program.loop_end, program.loop_size
-        processes["all_turns"] = program.turns
+        processes["all_first"] = columns.first[:-1] + np.cumsum(loops.skipped) - loops.skipped
+        processes["loop_end"] = np.where(loops.turns > 0, loops.begin + loops.size, NONE)
+        processes["loop_size"], processes["all_turns"] = loops.size, loops.turns
         self._keep(W.PROCESSES, processes)
         self._keep(W.TARGETS, np.zeros(columns.processes, memory.ENTRY))
         self._keep(W.PULLS, np.zeros(columns.processes, memory.ENTRY))

@@ -4,6 +4,7 @@ What a PE leaves to our processes under its load, as integer tables.
 """
 
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +14,16 @@ from numpy.typing import NDArray
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs
-from simulator.engines.costs.sharing import Sharing, sharing_of
+from simulator.engines.costs.sharing import Sharing, all_domains, sharing_of
 from simulator.engines.costs.ticks import LAST_TICK, Floats, TickOverflowError, Ticks, rounded, to_ticks
 from simulator.models.load import AfterEnd, availability
 from simulator.models.memory.levels import RAM, MemoryUse, paged_time_s, resident_levels, shared_access_time_s
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform.networks import Contention
 from simulator.platform.nodes import PE, Node, Platform
-from simulator.programs.assembly import assemble
+from simulator.programs.assembly import PLACE_BYTES, assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
+from simulator.programs.program import Barrier, Collective, Custom, Farm, Loop, Program, Row
 from simulator.scenario_file.scenario import Scenario, check_memory, truth_count
 from simulator.scenario_file.truths import Draws, structure_of
 from simulator.scheduling.chunks import largest
@@ -252,10 +254,82 @@ def _constant_speeds(scenario: Scenario) -> Floats | None:
     return np.array(speeds)
 
 
+@dataclass(frozen=True)
+class Loops:
+    """Of each process the loop of which one turn is written down; (P,)."""
+
+    begin: Ticks
+    """Its first row."""
+    size: Ticks
+    """Rows of a turn."""
+    turns: Ticks
+    """Further turns; 0 where there is no such loop."""
+
+    @property
+    def skipped(self) -> Ticks:
+        """Rows that are not written down."""
+        return self.size * self.turns
+
+    def written_out(self, first: Ticks) -> tuple[Ticks, Ticks]:
+        """Where each process begins if all turns are written out, and which of the rows of one turn each row is."""
+        all_first = first + np.concatenate(([0], np.cumsum(self.skipped)))
+        process = np.repeat(np.arange(self.turns.size), np.diff(all_first))
+        at = np.arange(all_first[-1]) - (all_first - first)[process]
+        past = at - (self.begin + self.size)[process]  # the first turn
+        again = (past >= 0) & (past < self.skipped[process])
+        row = np.where(past < 0, at, at - self.skipped[process])
+        return all_first, np.where(again, self.begin[process] + past % np.maximum(1, self.size)[process], row)
+
+
+def _looped(program: Program) -> tuple[Columns, Loops | None]:
+    """A program's columns with one turn of each process's longest loop whose turns are alike, where there is one."""
+    rows = {key: _parts(row) for key, row in {id(row): row for row in program.operations}.items()}
+    turns = np.array([rows[id(row)][1] for row in program.operations])
+    if not turns.any():
+        return assemble(program), None
+    before, through, short = (
+        assemble(replace(program, operations=tuple(rows[id(row)][0][part] for row in program.operations)))
+        for part in range(3)
+    )
+    begin, end = np.diff(before.first), np.diff(through.first)
+    loops = Loops(short.first[:-1] + begin, end - begin, turns * (end > begin))
+    check_room("loops", float(loops.skipped.sum()) * PLACE_BYTES, instead="fewer iterations need less")
+    return short, loops
+
+
+def _parts(row: Row) -> tuple[tuple[Row, Row, Row], int]:
+    """What comes before a row's longest loop of equal turns, that and one turn, all with one turn; further turns."""
+    loops = [(one.iterations, at, one.body) for at, one in enumerate(row) if isinstance(one, Loop)]
+    turns, at, body = max((loop for loop in loops if _same(loop[2], 1)), key=lambda loop: loop[0], default=(0, 0, ()))
+    if turns < 2:
+        return ((), (), row), 0
+    through = *row[:at], Loop(1, body)
+    return (row[:at], through, (*through, *row[at + 1 :])), turns - 1
+
+
+def _same(body: Row, depth: int) -> bool:
+    """Whether all turns of the outermost of so many loops do the same; meetings are counted, so they differ."""
+    for one in body:
+        if isinstance(one, Loop):
+            varies = not _same(one.body, depth + 1)
+        else:
+            figures = (getattr(one, name) for name in one.__dataclass_fields__ if name != "group")
+            varies = any(np.ndim(figure) > depth - isinstance(one, Collective) for figure in figures)
+        if varies or isinstance(one, Barrier | Farm | Custom):
+            return False
+    return True
+
+
 BLOCK = 2**24
 """Most nominal ticks of one block of configurations and replications."""
 KEPT_TICKS = 2**20
 """Nominal ticks of a block of all replications up to which they are made at once and shared out to the truths."""
+
+
+BY_OPERATION = ("kind", "index", "partner", "source", "tag", "amount", "size")
+"""Columns with a place for each operation."""
+BY_ROW = ("computation", "ticks", "units", "route", "eager")
+"""Costs whose last axis are the operations."""
 
 
 @dataclass(frozen=True)
@@ -310,6 +384,28 @@ class Costs:
     contention: Contention
     sharing: Sharing | None = None
     """What processes lose to neighbours; None where nobody can lose anything."""
+    loops: Loops | None = None
+    """Where of a loop one turn is lowered, those loops."""
+
+    @property
+    def times(self) -> Ticks:
+        """How often each operation is done; (N,)."""
+        found = np.ones(self.columns.kind.size, dtype=np.int64)
+        if self.loops is not None:
+            for process in np.flatnonzero(self.loops.turns).tolist():
+                begin = self.loops.begin[process]
+                found[begin : begin + self.loops.size[process]] += self.loops.turns[process]
+        return found
+
+    @property
+    def written_out(self) -> "Costs":
+        """The same with all turns of loops; places among operations are those of first turns."""
+        if self.loops is None:
+            return self
+        first, row = self.loops.written_out(self.columns.first)
+        columns = {name: getattr(self.columns, name)[row] for name in BY_OPERATION}
+        costs = {name: getattr(self, name)[..., row] for name in BY_ROW}
+        return replace(self, columns=replace(self.columns, first=first, **columns), loops=None, **costs)
 
     @property
     def rows(self) -> slice:
@@ -317,7 +413,7 @@ class Costs:
         return _slice(self.replications)
 
 
-def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]:
+def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False) -> Iterator[Costs]:
     """The integer costs of all configurations and replications, block by block.
 
     Raises ScenarioError for programs, routes or memory that the platform cannot offer; TickOverflowError if an
@@ -331,10 +427,13 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
         Axes (replication, PE).
     tick_s
         Seconds per tick.
+    once
+        Loops whose turns are alike are lowered once, where that is the same: see `Costs.loops`.
     """
-    wide, programs, base = bands_have_width(scenario), _by_program(scenario), dict[Hashable, Costs]()
+    once = once and not all_domains(scenario)  # these add up what all turns compute
+    wide, programs, base = bands_have_width(scenario), _by_program(scenario, once=once), dict[Hashable, Costs]()
     for truth, whole in _truths(scenario, draws):
-        for number, (columns, places) in enumerate(programs):
+        for number, (columns, loops, places) in enumerate(programs):
             drawn = sum(table.volumes.size * len(table.processes) for table in columns.farm_tables if table.spread)
             varies = wide or drawn > 0
             computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)) + drawn)
@@ -345,12 +444,14 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
                 if truth is not scenario and computations * len(here) * runs <= KEPT_TICKS:
                     if (number, first) not in base:
                         every = range(scenario.replications)
-                        base[number, first] = _block(scenario, columns, here, draws, every, tick_s=tick_s)
+                        made = _block(scenario, columns, here, draws, every, tick_s=tick_s)
+                        base[number, first] = replace(made, loops=loops)
                     yield _in_truth(base[number, first], truth, whole, tick_s=tick_s)
                     continue
                 for start in range(0, len(whole), rows):
                     some = whole[start : start + rows]
-                    yield _block(truth, columns, here, draws.of(_slice(some)), some, tick_s=tick_s)
+                    made = _block(truth, columns, here, draws.of(_slice(some)), some, tick_s=tick_s)
+                    yield replace(made, loops=loops)
 
 
 def _truths(scenario: Scenario, draws: Draws) -> Iterator[tuple[Scenario, range]]:
@@ -370,9 +471,9 @@ def _slice(rows: range) -> slice:
     return slice(rows.start, rows.stop, rows.step)
 
 
-def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
-    """Programs, assembled once, and the places of the configurations that share each."""
-    found: dict[int, tuple[Columns, list[int]]] = {}
+def _by_program(scenario: Scenario, *, once: bool) -> list[tuple[Columns, Loops | None, list[int]]]:
+    """Programs, assembled once, and the places of the configurations that share each; see `lower`."""
+    found: dict[int, tuple[Columns, Loops | None, list[int]]] = {}
     programs = {}  # keeps them alive, so that no two have the same id
     for place, configuration in enumerate(scenario.configurations):
         key = scenario.program_key(configuration)
@@ -380,15 +481,22 @@ def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
             program = scenario.program(configuration)
             programs[key] = program
             if id(program) not in found:
-                found[id(program)] = (assemble(program), [])
+                found[id(program)] = (*_assembled(program, once=once), [])
         program = programs[key]
         if len(configuration.placement) != len(program.operations):
             counts = (
                 f"{len(configuration.placement)} processes are placed, and the program has {len(program.operations)}"
             )
             raise ScenarioError(f"configuration {configuration.name}: {counts}; give as many of each")
-        found[id(program)][1].append(place)
+        found[id(program)][2].append(place)
     return list(found.values())
+
+
+def _assembled(program: Program, *, once: bool) -> tuple[Columns, Loops | None]:
+    if once and program.assembled is None:
+        with suppress(ScenarioError):  # what is wrong is said of the whole program
+            return _looped(program)
+    return assemble(program), None
 
 
 def _block(

@@ -60,7 +60,8 @@ def test_what_is_refined_keeps_to_the_grid_too():
     made = Scenario(Platform.uniform(pes, LinkModel.from_latency(1e-6, 1e9)), application, (), 1)
     advice = recommend(made)
     assert advice.configuration.name in {"refined", "joint", "stepped"}
-    assert application.work.fitting(advice.configuration.partition) == advice.configuration.partition
+    found = advice.configuration
+    assert application.work.fitting(found.partition, found.grid) == found.partition
 
 
 @pytest.mark.parametrize("application", ["hpl", "fft3d"])

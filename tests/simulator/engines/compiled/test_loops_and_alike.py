@@ -1,5 +1,7 @@
 """Loops that are rolled up and replications that are done once: the same ticks as the reference engine's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,13 +10,25 @@ from simulator.engines import process
 from simulator.engines.compiled import alike
 from simulator.engines.compiled import run as compiled
 from simulator.engines.compiled.workspace import rolled
-from simulator.engines.costs import TickOverflowError
+from simulator.engines.costs import TickOverflowError, lower
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Load, Platform
-from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import ANY, Barrier, Compute, Exchange, Loop, Program, Recv, Send
+from simulator.programs.program import (
+    ANY,
+    NOBODY,
+    AllReduce,
+    Barrier,
+    Broadcast,
+    Compute,
+    Delay,
+    Exchange,
+    Loop,
+    Program,
+    Recv,
+    Send,
+)
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import draw
 from tests.support.platforms import flat, trace
@@ -80,11 +94,65 @@ def test_loops_under_changing_loads_end_at_the_same_ticks(block):
 
 
 def test_the_loop_of_a_program_is_kept_once():
-    columns = assemble(Program((*step(np.random.default_rng(1), 3),), (0,) * 3))
-    found = rolled(columns)
-    assert found.turns.tolist() == [TURNS - 1] * 3
-    assert found.times.sum() == columns.kind.size
-    assert found.columns.kind.tolist() == columns.kind[found.row].tolist()
+    made = scenario(1)
+    (costs,) = list(lower(replace(made, configurations=made.configurations[:1]), draw(made), tick_s=TICK))
+    found, loops = rolled(costs)
+    assert loops.turns.tolist() == [TURNS - 1] * costs.columns.processes
+    assert found.times.sum() == costs.columns.kind.size
+    assert np.array_equal(found.written_out.columns.kind, costs.columns.kind)
+
+
+def rows(rng, count):
+    """Rows of all sorts of loops: nested, with collectives, with what differs between turns or processes."""
+    me = np.arange(count)
+    work = Compute(rng.integers(0, 40, count).astype(float), rng.integers(1, 3, count).astype(float))
+    ring = Exchange((me + 1) % count, (me - 1) % count, rng.integers(1, 30, count))
+    chain = Exchange(np.append(me[1:], NOBODY), np.append(NOBODY, me[:-1]), 7)
+    varied = Compute(rng.integers(1, 9, (TURNS, count)).astype(float), 1.0)
+    inner = Compute(rng.integers(1, 9, (3, count)).astype(float), 1.0)
+    parts = [work, ring, chain, AllReduce(8), Broadcast(0, 20), Broadcast(np.arange(TURNS) % count, 4), varied]
+    parts += [Delay(3 * TICK), Loop(3, (inner, ring)), Barrier(), Loop(2, (work, chain))]
+    body = tuple(parts[place] for place in rng.permutation(len(parts))[: rng.integers(1, 6)])
+    ends = [(), (work,), (ring, Barrier()), (Loop(3, (work,)),)]
+    one = (*ends[rng.integers(4)], Loop(TURNS, body), *ends[rng.integers(4)])
+    return tuple(one if rng.integers(2) else (*one,) for _ in range(count))  # shared by some
+
+
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in (1, 2, 3))])
+def test_a_loop_that_is_lowered_once_is_the_whole_one(block):
+    """Written out, costs are what lowering all turns gives, and runs end at the same ticks as the reference's."""
+    shorter = 0
+    for seed in range(25 * block, 25 * block + 25):
+        rng = np.random.default_rng(seed)
+        made = scenario(seed)
+        count = len(made.configurations[0].placement)
+        program = Program(rows(rng, count), (0,) * count, polls=bool(rng.integers(0, 2)))
+        made = replace(made, application=Application.of_program(program, kernel="k"))
+        for once, whole in zip(*(lower(made, draw(made), tick_s=TICK, once=o) for o in (True, False)), strict=True):
+            shorter += once.columns.kind.size < whole.columns.kind.size
+            assert once.times.sum() == whole.columns.kind.size
+            for name in ("kind", "partner", "source", "tag", "amount", "size", "first"):
+                found = getattr(once.written_out.columns, name)
+                assert np.array_equal(found, getattr(whole.columns, name)), (seed, name)
+            for name in ("ticks", "units", "route", "eager"):
+                assert np.array_equal(getattr(once.written_out, name), getattr(whole, name)), (seed, name)
+            computes = once.written_out.computation >= 0
+            nominal = once.nominal_ticks[..., once.written_out.computation[computes]]
+            assert np.array_equal(nominal, whole.nominal_ticks)
+        assert outcome(compiled, made) == outcome(process, made), seed
+    assert shorter >= 5
+
+
+def test_a_fault_names_its_operation_in_the_whole_program():
+    """Nobody receives the last message: it is operation 2 x TURNS of the first process, however loops are lowered."""
+    two = Configuration("c", (1, 1), (0, 1))
+    me = np.arange(2)
+    body = Compute(3.0, 1.0), Exchange(1 - me, 1 - me, 20)
+    program = Program(((Loop(TURNS, body), Recv(1)), (Loop(TURNS, body),)), (0, 0))
+    made = replace(scenario(4), configurations=(two,), application=Application.of_program(program, kernel="k"))
+    error, words = outcome(compiled, made)
+    assert (error, words) == outcome(process, made)
+    assert f"operation {2 * TURNS}" in words
 
 
 def test_calm_replications_are_done_once(monkeypatch):
