@@ -54,7 +54,7 @@ def sentence(document: Document) -> str:
     more = [f"{each} on {where}" for each, where in rest]
     what = " and ".join([", ".join([what, *more[:-1]]), *more[-1:]])
     found = document["estimate_s"]
-    return f"Run {what}: {wording.duration(found['mean'])} ({_interval(found)}){_gained(document)}"
+    return f"Run {what}: {units.show_interval(found['mean'], found['low'], found['high'])}{_gained(document)}"
 
 
 def _interval(entry: Document) -> str:
