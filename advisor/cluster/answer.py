@@ -11,7 +11,7 @@ from typing import Any
 
 from advisor.advise.advice import advice_of
 from advisor.advise.explanation.next_measurement import next_measurement
-from advisor.advise.export import layout_of, save_exports
+from advisor.advise.export import layout_of, ranks_of, save_exports
 from advisor.advise.export.layout import check_hosts
 from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
 from advisor.cluster.real_runs import RealPieces, configuration_now, verify_cluster
@@ -163,6 +163,7 @@ def _shares(answer: Answer, advised: Configuration, now: Configuration) -> list[
     """Each host with what it gets."""
     scenario, speeds = answer.scenario, speeds_of(answer)
     kind = {name: number for number, group in enumerate(answer.kinds, start=1) for name in group}
+    ranks = [rank.pe for rank in ranks_of(scenario, advised).ranks]  # a master without units is one
     found = []
     for host in answer.measured.hosts:
         own = {number for number, pe in enumerate(scenario.platform.pes) if pe.node == node_name(host.name)}
@@ -177,7 +178,7 @@ def _shares(answer: Answer, advised: Configuration, now: Configuration) -> list[
                 available=math.fsum(one.mean for one in host.available) / max(1, len(host.available)),
                 units_per_s=math.fsum(speeds[scenario.platform.pes[number].name] for number in own),
                 units=sum(given),
-                processes=sum(units > 0 for units in given),
+                processes=sum(ranks.count(scenario.platform.pes[number].name) for number in own),
                 units_now=sum(before),
             )
         )

@@ -98,9 +98,12 @@ def _point(point: Mapping[str, Any], n: int) -> dict[str, Any]:
         "n": n,
         "rows": round((size - none) / (one - none)),
         "size_elements": size,
+        "volume": found.volume,
+        "repetitions": len(found.samples),
         "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
         "interval_percent": found.interval_percent,
         "stable": found.stable,
+        "cpu_s": [sample.cpu_s for sample in found.samples],
         "wall_s": [sample.wall_s for sample in found.samples],
     }
 

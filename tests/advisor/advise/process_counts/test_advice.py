@@ -179,8 +179,7 @@ def test_of_more_than_a_million_configurations_the_best_are_ranked_and_switch_po
 def test_the_sentence_says_what_to_run_and_what_that_gains():
     advice = advise_allocation(fit_of(TWO), {"fast": (1, 6), "slow": (8, 1)}, 3200.0)
     assert sentence(advice.to_dict()) == (
-        "Run 4 processes on fast and 1 on each of 8 slow: 2.86 s, "
-        "24 % less than one process on every PE"
+        "Run 4 processes on fast and 1 on each of 8 slow: 2.86 s, 24 % less than one process on every PE"
     )
     alone = advise_allocation(fit_of(TWO), {"fast": (1, 1)}, 3200.0)
     assert sentence(alone.to_dict()).endswith("which is one process on every PE")
