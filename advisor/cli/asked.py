@@ -62,6 +62,8 @@ def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
     given, options, arguments = stated | changes, list[str](), list[str]()
     for one in target.params:
         flag = next((option for option in ("-o", *one.opts) if option in one.opts and option.startswith("-")), None)
+        if given.get(str(one.name)) is False:
+            options += one.secondary_opts[:1]
         for value in _values(given.get(str(one.name))):
             if flag is None:
                 arguments.append(value)
@@ -72,4 +74,4 @@ def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
 
 def _values(value: Any) -> list[str]:
     several = value if isinstance(value, list | tuple) else [value]
-    return [str(_typed.get(one, one)) for one in several if one not in {None, False, ""}]
+    return [str(_typed.get(one, one)) for one in several if one is not None and one is not False and one != ""]

@@ -169,7 +169,7 @@ def test_without_scripts_there_are_tables(opened):
     page = opened(java_script_enabled=False)
     assert page.get_by_role("slider").count() == 0
     assert page.get_by_role("table", name="Points", exact=True).is_visible()
-    assert page.get_by_role("table", name=f"Mean makespan in ms: {LINK} down, {LATENCY} across").is_visible()
+    assert page.get_by_role("table", name=f"Mean makespan: {LINK} down, {LATENCY} across").is_visible()
 
 
 def test_names_from_outside_do_nothing(opened):

@@ -13,12 +13,12 @@ from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.illustrated import NOTHING, illustration
 from advisor.report.jobs import RanJobs, figures, jobs_document, jobs_page
-from advisor.report.pages import render_html
+from advisor.report.pages import page_of, render_html
 from advisor.report.scorecard import scorecard_section
 from advisor.report.verification import verification_page
 from advisor.verification.check import Verified
 from advisor.whatif import whatif_document
-from simulator import Estimates, Policy, documents, load_scenario, make_stream, run_jobs
+from simulator import Estimates, Policy, blocks, documents, load_scenario, make_stream, run_jobs
 from simulator.calibration import Comparison
 from tests.support.illustrated import TUTORIAL, simulated_page
 from tests.support.jobs_documents import advised, compared
@@ -65,9 +65,14 @@ def page_of_many(pes=1000):
     return render_page(advice_page(advice, replace(NOTHING, launches=launches)))
 
 
+def rendered(made):
+    """The text of a page with a line to copy, which the command line adds."""
+    return render_page(replace(made, run=(blocks.Command("apportion advise two-cores -o out/advice", "advice"),)))
+
+
 def page_of_verification():
     """What `verify -o` writes on a machine where other advice was verified before."""
-    return render_page(
+    return rendered(
         verification_page(documents.from_dict(Verified, verified_document()), scorecard_section(comparisons()))
     )
 
@@ -98,7 +103,7 @@ def page_of_whatif():
             mean = 0.05 / (1 + down) + 0.004 / (1 + across)
             return mean * (1 + common + draws.normal(0, 0.003, 20))
 
-        return render_html(whatif_document(swept_of(plan, makespans_s)))
+        return rendered(page_of(whatif_document(swept_of(plan, makespans_s))))
 
 
 def page_of_cluster(hosts=6):
@@ -138,19 +143,19 @@ def page_of_jobs():
     stream = make_stream("a day", **known, run_s=run_s, limit_s=2 * run_s)
     runs = run_jobs(stream, 56, Policy(), Estimates("exact"), engine="process")
     document = jobs_document(runs, log=log, warm_up=0.0)
-    return render_page(jobs_page(replace(documents.from_dict(RanJobs, document), figures=figures(runs, 0.0))))
+    return rendered(jobs_page(replace(documents.from_dict(RanJobs, document), figures=figures(runs, 0.0))))
 
 
 def page_of_choices(document):
     """A page of `jobs compare` or `jobs advise` whose stream is a file."""
-    return render_html(document | {"provenance": document["provenance"] | {"inputs": READ}})
+    return rendered(page_of(document | {"provenance": document["provenance"] | {"inputs": READ}}))
 
 
 KINDS = {
     "advise": page_of_advice,
     "many": page_of_many,
     "quickstart": lambda: render_html(sample_document()),
-    "simulate": lambda: render_page(simulated_page()),
+    "simulate": lambda: rendered(simulated_page()),
     "verify": page_of_verification,
     "whatif": page_of_whatif,
     "cluster": page_of_cluster,
