@@ -66,12 +66,6 @@ number = 3
 """
 
 
-@pytest.fixture(autouse=True)
-def pages_without_figures(monkeypatch):
-    """Which are looked at in `test_jobs.py`: drawing them takes longer than all runs here."""
-    monkeypatch.setattr("advisor.report.jobs.figures", lambda *_: {})
-
-
 @pytest.fixture
 def folder(tmp_path):
     platform = PLATFORM.replace("CONTENTION", "fair")

@@ -87,10 +87,11 @@ def test_the_scenario_reproduces_the_predictions(result):
 
 
 @pytest.mark.real
-def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
-    folder, _ = result
-    done = apportion("quickstart", "--budget", "10s", "-o", str(folder))
-    assert done.returncode == 0, done.stderr
+def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(tmp_path):
+    folder = tmp_path / "out"
+    for _ in range(2):
+        done = apportion("quickstart", "--budget", "10s", "-o", str(folder))
+        assert done.returncode == 0, done.stderr
     assert str(folder / "report.html") in done.stdout
     assert "equal" in done.stdout
     assert (folder / "earlier-1" / "result.json").exists()
