@@ -9,7 +9,7 @@ from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
-from simulator.base.names import compact, counted
+from simulator.base.names import all_names, compact, counted
 from simulator.base.units import to_whole
 from simulator.base.yaml_document import Document, read_value
 from simulator.models.network.kinds.kind import NO_LIMIT
@@ -121,7 +121,16 @@ def _with_more_nodes(data: Any, path: str, text: str) -> tuple[list[tuple[str | 
         if isinstance(pe, dict) and "{node}" not in str(pe.get("name", "{node}")):
             pe["name"] = f"{{node}}-{pe['name']}"  # no two PEs of a platform have the same name
     nodes.append(added)
+    _switch(data["platform"].get("network"), first, added["name"])
     return [("platform", "nodes", len(nodes) - 1)], Change(path, None, text)
+
+
+def _switch(network: Any, like: str, added: str) -> None:
+    """Put added nodes on the switch of one that is there."""
+    for _, switch in _listed(network.get("switches") if isinstance(network, dict) else None):
+        names = switch.get("nodes") or ()
+        if like in all_names(names):
+            switch["nodes"] = [*([names] if isinstance(names, str) else names), added]
 
 
 def _stem(label: str) -> str:

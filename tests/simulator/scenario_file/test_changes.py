@@ -233,6 +233,23 @@ def test_counted_nodes_go_on_counting(tmp_path):
         assert list(scenario.platform.node_names) == ["n1", "n2", "desk", "n3", "n4"]
 
 
+@pytest.mark.parametrize("nodes", ['"n[08-09]"', "[n08, n09]"])
+def test_an_added_node_hangs_on_the_switch_of_its_like(tmp_path, nodes):
+    link = "{latency: 30us, bandwidth: 1Gbit/s}"
+    switches = f"[{{name: s1, nodes: {nodes}}}, {{name: s2, nodes: desk}}]"
+    tree = f"{{topology: tree, link: {link}, uplink: {link}, switches: {switches}}}"
+    text = MORE.replace("{topology: star, link: {latency: 30us, bandwidth: 1Gbit/s}}", tree)
+    (tmp_path / "s.yaml").write_text(text)
+    added = load_scenario(tmp_path / "s.yaml", changes=["platform.nodes+=n: 1"])
+    nodes_too = text.replace(
+        "  network:", "    - {name: n10, pes: [{cores: 2, speeds: {stencil: 2 Gflop/s}}]}\n  network:"
+    )
+    (tmp_path / "t.yaml").write_text(
+        nodes_too.replace(switches, "[{name: s1, nodes: [n08, n09, n10]}, {name: s2, nodes: desk}]")
+    )
+    assert np.array_equal(run(added).makespan_ticks, run(load_scenario(tmp_path / "t.yaml")).makespan_ticks)
+
+
 def test_a_link_may_be_named(tmp_path):
     (tmp_path / "s.yaml").write_text(MORE)
     named, written = (
