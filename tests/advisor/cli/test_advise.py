@@ -44,11 +44,10 @@ def shared(tmp_path):
 
 @pytest.mark.slow
 def test_an_allocation_is_advised_where_pes_have_cores(advise, shared, tmp_path):
-    code, out, err = advise(shared, "--pareto", "--top", "2", "-o", tmp_path / "out")
+    code, out, err = advise(shared, "--pareto", "--top", "2", "-o", tmp_path / "out", "--full")
     assert (code, err) == (0, "")
     assert out.startswith("Give 75 rows to each core of wide and 15 to narrow: ")
-    assert "The best 2: " in out
-    assert "Pareto front of makespan and cost, over" in out
+    assert "Pareto front of makespan and cost, over" in " ".join(out.split())
     document = json.loads((tmp_path / "out" / "advice.json").read_text())
     assert document["varied"] == ["partition", "allocation"]
     assert (document["partition"], document["placement"]) == ([75, 75, 75, 15], [0, 0, 0, 1])

@@ -44,7 +44,7 @@ def test_what_was_written_by_hand_is_not_measured_here(apportion):
 
 @pytest.mark.slow
 def test_the_terminal_is_told_too(told):
-    text = told("--explain")
-    for heading in ("\nWhy\n", "\nSensitivity: ", "\nMeasure next: ", "\nExplained by "):
+    text = told("--explain", "--full")
+    for heading in ("\nPEs that limit", "\nSensitivity: ", "\nExplained by "):
         assert heading in text
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines())) <= 80

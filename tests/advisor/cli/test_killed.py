@@ -146,7 +146,7 @@ def test_allocate_run(tmp_path, seed, by):
 
 def advice_of(folder: Path) -> Long:
     scenario = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
-    options = ["--vary", "both", "--replications", "100", "--runs", "1500"]
+    options = ["--vary", "both", "--replications", "400", "--runs", "12000"]
     return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 20)
 
 

@@ -44,9 +44,13 @@ def test_verify_says_whether_the_advice_held():
 def test_simulate_has_an_answer_its_timelines_and_the_platform():
     page = Page(render_page(simulated_page()))
     assert page.faults == []
-    assert "uneven takes 638 ms: 1.19 times faster than by-speed, the next, and 1.28 than one-each." in words(page, "p")
+    assert (
+        "uneven takes 638 ms, predicted: 1.19 times faster than by-speed, the next, and 1.28 than one-each."
+        in words(page, "p")
+    )
     assert words(page, "h2") == [
         "Answer",
+        "Stated, not measured: a speed that is 10 % off costs about 8 %",
         "Configurations compared",
         "One replication in time",
         "Where time goes",
@@ -63,7 +67,7 @@ def test_simulate_has_an_answer_its_timelines_and_the_platform():
 def test_draws_show_in_the_answer_and_the_replication_is_named():
     scenario, runs, document = simulated("three-pes.yaml", 5)
     text = " ".join(words(Page(render_html(document)), "p"))
-    assert re.search(r"takes [\d.]+ m?s \([\d.]+ to [\d.]+\):", text)
+    assert re.search(r"takes [\d.]+ m?s \([\d.]+ to [\d.]+\), predicted:", text)
     assert "90 % intervals of the true mean" in text
     first = document["timelines"][0]
     assert f"replication {first['replication']} of 5, the one nearest the median of {first['configuration']}" in text
