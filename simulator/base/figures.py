@@ -163,14 +163,9 @@ class Drawing:
     ) -> "Axes":
         """Draw one panel in the style of papers.
 
-        Parameters
-        ----------
-        ax
-            Drawn on in the style that it was made in; axes of a new figure by default.
-        width_in, height_in
-            Of the new figure; its own height by default.
-        panel
-            Its name; the last one by default.
+        `ax`: drawn on in the style that it was made in; axes of a new figure by default.
+        `width_in`, `height_in`: of the new figure; its own height by default.
+        `panel`: its name; the last one by default.
         """
         draw = list(self.panels.values())[-1] if panel is None else self.panels[panel]
         if ax is not None:
@@ -288,12 +283,8 @@ def time_unit(seconds: float) -> tuple[float, str]:
 def name_rows(axes: "Axes", rows: Sequence[str], *, below: str, ends: tuple[float, float]) -> None:
     """What axes with a row per name have at the end: names (or none) at the left, what is below, lines.
 
-    Parameters
-    ----------
-    rows
-        Names of the rows from the top; none if the rows say what they are themselves.
-    ends
-        The lower and the upper end of the axis of rows.
+    `rows`: names of the rows from the top; none if the rows say what they are themselves.
+    `ends`: the lower and the upper end of the axis of rows.
     """
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(axis="y", length=0)

@@ -400,12 +400,8 @@ def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES
 
     Raises ScenarioError if something else stands there, nothing can be written there, or the disk has less room.
 
-    Parameters
-    ----------
-    path
-        A file, or a folder of files; folders above it need not be there.
-    needed_bytes
-        What is to be written, at most or about.
+    `path`: a file, or a folder of files; folders above it need not be there.
+    `needed_bytes`: what is to be written, at most or about.
     """
     try:
         if path.exists() and path.is_dir() != folder:
@@ -578,12 +574,8 @@ def remove(path: Path) -> None:
 def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
     """Move earlier results out of the way of new ones, so that nothing measured is lost.
 
-    Parameters
-    ----------
-    folder
-        Where results go.
-    names
-        The files that new results would replace.
+    `folder`: where results go.
+    `names`: the files that new results would replace.
 
     Returns
     -------

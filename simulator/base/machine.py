@@ -344,12 +344,8 @@ def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
 
     Raises ScenarioError with what it needs and what there is.
 
-    Parameters
-    ----------
-    what
-        The work, as the beginning of a sentence.
-    instead
-        What would need less.
+    `what`: the work, as the beginning of a sentence.
+    `instead`: what would need less.
     """
     if needed_bytes <= SMALL_BYTES:
         return

@@ -139,14 +139,9 @@ def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> floa
     larger than a double or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter
     away from eight times as much, and nobody means it.
 
-    Parameters
-    ----------
-    text
-        What the user wrote; a bare number is refused unless the kind knows the empty unit.
-    units
-        One of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
-    field
-        Where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
+    `text`: what the user wrote; a bare number is refused unless the kind knows the empty unit.
+    `units`: one of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
+    `field`: where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
 
     Returns
     -------
@@ -255,12 +250,8 @@ def show_interval(
     All three have as many decimals as three digits of the value need and as tell the ends apart. An interval that is
     not known, or whose ends read alike, is left out.
 
-    Parameters
-    ----------
-    unit
-        `s` for seconds, which are written in the unit that reads best; `%` for shares; anything else as it is.
-    signed
-        Whether what is above 0 has a plus.
+    `unit`: `s` for seconds, which are written in the unit that reads best; `%` for shares; anything else as it is.
+    `signed`: whether what is above 0 has a plus.
     """
     if mean is None or not math.isfinite(mean):
         return "-"

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S
 from simulator.engines.costs.ticks import rounded
@@ -28,8 +28,6 @@ from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scheduling.places import Cluster
 
 __all__ = ["JobPrograms", "Started", "cluster_of", "job_scenario", "places_of", "with_equal_parts"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -150,12 +148,8 @@ class JobPrograms:
     def ends(self, started: Sequence[Started], ended: Mapping[int, int]) -> dict[int, int]:
         """The end of each job that has started and not ended, if nothing else starts; by job, in ticks of the stream.
 
-        Parameters
-        ----------
-        started
-            In the order of their starts.
-        ended
-            Ends that are known, by job.
+        `started`: in the order of their starts.
+        `ended`: ends that are known, by job.
         """
         if not self.meet:
             for one in started:

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import NEVER, SECOND, JobCosts
 from simulator.engines.job_programs import JobPrograms, Started
@@ -42,12 +42,8 @@ class OwnDecisions:
     ) -> list[tuple[int, tuple[int, ...]]]:
         """Number and PEs of each job that starts now.
 
-        Parameters
-        ----------
-        waiting
-            Number and estimate in ticks of each job that waits, in the order of submission.
-        running
-            Number, start and planned end in ticks, and PEs of each job that runs.
+        `waiting`: number and estimate in ticks of each job that waits, in the order of submission.
+        `running`: number, start and planned end in ticks, and PEs of each job that runs.
         """
         stream, sizes = self.stream, self.costs.size
         named = self.policy.processors == "named"
@@ -93,9 +89,6 @@ class OwnDecisions:
             raise ScenarioError(f"policy {self.policy.own_name}: {found}; start each job at some time")
 
 
-Ints = NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class JobRuns:
     """Starts and ends of all jobs; arrays (job,) in the stream's order, times in ticks from the stream's second 0."""
@@ -117,7 +110,7 @@ class JobRuns:
     promised_ticks: Ints
     """Conservative: the start that a job was promised first. EASY: the first shadow time of a job that became head
     and did not start in that pass. -1 for all others."""
-    killed: NDArray[np.bool_]
+    killed: Flags
     """Whether the limit ended it."""
     first_pe: Ints | None = None
     """If PEs are named: where each job's numbers begin in `allocated`, and the end; (job + 1,)."""
@@ -125,31 +118,31 @@ class JobRuns:
     """PEs by number, ascending within a job."""
 
     @property
-    def submit_s(self) -> NDArray[np.float64]:
+    def submit_s(self) -> Floats:
         """Submissions in seconds."""
         return self._seconds(self.submit_ticks)
 
     @property
-    def start_s(self) -> NDArray[np.float64]:
+    def start_s(self) -> Floats:
         """Starts in seconds."""
         return self._seconds(self.start_ticks)
 
     @property
-    def finish_s(self) -> NDArray[np.float64]:
+    def finish_s(self) -> Floats:
         """Ends in seconds."""
         return self._seconds(self.finish_ticks)
 
     @property
-    def wait_s(self) -> NDArray[np.float64]:
+    def wait_s(self) -> Floats:
         """From submission to start, in seconds."""
         return self._seconds(self.start_ticks - self.submit_ticks)
 
     @property
-    def run_s(self) -> NDArray[np.float64]:
+    def run_s(self) -> Floats:
         """From start to end, in seconds."""
         return self._seconds(self.finish_ticks - self.start_ticks)
 
-    def _seconds(self, ticks: Ints) -> NDArray[np.float64]:
+    def _seconds(self, ticks: Ints) -> Floats:
         """The nearest doubles: dividing rounds once, and the tick itself is no double."""
         return np.asarray(ticks / round(1 / self.tick_s))
 

@@ -14,8 +14,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.messages import message_costs
 from simulator.engines.faults import link_name
@@ -124,7 +124,7 @@ def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replicatio
 class Causes:
     """What each operation of a logged run waited for; logs and columns list the same operations in the same order."""
 
-    def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: NDArray[np.bool_]) -> None:
+    def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: Flags) -> None:
         self.columns, self._log, self.eager = columns, log, eager
         self._kind, self._partner, self._eager = columns.kind.tolist(), columns.partner.tolist(), eager.tolist()
         self.sender_of: dict[int, int]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.engines.costs import lower
 from simulator.engines.costs.messages import MessageCosts, capacities, message_costs
 from simulator.engines.faults import link_name
@@ -19,7 +19,6 @@ from simulator.scenario_file.truths import draw, of_replication
 
 __all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 
-Floats = NDArray[np.float64]
 WHAT = {
     Kind.COMPUTE: "computing",
     Kind.FARM: "farm",
@@ -206,7 +205,7 @@ class _Links:
             ticks += 1.0 + float(self._causes.columns.amount[row]) / float(self._per_tick[route].min())
         return ticks
 
-    def _route(self, row: int) -> NDArray[np.int64]:
+    def _route(self, row: int) -> Ints:
         routes = self._costs.route[0]
         route = int(routes[row]) if routes.size > row else -1
         if route < 0:

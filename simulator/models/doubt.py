@@ -9,13 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Vector
 from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
-
-Floats = NDArray[np.float64]
 
 DRIFT = 0.05
 """Standard deviation of what a machine's speed has changed by since it was measured, where nothing is known of it."""
@@ -153,18 +151,11 @@ def doubt_of_errors(
 
     Raises ScenarioError if there is no error, or one is not a number.
 
-    Parameters
-    ----------
-    sizes
-        Of the points held out, at least 0, any order; (n,).
-    logs
-        Logarithms of measured over predicted values there; (n,).
-    noise
-        Standard deviation of the logarithm of one measured value.
-    sampling
-        That of what is left of it in the fit.
-    drift
-        That of what changes until the model is used.
+    `sizes`: of the points held out, at least 0, any order; (n,).
+    `logs`: logarithms of measured over predicted values there; (n,).
+    `noise`: standard deviation of the logarithm of one measured value.
+    `sampling`: that of what is left of it in the fit.
+    `drift`: that of what changes until the model is used.
     """
     where, errors = np.log(np.maximum(np.asarray(sizes, np.float64), 1.0)), np.abs(np.asarray(logs, np.float64))
     if not errors.size or errors.shape != where.shape or not np.all(np.isfinite(errors)):

@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import notebook
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import TraceError
-from simulator.models.load import Floats, LoadTrace
+from simulator.models.load import LoadTrace
 
-Integers = NDArray[np.int64]
+Integers = Ints
 _SUM_BITS = 62
 _USUAL_PEAK = 64.0
 """Loads up to here share one fixed-point step, so that histories of one machine give identical numbers."""

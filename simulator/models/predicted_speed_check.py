@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
-from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
 from simulator.models.speed import SpeedBand, load_speed_model

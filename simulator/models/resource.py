@@ -13,14 +13,13 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.documents import FormError, in_file, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.models.file import ModelFile
-
-Floats = NDArray[np.float64]
 
 Method: TypeAlias = Literal["dbc", "poc", "hllc", "intcc", "icc", "ct"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -178,10 +177,7 @@ class CostVector:
     ) -> "CostVector":
         """POC: `t = N_flops / R`, operations weighted as flops (table 1 and equation 6).
 
-        Parameters
-        ----------
-        rate_per_s
-            R: sustained flops per second.
+        `rate_per_s`: R: sustained flops per second.
         """
         costs = {name: Cost.exactly(weight / rate_per_s) for name, weight in weights.items()}
         return cls(method, costs, notes=(f"{rate_per_s:g} flops per second",))
@@ -190,12 +186,8 @@ class CostVector:
     def cycles(cls, cycle_s: float, *, external: float, method: Method = "icc") -> "CostVector":
         """ICC of the paper: `t = (n_ex + n_in_mem + e*n_ex_mem + (e-3)/2*n_inst - n_fpu_ovr) * t_cyc` (equation 7).
 
-        Parameters
-        ----------
-        cycle_s
-            t_cyc: 40 ns on its T800 transputers.
-        external
-            e: cycles of a reference to external memory, 5 there.
+        `cycle_s`: t_cyc: 40 ns on its T800 transputers.
+        `external`: e: cycles of a reference to external memory, 5 there.
         """
         factors = {
             "n_ex": 1.0,
@@ -231,12 +223,8 @@ class CostVector:
 
         Raises ScenarioError if an operation has no cost here.
 
-        Parameters
-        ----------
-        working_set_bytes
-            What its accesses go through, any shape; see `MemoryTerm.time_s`.
-        used_by
-            Where the RUV stands, for messages.
+        `working_set_bytes`: what its accesses go through, any shape; see `MemoryTerm.time_s`.
+        `used_by`: where the RUV stands, for messages.
         """
         refused = self.refusal(ruv, used_by=used_by)
         if refused is not None:

@@ -16,11 +16,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Discriminator, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
 from simulator.base import given, notebook, units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
@@ -427,10 +428,7 @@ class Platform:
 
         Raises ScenarioError if the network does not say how copies would be joined.
 
-        Parameters
-        ----------
-        nodes
-            Node numbers, in the order in which they are to be.
+        `nodes`: node numbers, in the order in which they are to be.
         """
         tails = [f"-copy{turn}" if turn else "" for turn in turns(nodes)]
         pes, known, domains = list[PE](), list[Node](), list[SharingDomain]()
@@ -498,10 +496,7 @@ class Platform:
     def without_speed(self, kernel: str, pes: Iterable[int] | None = None) -> str:
         """PEs that have no speed of a kernel, as one sentence with those that they have; empty if all have one.
 
-        Parameters
-        ----------
-        pes
-            Those that are asked about; all by default.
+        `pes`: those that are asked about; all by default.
         """
         asked = range(len(self.pes)) if pes is None else sorted(set(pes))
         lacking = [self.pes[pe] for pe in asked if kernel not in self.pes[pe].speeds]
@@ -544,12 +539,12 @@ class Platform:
         return tuple(dict.fromkeys(pe.node for pe in self.pes))
 
     @cached_property
-    def node_of(self) -> NDArray[np.int64]:
+    def node_of(self) -> Ints:
         """Node number of each PE; (PE,)."""
         numbers = {name: number for number, name in enumerate(self.node_names)}
         return np.array([numbers[pe.node] for pe in self.pes], dtype=np.int64)
 
-    def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> NDArray[np.float64]:
+    def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> Floats:
         """Seconds of messages from one PE to another that meet no others; of the shape of `size_bytes`.
 
         Raises ScenarioError if nothing joins them.
@@ -564,7 +559,7 @@ class Platform:
         return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)
 
     @cached_property
-    def memory_limits_bytes(self) -> NDArray[np.float64]:
+    def memory_limits_bytes(self) -> Floats:
         """Footprints beyond which the processes of each node page; infinite where that is not known; (node,)."""
         known = {node.name: node.memory_limit_bytes for node in self.nodes}
         return np.array([known.get(name, math.inf) for name in self.node_names])
@@ -590,9 +585,6 @@ def _no_speed(pes: Sequence[PE], kernel: str) -> str:
     return f"{who} no speed of kernel {kernel!r}, {there}{meant(kernel, known)}"
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Meeting:
     """Processes that meet in a domain."""
@@ -614,12 +606,8 @@ class Meeting:
 def meetings(platform: Platform, kernel: str, placement: Sequence[int], sizes: Sequence[float]) -> tuple[Meeting, ...]:
     """The domains on whose PEs processes compute, by what nodes' `uses` say of the kernel.
 
-    Parameters
-    ----------
-    placement
-        The PE of each process that computes.
-    sizes
-        The problem size of each one's computation, in elements.
+    `placement`: the PE of each process that computes.
+    `sizes`: the problem size of each one's computation, in elements.
     """
     if not platform.domains:
         return ()

@@ -21,17 +21,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.columns import COLLECTIVE_TAG, Kind, Slot
 from simulator.programs.program import AllReduce, AllToAll, Broadcast, Collective, Gather, Reduce, Scatter
 
 __all__ = ["ALGORITHMS", "expand"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 NO_BYTES = np.zeros(())
 
 
@@ -99,7 +96,7 @@ def exchange(takes_part: Flags, to: Ints, source: Ints, size_bytes: Floats) -> S
     return _slot(np.where(takes_part, Kind.EXCHANGE, Kind.NONE), to, source, size_bytes)
 
 
-def _slot(kind: NDArray[np.int64], partner: Ints, source: Ints, size_bytes: Floats) -> Slot:
+def _slot(kind: Ints, partner: Ints, source: Ints, size_bytes: Floats) -> Slot:
     return Slot(kind.astype(np.int8), partner, source, size_bytes, NO_BYTES, COLLECTIVE_TAG)
 
 
@@ -342,14 +339,9 @@ def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ..
 
     Raises ScenarioError if the root is no member, the size is no number of bytes, or there is no such algorithm.
 
-    Parameters
-    ----------
-    operation
-        Its `root` and `size_bytes` broadcast to the iterations.
-    ids, members
-        Processes to expand for, and all that take part, in ring order.
-    shape
-        Iterations of the loops around it.
+    `operation`: its `root` and `size_bytes` broadcast to the iterations.
+    `ids`, `members`: processes to expand for, and all that take part, in ring order.
+    `shape`: iterations of the loops around it.
 
     Returns
     -------

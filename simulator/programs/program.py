@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.columns import Columns, SelfScheduling, UnitSpread
 
-Numbers = float | NDArray[np.float64] | NDArray[np.int64]
+Numbers = float | Floats | Ints
 """One number for all, or an array (iterations..., process)."""
-Whole = int | NDArray[np.int64]
+Whole = int | Ints
 """One whole number for all, or an array: (iterations..., process), of a collective (iterations...)."""
 
 ANY = -2
@@ -162,7 +162,7 @@ class Farm(_ByFields):
     A pull takes its time whether or not anything is left; a process that finds nothing left goes on.
     """
 
-    volumes: NDArray[np.float64]
+    volumes: Floats
     """Volume of each unit of work, in the order handed out; (units,)."""
     size: float
     """Problem size in elements of a unit, which decides the speed."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.engines.run_set import RunSet
@@ -217,7 +217,7 @@ def _runs(runs: RunSet) -> Iterator[tuple[int, int, int, int]]:
         before += lasting
 
 
-def _executables(stream: Stream) -> tuple[NDArray[np.int64], dict[str, tuple[str, ...]]]:
+def _executables(stream: Stream) -> tuple[Ints, dict[str, tuple[str, ...]]]:
     """The number of what each job runs, and all names of numbers: applications are numbered if nothing else is."""
     names = dict(stream.names)
     if not stream.applications or np.any(stream.executable >= 0):
@@ -229,12 +229,12 @@ def _executables(stream: Stream) -> tuple[NDArray[np.int64], dict[str, tuple[str
     return stream.application, names | {"executable": tuple(said)}
 
 
-def _nanoseconds(ticks: NDArray[np.int64], tick_s: float) -> list[int]:
+def _nanoseconds(ticks: Ints, tick_s: float) -> list[int]:
     each = round(tick_s * NS)
     return [each * tick for tick in ticks.tolist()] if each else [round(tick * tick_s * NS) for tick in ticks.tolist()]
 
 
-def _seconds(times: NDArray[np.float64]) -> list[object]:
+def _seconds(times: Floats) -> list[object]:
     """Numbers with all their digits and without exponents; UNKNOWN for NaN."""
     known = np.where(np.isnan(times), UNKNOWN, times)
     if np.all(known == np.floor(known)):
@@ -260,7 +260,7 @@ def job_table_lines(runs: JobRuns) -> Iterator[str]:
     for first in range(0, len(runs.stream), _ROWS):
         part = slice(first, first + _ROWS)
 
-        def seconds(ticks: NDArray[np.int64], part: slice = part) -> list[str]:
+        def seconds(ticks: Ints, part: slice = part) -> list[str]:
             return list(map(_s, _nanoseconds(ticks[part], runs.tick_s)))
 
         numbers = runs.stream.user[part].tolist()

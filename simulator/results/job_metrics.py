@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import randomness, units
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.scheduling.estimates import JobTimes
@@ -45,9 +46,6 @@ __all__ = [
     "series",
 ]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Kind = Literal["processors", "run"]
 
 WARM_UP = 0.01
@@ -138,10 +136,7 @@ def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
 
     Raises ScenarioError for a run without jobs, or a share that is none.
 
-    Parameters
-    ----------
-    warm_up
-        Share of the jobs, those that ended first, that is left out.
+    `warm_up`: share of the jobs, those that ended first, that is left out.
     """
     kept = measured(runs, warm_up)
     if not kept.size:
@@ -209,10 +204,7 @@ class JobClass:
 def by_class(runs: JobRuns, kind: Kind = "processors", *, warm_up: float = WARM_UP) -> tuple[JobClass, ...]:
     """Jobs by the powers of four of their processors (1, 2-7, 8-31 ...), or by their run time; empty classes left out.
 
-    Parameters
-    ----------
-    warm_up
-        As in `averages`.
+    `warm_up`: as in `averages`.
     """
     kept = measured(runs, warm_up)
     values: NDArray[Any] = runs.processors if kind == "processors" else runs.run_s
@@ -278,12 +270,8 @@ def series(runs: JobRuns) -> JobSeries:
 def over_stretches(found: JobSeries, values: Ints, edges: Ints) -> tuple[Floats, Ints, Ints]:
     """Mean, least and greatest value of a step function from each edge to the next; (edges - 1,) each.
 
-    Parameters
-    ----------
-    values
-        One of the series.
-    edges
-        Ascending ticks, from the first to the last one of the series.
+    `values`: one of the series.
+    `edges`: ascending ticks, from the first to the last one of the series.
     """
     area = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(found.ticks).astype(np.float64))))
     mean = np.diff(np.interp(edges, found.ticks, area)) / np.diff(edges)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.sharing import CacheUse, Uses, all_domains, mixes
 from simulator.engines.run_set import RunSet
@@ -142,14 +143,11 @@ def _text(value: Any) -> str | None:
 
 
 def run_frames(
-    entries: Iterable[tuple[Mapping[str, Any], NDArray[np.float64]]], kinds: Mapping[str, str]
+    entries: Iterable[tuple[Mapping[str, Any], Floats]], kinds: Mapping[str, str]
 ) -> Iterator["pd.DataFrame"]:
     """One row per run, a piece of the table at a time.
 
-    Parameters
-    ----------
-    entries
-        What all runs of some share, `seed` the last of it, and their makespans in seconds; (replication,).
+    `entries`: what all runs of some share, `seed` the last of it, and their makespans in seconds; (replication,).
     """
     waiting = iter(entries)
     while batch := list(islice(waiting, AT_ONCE)):

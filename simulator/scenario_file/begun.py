@@ -92,19 +92,12 @@ def begin_scenario(
 
     Raises ScenarioError with one line for each word that cannot be understood.
 
-    Parameters
-    ----------
-    nodes
-        Kinds, such as `fast[1-2]: 8 cores 3 Gflop/s 32GiB`: names, cores of each, speed of a core, perhaps memory;
-        several in one text have commas between.
-    network
-        A name of `NETWORKS`, or `LATENCY,BANDWIDTH`.
-    parameters
-        Of the application, over those of `EXAMPLES`.
-    kernel
-        Whose speeds these are; by default the application's usual one.
-    busy
-        Such as `slow1 13:00-18:00`: when others use a node, each day; with a number behind it, so many competitors.
+    `nodes`: kinds, such as `fast[1-2]: 8 cores 3 Gflop/s 32GiB`: names, cores of each, speed of a core, perhaps memory;
+    several in one text have commas between.
+    `network`: a name of `NETWORKS`, or `LATENCY,BANDWIDTH`.
+    `parameters`: of the application, over those of `EXAMPLES`.
+    `kernel`: whose speeds these are; by default the application's usual one.
+    `busy`: such as `slow1 13:00-18:00`: when others use a node, each day; with a number behind it, so many competitors.
     """
     faults: list[str] = []
     kinds = _gathered(faults, _kind, [part for text in nodes for part in _PARTS.split(text)])

@@ -303,14 +303,10 @@ def resolve(
 
     Raises ScenarioError with file, line, column and field.
 
-    Parameters
-    ----------
-    measured
-        Levels that speeds were measured on, where the command line sets others.
-    oversized
-        Take configurations that memory and swap do not hold.
-    listed_for
-        The units that lists of the file divide; where a change makes them others, lists are scaled, and a note says so.
+    `measured`: levels that speeds were measured on, where the command line sets others.
+    `oversized`: take configurations that memory and swap do not hold.
+    `listed_for`: the units that lists of the file divide; where a change makes them others, lists are scaled, and a
+    note says so.
     """
     made, application, about_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform

@@ -124,16 +124,11 @@ def node_block(
 ) -> str:
     """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
 
-    Parameters
-    ----------
-    name
-        Of the node, or a pattern such as `fast[01-08]`.
-    speeds, neighbours
-        Files of speed models by kernel, and of measured domains, named as the scenario shall name them.
-    levels
-        Memory levels with fitted latencies and gaps, the nearest first.
-    notes
-        Further lines of comment.
+    `name`: of the node, or a pattern such as `fast[01-08]`.
+    `speeds`, `neighbours`: files of speed models by kernel, and of measured domains, named as the scenario shall name
+    them.
+    `levels`: memory levels with fitted latencies and gaps, the nearest first.
+    `notes`: further lines of comment.
     """
     expanded(name)
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]

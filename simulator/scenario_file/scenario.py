@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import given, notebook, units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
@@ -114,14 +115,10 @@ class Application:
 
         Raises ScenarioError if a cost is no finite number of at least 0, or it is not known how many units there are.
 
-        Parameters
-        ----------
-        costs
-            Volume of a process with so many units; or of each unit, (units,).
-        units
-            How many there are; an array says it itself.
-        unit_bytes, result_bytes
-            Data that process 0 sends with each unit, and that comes back for each; `"8 KiB"`, or a number of bytes.
+        `costs`: volume of a process with so many units; or of each unit, (units,).
+        `units`: how many there are; an array says it itself.
+        `unit_bytes`, `result_bytes`: data that process 0 sends with each unit, and that comes back for each; `"8 KiB"`,
+        or a number of bytes.
         """
         return cls("own costs", kernel, own=OwnCosts.of(costs, units, unit_bytes, result_bytes))
 
@@ -506,7 +503,7 @@ class Scenario:
         nodes = self.platform.known_nodes
         lines: list[str] = []
         paging: set[int] = set()
-        footprints: dict[Hashable, NDArray[np.int64]] = {}
+        footprints: dict[Hashable, Ints] = {}
         for configuration in self.configurations:
             if configuration.divided not in footprints:
                 needed = self.program(configuration).footprints_bytes
@@ -552,7 +549,7 @@ class Scenario:
             raise ScenarioError(f"{where}: a process has no units to begin with; give each {movable.quantum} or more")
         return movable
 
-    def placed(self, configuration: Configuration) -> NDArray[np.int64]:
+    def placed(self, configuration: Configuration) -> Ints:
         """The PE of each process that takes part: those with units, and a master; (process,)."""
         taking_part = np.array(configuration.partition) > 0
         taking_part[0] |= self.application.written is None and self.application.work.has_master
@@ -651,15 +648,13 @@ def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]
     return list(dict.fromkeys(lines))
 
 
-def held_bytes(
-    platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def held_bytes(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> Floats:
     """Footprints of the processes on each node together; (node,)."""
     places = platform.node_of[np.array(configuration.placement)]
     return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names)).astype(np.float64)
 
 
-def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:
+def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> None:
     """Refuse footprints above memory and swap of a node that says how much swap it has; (process,).
 
     Raises ScenarioError with the first such node.

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import randomness
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.identity import Same
 from simulator.load_traces import resampled_blocks
@@ -29,7 +29,6 @@ from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.columns import Columns, FarmTable, UnitSpread
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 
-Floats = NDArray[np.float64]
 Parts = tuple[tuple[str, float], ...]
 """The sources of a doubt, each with its share of the variance."""
 
@@ -321,8 +320,6 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
             found[RULE] = key.deviates(RULE)
     return found
 
-
-Ints = NDArray[np.int64]
 
 FEW_STARTS = 2**14
 """Replications up to which the starts of a clock are remembered."""

@@ -201,16 +201,10 @@ def begin(
 
     Raises ScenarioError for numbers that cannot be used, or units that do not fit.
 
-    Parameters
-    ----------
-    units
-        All units, which are divided by the speeds (whole, of `least` and more), or each process's.
-    processes
-        How many there are; not needed where units, speeds or most say it.
-    speeds
-        Each process's, in units per second, or on any scale of its own if all share it; equal if not given.
-    most
-        Units that fit each process.
+    `units`: all units, which are divided by the speeds (whole, of `least` and more), or each process's.
+    `processes`: how many there are; not needed where units, speeds or most say it.
+    `speeds`: each process's, in units per second, or on any scale of its own if all share it; equal if not given.
+    `most`: units that fit each process.
     """
     rule = rule or Rule()
     parts = list(units) if isinstance(units, Iterable) else [units]
@@ -251,10 +245,8 @@ def decide(state: State, times: Sequence[float | None]) -> tuple[State, tuple[in
     Raises ScenarioError for times that are none, and where no process answers or those that are left cannot hold all
     units.
 
-    Parameters
-    ----------
-    times
-        One per process; infinite or None: no answer. Those of processes without units, or left out, are not looked at.
+    `times`: one per process; infinite or None: no answer. Those of processes without units, or left out, are not looked
+    at.
     """
     book = _open(state, _times(state, times))
     found = decide_units(book)

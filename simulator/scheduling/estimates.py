@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
@@ -37,7 +37,7 @@ class Estimates:
     in whole seconds where all times are; or times that are given."""
     correction: Correction = "steps"
     """After an outlived estimate: the next of `STEPS_S` more than the first one, the limit, or the next quantile."""
-    given_s: NDArray[np.float64] | None = None
+    given_s: Floats | None = None
     """What to plan with, and then each further quantile, ascending; (job, quantiles) or (choice, class, quantiles)."""
     label: str = ""
     """How results call given estimates: `fit p75`."""
@@ -63,10 +63,6 @@ class Estimates:
         return {"source": self.source, "correction": self.correction, "label": self.name}
 
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class JobTimes:
     """What a job takes with one number of processes or another; jobs that are alike share a row."""
@@ -83,10 +79,7 @@ class JobTimes:
 
         Raises ScenarioError for a job of which no number of processes is in the table.
 
-        Parameters
-        ----------
-        sizes
-            `fixed`: the number that the job asks for; `fit`: all between its least and its most.
+        `sizes`: `fixed`: the number that the job asks for; `fit`: all between its least and its most.
 
         Returns
         -------

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.scheduling.policy import Placement
 
@@ -30,8 +30,6 @@ __all__ = [
     "groups_of",
     "numbers_of",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class Cluster:
         return np.unique(self.slowness)
 
     @property
-    def class_of(self) -> NDArray[np.int64]:
+    def class_of(self) -> Ints:
         """Class of each PE; (PE,)."""
         return np.searchsorted(self.classes, self.slowness).astype(np.int64)
 
@@ -205,12 +203,8 @@ class Places:
 
         All placements but `earliest-finish` and `min-min` start each choice as early as they can.
 
-        Parameters
-        ----------
-        choices
-            Number and size of each.
-        need
-            Bytes per process.
+        `choices`: number and size of each.
+        `need`: bytes per process.
         """
         best: Hole | None = None
         for choice, size in choices:

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import UnsupportedProgram
 from simulator.engines import process
 from simulator.engines.compiled import alike, direct, general
-from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
+from simulator.engines.compiled.block import Block, Loads, Outcome
 from simulator.engines.costs import lower, start_ticks
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.engines.compiled import memory
 from simulator.engines.compiled.block import plain, step
 from simulator.engines.compiled.cache import callee, compiled
@@ -26,7 +27,6 @@ from simulator.programs.columns import Columns, Kind
 from simulator.programs.program import ANY
 from simulator.scheduling import chunks
 
-Ints = NDArray[np.int64]
 Records = NDArray[np.void]
 
 
@@ -53,13 +53,10 @@ class Grouping:
     group_count: Ints
 
 
-def grouped(sharing: Sharing, configuration: int, placement: Ints, free: NDArray[np.bool_]) -> Grouping:
+def grouped(sharing: Sharing, configuration: int, placement: Ints, free: Flags) -> Grouping:
     """The groups of a configuration.
 
-    Parameters
-    ----------
-    free
-        PEs whose processes each have a whole core whatever happens; (PE,).
+    `free`: PEs whose processes each have a whole core whatever happens; (PE,).
     """
     slots = np.where(_matter(sharing, configuration), sharing.slots, -1)
     demands, tables = sharing.demands[configuration], sharing.tables[configuration]
@@ -99,7 +96,7 @@ def _by_domain(slots: Ints, count: int) -> tuple[Ints, Ints]:
     return rows[np.argsort(found, kind="stable")], np.bincount(found, minlength=count)
 
 
-def _matter(sharing: Sharing, configuration: int) -> NDArray[np.bool_]:
+def _matter(sharing: Sharing, configuration: int) -> Flags:
     """Slots whose domain matters."""
     bites = np.append(sharing.biting[configuration], np.zeros(1, dtype=np.bool_))
     return np.asarray(bites[sharing.slots])
@@ -135,8 +132,8 @@ class Rows(NamedTuple):
     partner: Short
     source: Short
     tag: Short
-    amount: NDArray[np.float64]
-    size: NDArray[np.float64]
+    amount: Floats
+    size: Floats
     barriers: Short
 
 
@@ -301,10 +298,7 @@ def _place_farms(columns: Columns, operations: Records, farm_rows: tuple[Ints, .
 def _connect(columns: Columns, operations: Records, times: Ints) -> tuple[Records, Records, int]:
     """Channels by (sender, receiver, tag), and inboxes for receives from anyone; places in all inboxes.
 
-    Parameters
-    ----------
-    times
-        How often each row is done; (N,).
+    `times`: how often each row is done; (N,).
     """
     kind, process = columns.kind, columns.process
     sends = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE))
@@ -447,7 +441,7 @@ class Workspace:
         farms = np.zeros(columns.farms.size, memory.FARM)
         farms["table"] = columns.farms
         tables["pull"], tables["serve"] = costs.pull_ticks, costs.serve_ticks
-        self._notes: list[NDArray[np.float64]] = []
+        self._notes: list[Floats] = []
         for number, table in enumerate(columns.farm_tables):
             told, units, processes = table.scheduling, table.volumes.size, len(table.processes)
             notes = np.array(chunks.begin(told, units, processes, chunk=table.chunk))

@@ -16,7 +16,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.engines.costs.ticks import LAST_TICK, Floats, Ticks, rounded
+from simulator.base.arrays import Flags, Floats
+from simulator.engines.costs.ticks import LAST_TICK, Ticks, rounded
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse, access_time_s, resident_levels
 from simulator.models.neighbours import BUSY, KINDS, NO_USE, Bandwidth, Occupancy, ShareTable, SharingDomain, Use
 from simulator.platform.nodes import PE, Node
@@ -264,17 +265,17 @@ class Sharing:
     loads: tuple[Pressing | None, ...]
     """Of PEs in domains; (PE,)."""
 
-    biting: NDArray[np.bool_]
+    biting: Flags
     """Domains in which anybody loses anything; (configuration, domain)."""
 
     @cached_property
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Flags:
         """PEs in domains that matter; (configuration, PE)."""
         bites = np.concatenate((self.biting, np.zeros((len(self.biting), 1), dtype=np.bool_)), axis=1)
         return np.asarray(bites[:, self.slots].any(axis=2))
 
     @cached_property
-    def presses(self) -> NDArray[np.bool_]:
+    def presses(self) -> Flags:
         """PEs in domains that matter that have load; (configuration, PE)."""
         return np.asarray(self.inside & np.array([load is not None for load in self.loads]))
 
@@ -295,16 +296,12 @@ class Sharing:
 
 
 def sharing_of(
-    scenario: Scenario, columns: Columns, placement: Ticks, paging: NDArray[np.bool_], *, tick_s: float
+    scenario: Scenario, columns: Columns, placement: Ticks, paging: Flags, *, tick_s: float
 ) -> Sharing | None:
     """The sharing of configurations with one program; None where nobody loses anything.
 
-    Parameters
-    ----------
-    placement
-        PE of each process; (configuration, process).
-    paging
-        Nodes whose shared levels are in what paging costs; (configuration, node).
+    `placement`: PE of each process; (configuration, process).
+    `paging`: nodes whose shared levels are in what paging costs; (configuration, node).
     """
     every = all_domains(scenario)
     if not every:
@@ -368,7 +365,7 @@ class _Maker:
         capacity = domain.law.capacity if isinstance(domain.law, Occupancy) else 0.0
         return int(self._kinds[number]), place, capacity, domain.name
 
-    def add(self, pes: Ticks, paging: NDArray[np.bool_]) -> None:
+    def add(self, pes: Ticks, paging: Flags) -> None:
         """One configuration."""
         shape = (pes.size, self.slots.shape[1])
         demands, tables = np.zeros(shape, dtype=np.int64), np.full(shape, -1, dtype=np.int64)

@@ -24,12 +24,8 @@ from simulator.engines.resources.links import Movements
 def fill(capacities: Mapping[int, int], routes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """The rate of each flow, and a link that it cannot pass faster.
 
-    Parameters
-    ----------
-    capacities
-        Of the links that the flows pass, each at least the number of flows on it.
-    routes
-        Links of each flow.
+    `capacities`: of the links that the flows pass, each at least the number of flows on it.
+    `routes`: links of each flow.
 
     Returns
     -------

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.base.arrays import Matrix, Vector
+from simulator.base.arrays import Floats, Matrix, Vector
 from simulator.base.documents import FLAT, NOT_WRITTEN, Record, read
 from simulator.base.errors import ScenarioError
-from simulator.models.memory.forms import Floats, MemoryTimes, scattered
+from simulator.models.memory.forms import MemoryTimes, scattered
 
 LEAST_POINTS = 24
 """Distinct points below which no correction is tried: four for each of its six hyper-parameters."""
@@ -112,12 +112,8 @@ def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction 
     Its hyper-parameters make the marginal likelihood, times a broad prior, greatest. Points far from what all others
     predict of them then count as noisier, by as much as they lie beyond 2.5 standard deviations (Huber's weights).
 
-    Parameters
-    ----------
-    modelled_s
-        Times per word of the form at the points, above 0; (points,).
-    near
-        A correction whose hyper-parameters the search begins with.
+    `modelled_s`: times per word of the form at the points, above 0; (points,).
+    `near`: a correction whose hyper-parameters the search begins with.
     """
     rows = _scattered(points, MOST_POINTS)
     points, residuals = points.take(rows), np.log(points.time_s[rows] / modelled_s[rows])

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
-
-Floats = NDArray[np.float64]
+from simulator.base.arrays import Floats
 
 MOST_LEVELS = 5
 """Levels that are tried: three caches, one between them and main memory (a TLB's reach, say), main memory."""
@@ -155,12 +154,8 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
     sets on a grid are grown level by level, the best kept, and the best of those improved. Always the same result
     from the same points.
 
-    Parameters
-    ----------
-    ordered
-        Keep latencies and gaps physical: at least 0 and never smaller than those of a level further in.
-    near
-        A fit of the same form to more points, which then is the one start.
+    `ordered`: keep latencies and gaps physical: at least 0 and never smaller than those of a level further in.
+    `near`: a fit of the same form to more points, which then is the one start.
     """
     starts = _starts(form, points, ordered=ordered) if near is None else [np.log(near.capacities_words)]
     found = [_improve(form, points, start, ordered=ordered) for start in starts]

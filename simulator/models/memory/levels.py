@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 
-Floats = NDArray[np.float64]
 WORD_BYTES = 8
 """Of the words that Apex-MAP counts in: float64."""
 SWEEP_WORDS = 4096.0
@@ -85,13 +85,9 @@ def access_time_s(
 
     Apex-MAP's model 3 for any number of levels (apex-map-memory-models; EQUATIONS section 5).
 
-    Parameters
-    ----------
-    footprint_bytes
-        Of the process; M is `use.footprint_share` of it; any shape.
-    capacities_bytes
-        c of all levels but the last for each footprint, a level further in counted where it is larger; shape of
-        `footprint_bytes`, then (levels - 1).
+    `footprint_bytes`: of the process; M is `use.footprint_share` of it; any shape.
+    `capacities_bytes`: c of all levels but the last for each footprint, a level further in counted where it is larger;
+    shape of `footprint_bytes`, then (levels - 1).
     """
     footprint = use.footprint_share * np.asarray(footprint_bytes, dtype=np.float64)[..., np.newaxis]
     capacities = np.maximum.accumulate(np.asarray(capacities_bytes, dtype=np.float64), axis=-1)
@@ -111,10 +107,7 @@ def shared_access_time_s(
 
     Alone a process has every level; together each has of a shared level the part that its footprint is of all.
 
-    Parameters
-    ----------
-    footprints_bytes
-        Of the processes on the node; (process,).
+    `footprints_bytes`: of the processes on the node; (process,).
     """
     footprints = np.asarray(footprints_bytes, dtype=np.float64)
     whole = np.array([level.capacity_bytes for level in levels[:-1]])
@@ -172,12 +165,8 @@ def levels_with_swap(
 ) -> tuple[MemoryLevel, ...]:
     """The levels with RAM of a given capacity, which the processes of a node share, and swap behind it.
 
-    Parameters
-    ----------
-    levels
-        Where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
-    memory_bytes
-        None: nothing is known of RAM's capacity, and the levels stay as they are.
+    `levels`: where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
+    `memory_bytes`: none: nothing is known of RAM's capacity, and the levels stay as they are.
     """
     if memory_bytes is None or (levels and levels[-1].name == SWAP):
         return tuple(levels)
@@ -192,10 +181,7 @@ def paged_time_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes
     What a process accesses is in RAM as often as anything it holds: where `use` goes through a part of the footprint, a
     like part of its RAM is for that. What is in a cache is in RAM too, so no nearer level holds more.
 
-    Parameters
-    ----------
-    levels
-        The last but one is RAM, the last one swap.
+    `levels`: the last but one is RAM, the last one swap.
     """
     held = use.footprint_share * levels[-2].capacity_bytes
     within = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in levels[:-1]]

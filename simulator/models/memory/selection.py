@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, is_better, mean_and_most, schwarz
 from simulator.models.doubt import Doubt, doubt_of_errors
@@ -13,7 +14,6 @@ from simulator.models.memory.forms import (
     FORMS,
     Constants,
     Fitted,
-    Floats,
     Form,
     MemoryTimes,
     StandardErrors,

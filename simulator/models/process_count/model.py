@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simulator.base import ties
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.models.choice import odds
 from simulator.models.process_count.doubts import (
     check_runs,
@@ -32,8 +33,6 @@ from simulator.models.process_count.problem import Cells, cells_of
 from simulator.models.process_count.runs import (
     AllocationRuns,
     Estimates,
-    Floats,
-    Ints,
     ShareTables,
     processes_of,
 )
@@ -217,7 +216,7 @@ class ProcessCountModel:
         terms = {part.posterior.shape.name: part.terms(sizes, allocations) for part in self._shapes}
         return [part.predict(size, terms[part.posterior.shape.name], number) for part in self.structures]
 
-    def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
+    def _strange(self, allocations: Ints) -> Flags:
         """Whether no run used these kinds together, or this one alone; (n,)."""
         return ~np.isin(mixture_codes(allocations), mixture_codes(self.cells.allocations))
 
@@ -235,7 +234,7 @@ class ProcessCountModel:
         shift = sum(w * part.shift for w, part in zip(self.weights, found, strict=True))
         return np.where(there, of_kind, -np.inf), np.asarray(shift)
 
-    def _drift(self, size: float, allocations: Ints, strange: NDArray[np.bool_]) -> Floats:
+    def _drift(self, size: float, allocations: Ints, strange: Flags) -> Floats:
         """Variance for what may change beyond the measured sizes, m and P; (n,)."""
         sizes = self.cells.size
         beyond = max(np.log(size / sizes.max()), np.log(sizes.min() / size), 0.0)

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
+from simulator.base.arrays import Floats, Ints
 from simulator.models.process_count.problem import (
     LIKENESS,
     Cells,
@@ -26,7 +27,6 @@ from simulator.models.process_count.problem import (
     slowest_of,
     used_columns,
 )
-from simulator.models.process_count.runs import Floats, Ints
 from simulator.models.process_count.terms import BELIEFS, TERMS, WORK, Belief, Shape
 
 # The posterior mode of one program shape, once for each belief, and what its residuals say of the noise.
@@ -162,12 +162,8 @@ LEAST = 0.3
 def pilot(terms: Floats, weights: Floats, prior: Prior) -> Floats:
     """Log coefficients, shape (kind, terms).
 
-    Parameters
-    ----------
-    terms
-        Scaled and divided by the measured times, shape (cells, kind, terms).
-    weights
-        Of each cell's relative residual, (cells,).
+    `terms`: scaled and divided by the measured times, shape (cells, kind, terms).
+    `weights`: of each cell's relative residual, (cells,).
     """
     kinds, count = terms.shape[1:]
     centre = np.exp(prior.mean.reshape(kinds, count))
@@ -442,12 +438,8 @@ class Structure:
     def predict(self, size: float, terms: Floats, number: Ints) -> Predicted:
         """Everything about configurations at one problem size.
 
-        Parameters
-        ----------
-        terms
-            As by `terms`.
-        number
-            As by `measured`.
+        `terms`: as by `terms`.
+        `number`: as by `measured`.
         """
         fitted = self.posterior
         parts = terms * np.exp(fitted.mode)

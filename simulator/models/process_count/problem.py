@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, padded, processes_of, starts
+from simulator.base.arrays import Flags, Floats, Ints
+from simulator.models.process_count.runs import AllocationRuns, padded, processes_of, starts
 from simulator.models.process_count.terms import COMPUTATION, TERMS, WORK, Belief, Shape, columns, typical
 
 # Measured runs as the model sees them: repetitions joined, sorted by configuration and size.
@@ -287,12 +287,8 @@ def used_columns(shape: Shape, size: Floats, allocations: Ints) -> Floats:
 def log_times(terms: Floats, mode: Floats) -> tuple[Floats, Floats]:
     """Log makespans, (n,), and their slopes by the log coefficients, (n, kind * terms).
 
-    Parameters
-    ----------
-    terms
-        As in `Problem`.
-    mode
-        Log coefficients, (kind, terms).
+    `terms`: as in `Problem`.
+    `mode`: log coefficients, (kind, terms).
     """
     factors = np.exp(mode)
     of_kind = seconds(terms, factors)
@@ -348,7 +344,7 @@ def problem_of(shape: Shape, cells: Cells, scale: Floats) -> Problem:
     return Problem(table, np.log(np.concatenate(time_s)), np.concatenate(noise), groups)
 
 
-def _phases(terms: Floats, cells: Cells) -> Iterator[tuple[int, NDArray[np.bool_], Ints, Floats]]:
+def _phases(terms: Floats, cells: Cells) -> Iterator[tuple[int, Flags, Ints, Floats]]:
     """Kind, its terms in the phase, cells that have the phase, and its seconds."""
     if not (np.isfinite(cells.comp_s).any() or np.isfinite(cells.comm_s).any()):
         return

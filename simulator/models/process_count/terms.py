@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.models.process_count.runs import Floats
+from simulator.base.arrays import Floats
 
 
 @dataclass(frozen=True)

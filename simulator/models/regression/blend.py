@@ -15,11 +15,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
-from simulator.base.arrays import Counts, Matrix, Vector
+from simulator.base.arrays import Counts, Flags, Floats, Ints, Matrix, Vector
 from simulator.base.documents import FLAT, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
@@ -38,7 +37,7 @@ from simulator.models.regression.candidates import (
     middle,
     prior_of,
 )
-from simulator.models.regression.runs import Cells, Floats, resolution_s, share_of_median
+from simulator.models.regression.runs import Cells, resolution_s, share_of_median
 
 LIKENESS = 3.0
 """Variance of the alike part of the residuals, relative to the independent part."""
@@ -67,9 +66,9 @@ class Blend:
     """The cells that it rests on, thinned if they were many."""
     step_s: float
     """Step in which the times were recorded."""
-    extra: NDArray[np.int64]
+    extra: Ints
     """Index into `design.extras` of each member."""
-    alike: NDArray[np.bool_]
+    alike: Flags
     """Whether the member's residuals are alike at neighbouring points."""
     weight: Floats
     mode: Floats
@@ -185,12 +184,8 @@ def cell_weights(time_s: Floats, step_s: float) -> Floats:
 def fit_blend(formula: Formula, cells: Cells) -> Blend:
     """Fit the default model.
 
-    Parameters
-    ----------
-    formula
-        The user's cost formula.
-    cells
-        At least two; times above 0.
+    `formula`: the user's cost formula.
+    `cells`: at least two; times above 0.
     """
     step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
     weights = cell_weights(cells.time_s, step)
@@ -233,7 +228,7 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
 
 def _candidates(
     design: Design, lacking: Floats, cells: Cells, weights: Floats
-) -> tuple[Posterior, Posterior, Floats, NDArray[np.bool_]]:
+) -> tuple[Posterior, Posterior, Floats, Flags]:
     """All candidates, fitted.
 
     Returns
@@ -282,9 +277,9 @@ def _coarseness(time_s: Floats, step_s: float) -> Floats:
     return found
 
 
-def _forward_masks(design: Design, cells: Cells) -> NDArray[np.bool_]:
+def _forward_masks(design: Design, cells: Cells) -> Flags:
     """Cells that each forward split sees: all below the largest, or second largest, value of a parameter."""
-    masks: list[NDArray[np.bool_]] = []
+    masks: list[Flags] = []
     values = cells.columns()
     for name in design.varying:
         levels = np.unique(values[name])
@@ -296,9 +291,7 @@ def _forward_masks(design: Design, cells: Cells) -> NDArray[np.bool_]:
     return np.array(masks, dtype=np.bool_).reshape(len(masks), len(cells.time_s))
 
 
-def _forward(
-    fitted: Posterior, seen: NDArray[np.bool_], weights: Floats, kinds: int
-) -> tuple[Floats, Floats, float | None]:
+def _forward(fitted: Posterior, seen: Flags, weights: Floats, kinds: int) -> tuple[Floats, Floats, float | None]:
     """Score, variance factor of each candidate, and the best mean error, from the splits after the first."""
     held = ~seen[kinds:]
     if not len(held):

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, erfc, fdtrc
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.least_squares import LinearFit, fit_linear
-from simulator.models.regression.runs import Floats, Runs, cells_of
+from simulator.models.regression.runs import Runs, cells_of
 from simulator.models.regression.runtime_model import RuntimeModel
 
 SIGNIFICANT = 0.05

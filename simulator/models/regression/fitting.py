@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
 from simulator.models.regression.candidates import NOISE_WEIGHT
 from simulator.models.regression.least_squares import LinearFit, fit_linear
-from simulator.models.regression.runs import Cells, Floats, Runs, cells_of, resolution_s
+from simulator.models.regression.runs import Cells, Runs, cells_of, resolution_s
 from simulator.models.regression.runtime_model import Part, RuntimeModel, observed_table
 
 METHODS = ("default", "ols", "relative")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
-
-Floats = NDArray[np.float64]
 
 PAIRED = 8
 """Up to so many runs of a cell, all are compared with each other."""
@@ -41,11 +40,11 @@ class Cells:
     """Shape (cells, parameters)."""
     time_s: Floats
     """Median of the runs of the cell, so that one bad run of three does no harm."""
-    runs: NDArray[np.int64]
+    runs: Ints
     low_s: Floats
     high_s: Floats
     mean_s: Floats
-    cell_of_run: NDArray[np.int64]
+    cell_of_run: Ints
     """Index of the cell of each run."""
     run_sd: float
     """Robust standard deviation of the logarithm of one run around its cell's median; 0 without repetitions."""
@@ -137,7 +136,7 @@ def _run_sd(times: Floats, middle: Floats, index: NDArray[np.intp], count: NDArr
     return float(1.4826 * np.median(np.concatenate(apart)) / np.sqrt(2.0))
 
 
-def share_of_median(runs: NDArray[np.int64]) -> Floats:
+def share_of_median(runs: Ints) -> Floats:
     """Variance of the median of so many normal runs, relative to that of one."""
     known = np.array([1.0, 1.0, 0.5, 0.449, 0.298, 0.287, 0.215, 0.210])
     many = np.pi / 2 / np.maximum(runs + 0.5, 1.0)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from simulator.base import notebook, ties
-from simulator.base.arrays import Matrix, Vector
+from simulator.base.arrays import Flags, Floats, Matrix, Vector
 from simulator.base.documents import FLAT, Record, at, read
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
@@ -20,7 +20,7 @@ from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import check_level, model_of, read_model, write_model
 from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
-from simulator.models.regression.runs import Cells, Floats, Runs
+from simulator.models.regression.runs import Cells, Runs
 
 # Mixtures of Student distributions, one per candidate structure, and their quantiles.
 
@@ -36,14 +36,9 @@ def mixture_quantiles(
 ) -> Floats:
     """Quantiles of a mixture of Student distributions, by false position (Illinois).
 
-    Parameters
-    ----------
-    weight
-        Shape (members,).
-    mean, variance
-        Shape (members, n).
-    freedom
-        Shape (members,) or (members, n).
+    `weight`: shape (members,).
+    `mean`, `variance`: shape (members, n).
+    `freedom`: shape (members,) or (members, n).
 
     Returns
     -------
@@ -173,7 +168,7 @@ class Predictions:
     warnings: tuple[tuple[str, ...], ...]
 
     @property
-    def outside_training_range(self) -> NDArray[np.bool_]:
+    def outside_training_range(self) -> Flags:
         """Whether any parameter lies outside its trained range, shape (n,)."""
         return np.asarray((self.distance > 1.0).any(axis=1))
 
@@ -285,14 +280,9 @@ class RuntimeModel(Record):
         Raises ScenarioError if a parameter is missing or not finite, the level is not between 0 and 1, or the runs do
         not determine a target at all; one line per target.
 
-        Parameters
-        ----------
-        values
-            Parameter -> array of shape (n,) or one number.
-        level
-            Probability that an interval is meant to hold.
-        labels
-            How messages name each target; `target 1`, `target 2`, ... if None.
+        `values`: parameter -> array of shape (n,) or one number.
+        `level`: probability that an interval is meant to hold.
+        `labels`: how messages name each target; `target 1`, `target 2`, ... if None.
         """
         check_level(level)
         targets = self._targets(values, labels)

@@ -316,15 +316,10 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     Raises ScenarioError, TraceError with file and line, for what is not read: it is never left out silently if it
     decides times.
 
-    Parameters
-    ----------
-    path
-        The file; profiles that it names lie in its folder.
-    kernel
-        What the hosts' speeds are called here.
-    contention, eager_bytes
-        What the file does not say of messages. Links that messages do not meet on (FATPIPE) need `none`, unless they
-        never are the narrowest of a route, or only a host's messages to itself pass them.
+    `path`: the file; profiles that it names lie in its folder.
+    `kernel`: what the hosts' speeds are called here.
+    `contention`, `eager_bytes`: what the file does not say of messages. Links that messages do not meet on (FATPIPE)
+    need `none`, unless they never are the narrowest of a route, or only a host's messages to itself pass them.
     """
     root = read_xml(path)
     if root.tag != "platform":

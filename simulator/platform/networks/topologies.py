@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, model_validator
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.form import NOT_BACKWARDS, Form, Names, one_of
 from simulator.base.names import all_names, check_known, compact, turns
@@ -23,7 +24,6 @@ from simulator.platform.networks.network import (
     DOWN,
     UP,
     WHERE,
-    Ints,
     NetworkForm,
     link_if_alike,
     private_links,

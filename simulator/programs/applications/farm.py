@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.arrays import Floats
 from simulator.programs import program
 from simulator.programs.applications.parameters import Choice, Counted, Duration, Parameters, Positive, Whole
-from simulator.programs.applications.work import Floats, Team, Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.columns import DISTRIBUTIONS, RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program

@@ -45,9 +45,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.block_columns import BlockColumns
 from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Parameters, Positive, Whole
@@ -68,8 +68,6 @@ from simulator.programs.program import (
 if TYPE_CHECKING:
     from simulator.platform.named_files import NamedFiles  # a far host has no such room
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Phases = Literal["main", "all"]
 Waiting = Literal["yielding", "polling"]
 WORD_BYTES = 8
@@ -169,12 +167,8 @@ class Hpl(Work):
     def _grid_row(self, place: tuple[int, ...], grid: Shape, left: Floats, behind: Floats) -> tuple[Operation, ...]:
         """What the process at a place does: steps in cycles of the grid's columns, then those that fill no cycle.
 
-        Parameters
-        ----------
-        left
-            Its rows from each block's diagonal down; (K,).
-        behind
-            Its columns behind each block; (K,).
+        `left`: its rows from each block's diagonal down; (K,).
+        `behind`: its columns behind each block; (K,).
         """
         rows, columns = grid
         across = tuple(place[0] * columns + column for column in range(columns))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.configuration import Configuration
@@ -14,9 +14,6 @@ from simulator.programs.program import NOBODY, Compute, Group, Program, Row
 
 if TYPE_CHECKING:
     from simulator.platform.nodes import Platform
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def wrong_sum(configuration: Configuration, found: int, *, total: int, noun: str, name: str) -> ScenarioError:
@@ -76,7 +73,6 @@ class Team:
         return Program(rows, tuple(footprints.tolist()), polls)
 
 
-Flags = NDArray[np.bool_]
 Shape = tuple[int, int]
 """Rows and columns; process i Q + j stands in row i and column j of Q columns."""
 
@@ -190,10 +186,7 @@ class Work(Protocol):
     def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:  # noqa: ARG002
         """The partition nearest to one that the application can use; most can use any that adds up.
 
-        Parameters
-        ----------
-        grid
-            Of the configuration; None: as the application has it.
+        `grid`: of the configuration; None: as the application has it.
         """
         return partition
 

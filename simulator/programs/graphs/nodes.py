@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import FUNCTIONS, Formula
 from simulator.models.resource import METHODS, NO_RUVS, CostVector, Method, Ruvs, Times, bounds
@@ -356,7 +357,6 @@ def _scaled(factor: Formula, terms: list[str]) -> list[str]:
     return [f"{first}*{terms[0] if len(terms) == 1 else '(' + ' + '.join(terms) + ')'}"]
 
 
-Floats = NDArray[np.float64]
 Values = Mapping[str, ArrayLike]
 
 
@@ -395,14 +395,9 @@ def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit
     Raises ScenarioError if a value is missing, a probability is outside [0, 1], probabilities do not add up to 1, or a
     count is below 0, with the step and the values.
 
-    Parameters
-    ----------
-    seg
-        One that `check` accepts.
-    values
-        Each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
-    graph
-        Where execution begins; by default in the first graph.
+    `seg`: one that `check` accepts.
+    `values`: each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
+    `graph`: where execution begins; by default in the first graph.
     """
     start = seg.graph(graph)
     missing = [name for name in start.parameters if name not in values]
@@ -451,12 +446,8 @@ def expected_time(
 
     Raises ScenarioError as `total_ruv`; or if an operation has no cost.
 
-    Parameters
-    ----------
-    costs
-        Of one PE; its method says which RUVs are used.
-    working_set_bytes
-        Of graphs that say none.
+    `costs`: of one PE; its method says which RUVs are used.
+    `working_set_bytes`: of graphs that say none.
     """
     found = visits(seg, values, graph=graph)
     _check_method(found, costs.method)

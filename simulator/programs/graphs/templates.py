@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Flags, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.work import Team
 from simulator.programs.program import NOBODY, AllReduce, Broadcast, Compute, Exchange, Loop, Operation, Recv, Row, Send
-
-Ints = NDArray[np.int64]
 
 EVERYWHERE = ("P", "total")
 """Names that every formula of a template may use: processes that take part, and all units."""
@@ -131,7 +130,7 @@ def _sent(stage: Stage, held: Ints, number: int) -> Ints:
     return stage.size_bytes("exchange", units=held, round=number)
 
 
-def _only(computes: tuple[Compute, ...], which: NDArray[np.bool_]) -> list[Operation]:
+def _only(computes: tuple[Compute, ...], which: Flags) -> list[Operation]:
     """A computation of some processes only."""
     return [Compute(np.where(which, one.volume, 0.0), one.size) for one in computes]
 

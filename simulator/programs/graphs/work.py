@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.models.resource import METHODS, HardwareModel, Method, Times
@@ -23,8 +24,6 @@ from simulator.programs.graphs.nodes import Graph, Seg, check, check_costs, expe
 from simulator.programs.graphs.templates import EVERYWHERE, TEMPLATES, Template, repeated
 from simulator.programs.program import Compute, Program
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Values = Mapping[str, ArrayLike]
 
 KNOTS = 96
@@ -163,10 +162,7 @@ class SegWork(Work):
 
         Raises ScenarioError if the partition does not fit, or a step cannot be evaluated.
 
-        Parameters
-        ----------
-        resources
-            Of the PE that each process runs on.
+        `resources`: of the PE that each process runs on.
         """
         team = Team.of(configuration, total=self.total, noun="units", name="units")
         placed = Placed(self, team, tuple(resources))
@@ -307,10 +303,7 @@ def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) ->
 
     Raises ScenarioError with one line per fault, each beginning with its field.
 
-    Parameters
-    ----------
-    resources
-        Those of the platform's PEs, the first PE's first.
+    `resources`: those of the platform's PEs, the first PE's first.
     """
     check(seg)
     maker = _Maker(seg, asked)

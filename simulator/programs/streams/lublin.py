@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.randomness import stream as generator
 from simulator.programs.streams.stream import MISSING, Stream, make_stream
 
 __all__ = ["JobKind", "lublin"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 JobKind = Literal["batch", "interactive", "both", "combined"]
 """Batch jobs, interactive jobs, both as two streams merged, or jobs that nobody tells apart: fitted to all together."""
 BUCKETS = 48

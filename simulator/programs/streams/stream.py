@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 
 __all__ = ["MISSING", "JobApplication", "Stream", "make_stream"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MISSING = -1
 """A whole number that nobody knows; a float that nobody knows is NaN."""
 

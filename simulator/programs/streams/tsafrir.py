@@ -4,16 +4,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.randomness import stream as generator
 from simulator.programs.streams.stream import Stream
 
 __all__ = ["LEAST_JOBS", "with_estimates"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LEAST_JOBS = 200
 """Below which the model has no law for the number of values."""
 MINUTE_S = 60

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
+from simulator.base.arrays import Floats
 from simulator.base.figures import INK, NOTHING, PAPER, Drawing, label, name_rows, number, numbers, series
 
 if TYPE_CHECKING:
@@ -32,16 +33,10 @@ def shares(
 ) -> Drawing:
     """Draw what each PE or node has as now, hatched, and as advised, full; beneath its name its speed and load.
 
-    Parameters
-    ----------
-    rows
-        Of `simulator.gathered_shares`.
-    unit
-        What is shared out, such as `rows`.
-    of
-        What a row is of.
-    names
-        What the configurations before and after are called; nothing is drawn of one without a name.
+    `rows`: of `simulator.gathered_shares`.
+    `unit`: what is shared out, such as `rows`.
+    `of`: what a row is of.
+    `names`: what the configurations before and after are called; nothing is drawn of one without a name.
     """
     if not rows:
         return NOTHING
@@ -133,12 +128,9 @@ def _said(one: "Share", unit: str, names: tuple[str, str]) -> str:
 def runs(every: Sequence[Mapping[str, Any]]) -> Drawing:
     """Draw runs one above the other on one axis of time: how many of a row's processes compute, and exchange messages.
 
-    Parameters
-    ----------
-    every
-        One entry per run: `title`, `makespan_s`, `mean_s` of all runs if that is known, and `rows`, each with `name`
-        and the parts of its processes that compute and that exchange messages (or do something else) in `BINS`
-        stretches of the run: `computing`, `other`.
+    `every`: one entry per run: `title`, `makespan_s`, `mean_s` of all runs if that is known, and `rows`, each with
+    `name` and the parts of its processes that compute and that exchange messages (or do something else) in `BINS`
+    stretches of the run: `computing`, `other`.
     """
     if not every:
         return NOTHING
@@ -194,10 +186,7 @@ MOST_CASES: Final = 24
 def scorecard(cases: Sequence[Mapping[str, Any]]) -> Drawing:
     """Draw measured over predicted of each case, and where it was stated to lie; a filled dot where that held.
 
-    Parameters
-    ----------
-    cases
-        One entry per case: `name`; `ratio`, and its `low` and `high` or None; `held`.
+    `cases`: one entry per case: `name`; `ratio`, and its `low` and `high` or None; `held`.
     """
     shown = [one for one in cases if (number(one.get("ratio")) or 0) > 0][:MOST_CASES]
     if not shown:

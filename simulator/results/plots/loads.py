@@ -127,12 +127,8 @@ _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 def in_clock_time(axes: "Axes", start: str, *, most: int = 7) -> None:
     """Times of day in place of seconds since a start; nothing where that is not known, or less than a minute is drawn.
 
-    Parameters
-    ----------
-    start
-        ISO 8601, of time 0.
-    most
-        Ticks.
+    `start`: ISO 8601, of time 0.
+    `most`: ticks.
     """
     low, high = axes.get_xlim()
     if not start or high - low < _CLOCK_STEPS[0]:

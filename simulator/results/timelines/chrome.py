@@ -19,16 +19,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.programs.columns import KIND_NAMES, Kind
 from simulator.results.job_metrics import under_way
 from simulator.results.timelines.counters import load_points, messages_on_links, points_of_each
 from simulator.results.timelines.happened import NAMES, OF_KIND, Happened, View, details, grouped
 
-Ticks = NDArray[np.int64]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Ticks = Ints
 
 
 # What a PE's track shows: slices that lie side by side or in each other, and never across a border.
@@ -107,10 +105,7 @@ def durations_us(begin: Ticks, end: Ticks, tick_s: float, *, within: tuple[Float
     What a reader gets by adding up is never after `moments_us(end)`: as floats, nor as Perfetto's nanoseconds, which
     are cut off on both sides. So what begins at `end` begins after what ends there.
 
-    Parameters
-    ----------
-    within
-        Starts and durations of slices that these lie in: as they were rounded, so that these do not stick out.
+    `within`: starts and durations of slices that these lie in: as they were rounded, so that these do not stick out.
     """
     start, stop = moments_us(begin, tick_s), moments_us(end, tick_s)
     found = moments_us(end - begin, tick_s)

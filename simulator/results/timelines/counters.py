@@ -4,16 +4,14 @@ The loads of a replication over simulated time, as PEs meet them.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.models.load import LoadTrace
 from simulator.results.timelines.happened import Happened, grouped
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.truths import draw_one, of_replication
 
 __all__ = ["load_profiles"]
-
-Floats = NDArray[np.float64]
 
 
 def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: int) -> dict[str, tuple[Floats, Floats]]:
@@ -37,7 +35,7 @@ def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: i
     }
 
 
-Ticks = NDArray[np.int64]
+Ticks = Ints
 MOST_POINTS = 200_000
 """Points of all counters of a timeline."""
 MOST_OF_ONE = 1000

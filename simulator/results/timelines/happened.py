@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Ints
 from simulator.engines.costs.messages import UNITS_PER_BYTE, MessageCosts, message_costs
 from simulator.engines.faults import link_name
 from simulator.engines.log import Causes, explain
@@ -22,7 +22,7 @@ from simulator.programs.columns import COLLECTIVE_TAG, KIND_NAMES, Columns, Kind
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario
 
-Ticks = NDArray[np.int64]
+Ticks = Ints
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Happened:
     """Operation that sent each message; (message,)."""
     receives: Ticks
     """Operation that received it; (message,)."""
-    eager: NDArray[np.bool_]
+    eager: Flags
     """Whether it was sent without waiting for its receiver; (message,)."""
     alone: Ticks
     """What it takes where it meets no other; (message,)."""

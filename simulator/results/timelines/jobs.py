@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.results.job_metrics import JobSeries, over_stretches, series
@@ -24,7 +25,6 @@ from simulator.results.timelines.chrome import counter, document, durations_us, 
 
 __all__ = ["JOB_TIMELINES", "write_job_timeline"]
 
-Ints = NDArray[np.int64]
 JOB_TIMELINES = (".json", ".json.gz")
 """Names that `write_job_timeline` knows end in one of these."""
 MOST_POINTS = 60_000

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files, units
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact, counted, expanded
 from simulator.base.provenance import provenance
@@ -221,7 +221,7 @@ def _rounded(band: SpeedBand) -> SpeedBand:
     return replace(band, sizes=sizes, low=low, mid=mid, high=high, doubt=doubt, noise=noise)
 
 
-def _digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.{DIGITS}g}") for value in values])
 
 

@@ -229,12 +229,8 @@ def node_of(
 
     Raises ScenarioError if it is none, a model is none of a node, or two are of one kernel.
 
-    Parameters
-    ----------
-    unnamed
-        What the kernel of a model is called that names none.
-    places
-        What messages call each model; by default its place in the file.
+    `unnamed`: what the kernel of a model is called that names none.
+    `places`: what messages call each model; by default its place in the file.
     """
     form = model_of(document, "node", NodeFile, writer="apportion machine -o", newest=FORMAT, place=source)
     parts = form.topology

@@ -6,16 +6,14 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.machine import Machine
 from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.caches import counted_groups, level_names
 from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile, age_days
-
-Floats = NDArray[np.float64]
 
 RULE = (
     "two nodes are alike if they have as many PEs, the same kernels, memory within 10 %, and for each kernel, at nine"
@@ -203,12 +201,8 @@ def doubts(
 ) -> tuple[str, ...]:
     """One line for each reason to doubt, those of the models themselves first.
 
-    Parameters
-    ----------
-    now
-        With its time zone.
-    most_days
-        Age from which a calibration is called old, and a difference of ages too.
+    `now`: with its time zone.
+    `most_days`: age from which a calibration is called old, and a difference of ages too.
     """
     calibrations = [entry for node in nodes for entry in node.calibrations] + [link.calibration for link in links]
     return (

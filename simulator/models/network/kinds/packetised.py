@@ -5,16 +5,16 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import ties
+from simulator.base.arrays import Flags, Floats
 from simulator.models.choice import TooFewPoints
 from simulator.models.network.kinds.kind import (
     LEAST_S,
     NO_LIMIT,
     Fit,
     Fitted,
-    Floats,
     Kind,
     KindForm,
     MessageModel,
@@ -179,7 +179,7 @@ def _same(points: NetworkPoints) -> float:
     return float(ties.SAME**2 * points.trust.sum())
 
 
-def _branch(points: NetworkPoints, mine: NDArray[np.bool_], *, several: bool, short: bool) -> Floats:
+def _branch(points: NetworkPoints, mine: Flags, *, several: bool, short: bool) -> Floats:
     size, hops = points.size_bytes[mine], points.hops[mine]
     bytes_column = hops * size if short else size
     columns = (np.ones_like(size), hops, bytes_column) if several else (np.ones_like(size), bytes_column)
@@ -190,7 +190,7 @@ def _weights(points: NetworkPoints) -> Floats:
     return np.asarray(np.sqrt(points.trust) / points.time_s)
 
 
-def _left_over(design: Floats, points: NetworkPoints, mine: NDArray[np.bool_]) -> float:
+def _left_over(design: Floats, points: NetworkPoints, mine: Flags) -> float:
     weights = _weights(points)[mine]
     return _squares(design, points.time_s[mine], weights)[0]
 
@@ -217,7 +217,7 @@ def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float,
     return tried[ties.first_least([squares for squares, _ in tried], floor=_same(points))]
 
 
-def _design(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> Floats:
+def _design(points: NetworkPoints, short: Flags, packet: float, *, several: bool) -> Floats:
     """Linear for one p: (alpha,) alpha2, beta, tau, J; one distance has no alpha of its own."""
     size, hops = points.size_bytes, points.hops
     more = np.where(short, 0.0, size / packet - 1)
@@ -232,7 +232,7 @@ def _named(found: Floats, packet: float, *, several: bool) -> Floats:
     return np.array([alpha, alpha2, beta, tau, packet, jump / tau if tau != 0 else 0.0])
 
 
-def _at(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> tuple[float, Floats]:
+def _at(points: NetworkPoints, short: Flags, packet: float, *, several: bool) -> tuple[float, Floats]:
     design = _design(points, short, packet, several=several)
     squares, found = _squares(design, points.time_s, _weights(points))
     return squares, _named(without_rounding(found, design, points.time_s), packet, several=several)
