@@ -572,16 +572,7 @@ def remove(path: Path) -> None:
 
 
 def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
-    """Move earlier results out of the way of new ones, so that nothing measured is lost.
-
-    `folder`: where results go.
-    `names`: the files that new results would replace.
-
-    Returns
-    -------
-    Path or None
-        The subfolder `earlier-N` that holds them now; None if there were none.
-    """
+    """Move results of these names to a subfolder `earlier-N`, so that none is lost; None: there are none."""
     found = [folder / name for name in names if (folder / name).exists()]
     if not found:
         return None
@@ -611,12 +602,8 @@ def digest_of(path: Path) -> str:
 def shipped(kind: str, name: str) -> Path:
     """Path of a file that ships with the product, in a checkout and in an installed wheel alike.
 
-    Parameters
-    ----------
-    kind
-        `traces` or `scenarios`.
-    name
-        File name inside that folder, `/` between folders.
+    `kind`: `traces` or `scenarios`.
+    `name`: file name inside that folder, `/` between folders.
     """
     root = Path(str(resources.files("simulator")))
     installed = root / "_data" / kind / name

@@ -64,7 +64,6 @@ class SharedCache:
     kind: str
     size_bytes: int
     instances: int
-    """How many of them the PEs have."""
     most_pes: int
     """PEs that share one, where most do."""
 

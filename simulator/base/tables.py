@@ -24,11 +24,9 @@ class Table:
     """A table as text, with where each row stood."""
 
     place: str
-    """The file, for messages."""
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
-    """Line of each row in the file."""
 
     def labels(self) -> tuple[str, ...]:
         """`FILE:LINE` of each row."""

@@ -142,11 +142,6 @@ def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> floa
     `text`: what the user wrote; a bare number is refused unless the kind knows the empty unit.
     `units`: one of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
     `field`: where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
-
-    Returns
-    -------
-    float
-        The value in SI: seconds, bytes, bytes per second, units per second, watts.
     """
     written, where = str(text), "" if field is None else f"{field}: {_shown(text)} "
     match = _NUMBER.fullmatch(written[: MOST_LETTERS + 1])
@@ -179,11 +174,6 @@ def parse_instant(text: str, *, field: str) -> datetime.datetime:
     """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time.
 
     Raises ScenarioError if it is none.
-
-    Returns
-    -------
-    datetime
-        With its zone: `isoformat()` means the same on any machine.
     """
     try:
         found = datetime.datetime.fromisoformat(text.strip())

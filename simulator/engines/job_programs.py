@@ -36,9 +36,7 @@ class Started:
 
     job: int
     start: int
-    """Tick of the stream."""
     places: tuple[int, ...]
-    """Of its processes; see `places_of`."""
 
 
 def places_of(platform: Platform) -> Ints:
@@ -91,17 +89,10 @@ def with_equal_parts(scenario: Scenario, name: str, places: Sequence[int], of_pl
 
 @dataclass(frozen=True, eq=False)
 class JobPrograms:
-    """The ends of jobs in one replication of a scenario.
-
-    Parameters
-    ----------
-    scenario
-        Platform, kernel, loads and seed; its own application and configurations are not looked at.
-    replication
-        Whose draws.
-    """
+    """The ends of jobs in one replication of a scenario."""
 
     scenario: Scenario
+    """Platform, kernel, loads and seed; its own application and configurations are not looked at."""
     stream: Stream
     replication: int = 0
     engine: Engine = "auto"

@@ -1,9 +1,4 @@
-"""The reference engine's queue of jobs: submissions, ends, corrections and promised starts as events of one clock.
-
-What became of the jobs of a stream under one policy: an entry per job.
-
-What a policy of the user's own sees in either engine, and what it decides in their terms.
-"""
+"""The reference engine's queue of jobs: an event per submission, end, correction and promised start; its results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -97,21 +92,18 @@ class JobRuns:
     policy: Policy
     estimates: Estimates
     pes: int
-    """How many the cluster has."""
     tick_s: float
     engine: str
     submit_ticks: Ints
     start_ticks: Ints
     finish_ticks: Ints
     processors: Ints
-    """PEs that each job got."""
     estimate_ticks: Ints
     """Planned run time at the start, so before any correction."""
     promised_ticks: Ints
     """Conservative: the start that a job was promised first. EASY: the first shadow time of a job that became head
     and did not start in that pass. -1 for all others."""
     killed: Flags
-    """Whether the limit ended it."""
     first_pe: Ints | None = None
     """If PEs are named: where each job's numbers begin in `allocated`, and the end; (job + 1,)."""
     allocated: Ints | None = None
@@ -160,12 +152,8 @@ NONE = -1
 class JobQueue:
     """One run of a stream.
 
-    Parameters
-    ----------
-    jobs
-        What decisions know; its plans are filled in here where they come from what has ended.
-    programs
-        Where jobs really run; without it each takes the time that `costs` has for it.
+    `jobs`: what decisions know; its plans are filled in here where they come from what has ended.
+    `programs`: where jobs really run; without it each takes the time that `costs` has for it.
     """
 
     def __init__(
@@ -219,10 +207,7 @@ class JobQueue:
     def run(self, decide: Decide) -> None:
         """Let all jobs start and end.
 
-        Parameters
-        ----------
-        decide
-            What a pass decides.
+        `decide`: what a pass decides.
         """
         self._decide = decide
         self._await_next()

@@ -1,9 +1,4 @@
-"""The reference engine: every process a SimPy generator, readable and extensible.
-
-One run of the SimPy engine: what each process does, operation after operation, and what they share.
-
-A block of integer costs as the SimPy engine reads it: lists, made once for all runs that share them.
-"""
+"""The reference engine: every process a SimPy generator, readable and extensible."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -77,7 +72,6 @@ class Setup:
     service: Callable[[int, int], Service]
     """For a PE and a number of processes."""
     operations: Mapping[str, Callable[..., Any]]
-    """The user's own, by name."""
     tick_s: float
 
     @cached_property
@@ -410,22 +404,13 @@ def run(
     Raises SimulationError for a deadlock, a message that nobody receives, a stalled PE or a link with too many flows,
     with names; TraceError if a trace that ends does so before the run.
 
-    Parameters
-    ----------
-    scenario
-        Its configurations are run on the same draws (paired).
-    draws
-        Axes (replication, PE).
-    tick_s
-        Seconds per tick.
-    log_replications
-        Keep the operation log of this many first replications of each configuration.
-    operations
-        What the program's `Custom` operations do, by name; see `Context`.
-    sharing
-        How processes share a PE, in place of equal shares of what its load leaves.
-    progress
-        Called after each run.
+    `scenario`: its configurations are run on the same draws (paired).
+    `draws`: axes (replication, PE).
+    `tick_s`: seconds per tick.
+    `log_replications`: keep the operation log of this many first replications of each configuration.
+    `operations`: what the program's `Custom` operations do, by name; see `Context`.
+    `sharing`: how processes share a PE, in place of equal shares of what its load leaves.
+    `progress`: called after each run.
     """
     starts = start_ticks(draws, tick_s=tick_s).tolist()
     services, of_services = _services(scenario, sharing, tick_s), scenario

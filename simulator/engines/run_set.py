@@ -41,7 +41,6 @@ class RunSet:
 
     configurations: tuple[str, ...]
     tick_s: float
-    """Seconds per tick."""
     makespan_ticks: Ints
     """Last finish minus first start; (configuration, replication)."""
     computed_ticks: tuple[Ints, ...]
@@ -239,10 +238,7 @@ def describe(
     interval, and a few that are equal by chance have none: these are None. Where it is known that nothing is drawn
     (`deterministic`), one replication tells all.
 
-    Parameters
-    ----------
-    truths
-        Number of the truth of each replication, see `RunSet.truths`; None where nothing is doubted.
+    `truths`: number of the truth of each replication, see `RunSet.truths`; None where nothing is doubted.
     """
     return describe_all(samples[np.newaxis], truths, level=level, deterministic=deterministic)[0]
 
@@ -285,10 +281,7 @@ def interval_line(
 ) -> str:
     """What stated intervals are, for the line under them; empty where there are none.
 
-    Parameters
-    ----------
-    truths
-        How many the replications share; None where nothing is doubted.
+    `truths`: how many the replications share; None where nothing is doubted.
     """
     if deterministic or replications < 2 or truths == 1:
         return ""

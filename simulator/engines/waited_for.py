@@ -37,12 +37,10 @@ class Part:
     what: str
     """`computing`, `message`, `farm`, `disk`, `asleep`, `barrier`, or the name of an operation of the user's own."""
     where: str
-    """The PE, link or disk."""
     seconds: float
     held_up_s: float
     """Of these, how much longer it took than with the links, the disk or the PE to itself and without its load."""
     steps: int
-    """Operations of the path in it."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +48,10 @@ class Message:
     """One message of a logged run."""
 
     sender: int
-    """Process."""
     receiver: int
     start_ticks: int
     """When it could begin: both were ready, or the sender of one that waits for nobody."""
     end_ticks: int
-    """When it had been received."""
     size_bytes: float
 
 
@@ -82,10 +78,7 @@ def waited_for(
 
     Raises ScenarioError if this replication was not logged.
 
-    Parameters
-    ----------
-    replication, first_replication
-        Which of the runs, and the number of the first one, as given to `run`.
+    `replication`, `first_replication`: which of the runs, and the number of the first one, as given to `run`.
     """
     scenario = of_replication(runs.drawn(scenario), first_replication + replication)
     log, causes = explain(scenario, runs, configuration, replication)

@@ -80,10 +80,7 @@ def doubt_data(doubt: Doubt | None) -> dict[str, Any]:
 def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes: ArrayLike | None = None) -> str:
     """Both in words, as standard deviations in per cent: `noise 1.2 %, doubt 6.1 %: drift 5.0, form 2.8`.
 
-    Parameters
-    ----------
-    sizes
-        Where the doubt is stated, as a mean square; by default at the sizes that it names.
+    `sizes`: where the doubt is stated, as a mean square; by default at the sizes that it names.
     """
     if doubt is None and noise is None:
         return "noise and doubt are one: all between low and high is doubt"

@@ -145,24 +145,16 @@ class LoadTrace:
 def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, cores: int = 1) -> Floats:
     """Share of one core that each of our runnable processes gets (DESIGN, CPU semantics).
 
+    It is `min(1, c/(l+m))` under `fair`, on straight lines between whole loads; `min(1, max(0, c-l)/m)` under `idle`;
+    `a*min(1, c/m)` under `given`.
+
     A load that is no whole number is the mean of whole numbers of competitors, which come and go: 2.25 stands for two
     of them three quarters of the time and three of them the rest, and the share is the mean of the shares next to
     two and next to three. Only `fair` differs there: the other rules are straight between whole loads.
 
-    Parameters
-    ----------
-    values
-        Load (mean runnable competitors), any shape; under `given` the share left to us.
-    processes
-        Our own runnable processes `m` on the PE.
-    cores
-        Cores `c` of the PE.
-
-    Returns
-    -------
-    Floats
-        `min(1, c/(l+m))` under `fair`, on straight lines between whole loads; `min(1, max(0, c-l)/m)` under `idle`;
-        `a*min(1, c/m)` under `given`.
+    `values`: load (mean runnable competitors), any shape; under `given` the share left to us.
+    `processes`: our own runnable processes `m` on the PE.
+    `cores`: cores `c` of the PE.
     """
     if rule == "fair":
         whole: Floats = np.floor(values)

@@ -32,7 +32,6 @@ class PredictedLoads:
     """Where a run meets the load functions; all arrays have the shape of the ideal times asked about."""
 
     time_min_s: Floats
-    """Run time under the least load."""
     time_max_s: Floats
     """Run time under the greatest load; infinity if that load never leaves anything."""
     l_min: Floats
@@ -86,14 +85,9 @@ def build_load_functions(trace: LoadTrace, *, window: int, history: int | None =
 
     Raises TraceError if the steps differ or window or history are not at least 1.
 
-    Parameters
-    ----------
-    trace
-        Samples at equal steps `d`.
-    window
-        Longest window `w` in samples; shortened to the history where that is shorter.
-    history
-        How many of the latest samples `h` count; all by default.
+    `trace`: samples at equal steps `d`.
+    `window`: longest window `w` in samples; shortened to the history where that is shorter.
+    `history`: how many of the latest samples `h` count; all by default.
     """
     step_s = regular_step(trace)
     check_lengths(window, trace.values.size if history is None else history)

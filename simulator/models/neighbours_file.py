@@ -80,12 +80,8 @@ class NeighboursModel:
 
         Raises ScenarioError if a kernel was not measured, or there are not so many PEs.
 
-        Parameters
-        ----------
-        subject, beside
-            Kernels with their problem sizes in elements.
-        pes
-            Where the subject and then the others are, among the node's PEs; the first ones by default.
+        `subject`, `beside`: kernels with their problem sizes in elements.
+        `pes`: where the subject and then the others are, among the node's PEs; the first ones by default.
         """
         own, others = _computation(subject), [_computation(one) for one in beside]
         places = tuple(range(1 + len(others))) if pes is None else tuple(pes)

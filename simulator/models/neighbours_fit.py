@@ -58,7 +58,6 @@ class Computation:
 
     kernel: str
     size: float
-    """Elements stored and processed."""
 
     @property
     def label(self) -> str:
@@ -75,7 +74,6 @@ class Together:
     lone_s: float
     together_s: float
     number: int = 0
-    """The pass that it belongs to."""
     pes: tuple[int, ...] = ()
     """Where, among the PEs of the node, the subject first; `()`: on the first ones."""
 
@@ -137,7 +135,6 @@ class Proposed:
     level: str
     pes: tuple[int, ...]
     capacity: float | None = None
-    """Bytes of a cache."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ class SpeedPrediction:
     kernel: str
     use: MemoryUse
     band: SpeedBand
-    """As measured."""
     sizes: Floats
     """Measured problem sizes in elements; (n,)."""
     measured: Floats
@@ -151,12 +150,8 @@ def predict_speed(
     Raises ScenarioError if a file cannot be used, fewer than two sizes were measured, or nothing is known of the
     kernel's accesses.
 
-    Parameters
-    ----------
-    kernel
-        By default what the speed model says that it measured.
-    use
-        How the kernel uses memory; by default as is known of it.
+    `kernel`: by default what the speed model says that it measured.
+    `use`: how the kernel uses memory; by default as is known of it.
     """
     speed_model = Path(speed_model)
     memory_model = Path(memory_model)

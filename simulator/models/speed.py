@@ -100,13 +100,8 @@ class SpeedFunction(Record):
 
         `time_s`: seconds for one unit of volume per element, finite and above zero, any shape.
 
-        Returns
-        -------
-        sizes
-            In the shape of `time_s`; infinity is never given, as the speed beyond the outer knots is constant and
-            above zero, except where it is zero: there no size beyond the last knot.
-        unique
-            False where other sizes take the same time, that is, where the inverse depends on which is meant.
+        The sizes are never infinite, as the speed beyond the outer knots is constant and above zero, except where it is
+        zero: there no size beyond the last knot. The flags are false where other sizes take the same time.
         """
         asked = np.asarray(time_s, np.float64)
         if not (np.all(asked > 0) and np.all(np.isfinite(asked))):
@@ -312,7 +307,6 @@ class SpeedSurface(Record):
     """
 
     columns: tuple[float, ...]
-    """Ascending, at least one."""
     bands: tuple[SpeedBand, ...]
     """Over problem size, in elements, of panels of so many columns; none ends at a speed of 0."""
 
@@ -453,11 +447,8 @@ def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0
 
     Raises ScenarioError if model or table cannot be used, or a size is not above 0.
 
-    Parameters
-    ----------
-    level
-        Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
-        Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
+    `level`: probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
+    Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
     """
     band, document = load_speed_model(path)
     table = as_table(at)

@@ -316,7 +316,6 @@ class DomainKind:
 
     kind: Kind
     name: str
-    """With `{node}` in it."""
     level: str
     members: tuple[int, ...]
     """Places among the node's PEs, ascending."""
@@ -351,9 +350,7 @@ class Sharing:
 
     domains: tuple[DomainKind, ...]
     uses: dict[str, KernelUses]
-    """By kernel."""
     notes: tuple[str, ...] = ()
-    """What is to be known of it."""
 
 
 def sharing(

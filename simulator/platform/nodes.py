@@ -1,9 +1,4 @@
-"""PEs, the nodes that hold them, and the network between them: who has which models.
-
-What processes ask of the domains that they share if all compute at once, and what each keeps of its speed there.
-
-Background loads of PEs: a trace, whose start each replication draws, and what it leaves to us.
-"""
+"""PEs with their models, the nodes that hold them, their background loads, and the network between them."""
 
 import datetime
 import math
@@ -210,7 +205,6 @@ class PE:
     name: str
     node: str
     speeds: Mapping[str, SpeedBand] = field(default_factory=dict)
-    """Speed band per kernel."""
     load: Load | None = None
     cpu: int | None = None
     """The logical processor it stands for, where it was measured."""
@@ -322,7 +316,6 @@ class Node:
     swap_bytes: int | None = None
     """What processes may have beyond memory; None: not said, and so without a limit."""
     disk: Link | None = None
-    """What `ReadWrite` passes."""
     levels: tuple[MemoryLevel, ...] = ()
     """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
     host: str | None = None
@@ -591,7 +584,6 @@ class Meeting:
 
     domain: SharingDomain
     processes: tuple[int, ...]
-    """Those that compute on its PEs."""
     asked: float
     """What they and the mean background load ask for together: bytes per second, bytes, or how many compute."""
     kept: Floats

@@ -86,7 +86,6 @@ class _Repeated:
     iterations: int
     plan: "list[Slot | _Repeated]"
     width: int
-    """Places of one iteration."""
 
 
 @dataclass

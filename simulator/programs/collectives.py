@@ -43,7 +43,6 @@ class Party:
     root: Ints
     """Rank of the root, 0 where there is none; (1, iterations...), or (1, 1...) if it is always the same."""
     size_bytes: Floats
-    """As `root`."""
 
     @property
     def size(self) -> int:
@@ -335,19 +334,13 @@ ALGORITHMS: dict[type[Collective], dict[str, Algorithm]] = {
 
 
 def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ...]) -> list[Slot]:
-    """What processes `ids` do in a collective of `members`.
+    """What processes `ids` do in a collective of `members`: operations in order, of (process, iterations...).
 
     Raises ScenarioError if the root is no member, the size is no number of bytes, or there is no such algorithm.
 
     `operation`: its `root` and `size_bytes` broadcast to the iterations.
     `ids`, `members`: processes to expand for, and all that take part, in ring order.
     `shape`: iterations of the loops around it.
-
-    Returns
-    -------
-    list[Slot]
-        Primitive operations in order, those left out that none of `ids` has; each field broadcasts to
-        (process, iterations...).
     """
     name = type(operation).__name__.lower()
     rank_of = np.full(int(members.max()) + 1, -1, dtype=np.int64)

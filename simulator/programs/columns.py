@@ -136,7 +136,6 @@ class Columns:
     """(P,)."""
     polls: bool
     doubt: Doubt | None = None
-    """As `Program.doubt`."""
     noise: Noise | None = None
 
     @property

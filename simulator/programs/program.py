@@ -82,7 +82,6 @@ class Exchange(_ByFields):
     to: Whole
     source: Whole
     size_bytes: Whole
-    """Of the message that is sent."""
     tag: int = 0
 
 
@@ -124,7 +123,6 @@ class AllToAll(_ByFields):
     """A part from each process of the group to each other."""
 
     size_bytes: Whole
-    """Of one part."""
     algorithm: AllToAllAlgorithm = "pairwise"
     group: Group | None = None
 

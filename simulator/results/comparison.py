@@ -110,12 +110,8 @@ def compare(
 
     Raises ScenarioError if the two have no configuration in common (one each will do), or runs are of different draws.
 
-    Parameters
-    ----------
-    first, second
-        Scenarios, files or names of them, or what `run` returned.
-    replications, seed
-        Of what is run; by default those of the runs that are there, else the first scenario's.
+    `first`, `second`: scenarios, files or names of them, or what `run` returned.
+    `replications`, `seed`: of what is run; by default those of the runs that are there, else the first scenario's.
     """
     first, second = _loaded(first), _loaded(second)
     known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second

@@ -77,16 +77,10 @@ def save_runs(
 
     Raises ScenarioError if pyarrow is asked for and not installed.
 
-    Parameters
-    ----------
-    folder
-        Made if it is missing; what is in it stays, but for files of these names.
-    manifest
-        What a reader needs to know of the runs: scenario, engine, provenance.
-    parameters
-        What was changed in the scenario, by its path: columns before the others, the same in every row.
-    form
-        `parquet` for `runs.parquet` in place of `runs.csv`.
+    `folder`: made if it is missing; what is in it stays, but for files of these names.
+    `manifest`: what a reader needs to know of the runs: scenario, engine, provenance.
+    `parameters`: what was changed in the scenario, by its path: columns before the others, the same in every row.
+    `form`: `parquet` for `runs.parquet` in place of `runs.csv`.
     """
     check_form(form)
     files.make_folder(folder)
@@ -149,7 +143,6 @@ class Results:
 
     folder: Path
     manifest: Mapping[str, Any]
-    """What its `manifest.json` says."""
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r}, kind {self.kind})"

@@ -63,12 +63,8 @@ def job_lines(scenario: Scenario, runs: RunSet, kind: str) -> Iterator[str]:
 
     Raises ScenarioError for another kind.
 
-    Parameters
-    ----------
-    scenario, runs
-        What was simulated, and its runs.
-    kind
-        One of `JOB_FILES`.
+    `scenario`, `runs`: what was simulated, and its runs.
+    `kind`: one of `JOB_FILES`.
     """
     return _swf(scenario, runs) if _checked(kind) == ".swf" else _table(_scenario_jobs(scenario, runs))
 
@@ -78,14 +74,10 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
 
     Raises ScenarioError for another kind, and for Batsim's table of jobs that have not run.
 
-    Parameters
-    ----------
-    jobs
-        The stream, or what became of it: then waits, run times, processors and what was killed are those of the run.
-        In the Standard Workload Format ids that are no numbers become 1, 2, ...; the sizes that a moldable job may
-        have are not said, and what runs is a number with a name in the head.
-    kind
-        One of `JOB_FILES`.
+    `jobs`: the stream, or what became of it: then waits, run times, processors and what was killed are those of the
+    run. In the Standard Workload Format ids that are no numbers become 1, 2, ...; the sizes that a moldable job may
+    have are not said, and what runs is a number with a name in the head.
+    `kind`: one of `JOB_FILES`.
     """
     if _checked(kind) == ".swf":
         return _stream_swf(jobs)

@@ -71,11 +71,8 @@ class JobAverages:
     """Means over the jobs of a run without those of its warm-up; the machine's figures are of all jobs."""
 
     jobs: int
-    """Over how many jobs the means are."""
     dropped: int
-    """Jobs of the warm-up."""
     warm_up: float
-    """The share that was asked for."""
     wait_s: float
     turnaround_s: float
     slowdown: float | None
@@ -191,9 +188,7 @@ class JobClass:
     label: str
     jobs: int
     wait_s: float
-    """Mean."""
     bounded_slowdown: float
-    """Mean."""
     bounded_slowdown_p95: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -240,11 +235,8 @@ class JobSeries:
     ticks: Ints
     """Ascending: where a job is submitted, starts or ends."""
     busy: Ints
-    """PEs that jobs have."""
     queued: Ints
-    """Jobs that wait."""
     queued_processors: Ints
-    """PEs that these ask for."""
     tick_s: float
 
     @property
@@ -361,7 +353,6 @@ class Delayed:
     """Of the share among all jobs: Clopper and Pearson's exact interval; the share itself where all were taken."""
     level: float
     mean_delay_s: float
-    """Over the sampled jobs."""
     most_delay_s: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -383,20 +374,10 @@ def delayed_jobs(
 
     Raises ScenarioError for a run without jobs.
 
-    Parameters
-    ----------
-    runs
-        The whole stream's.
-    cluster
-        What it ran on; so many equal PEs as it had, if not given.
-    count
-        Jobs to draw, without replacement; all if there are no more.
-    seed
-        Of the draw.
-    level
-        How often the interval of the share is to hold.
-    times
-        As `run_jobs` got them for the whole stream.
+    `cluster`: what it ran on; so many equal PEs as it had, if not given.
+    `count`: jobs to draw, without replacement; all if there are no more.
+    `level`: how often the interval of the share is to hold.
+    `times`: as `run_jobs` got them for the whole stream.
 
     Source: Sabin and Sadayappan, "Unfairness metrics for space-sharing parallel job schedulers", JSSPP 2005.
     """

@@ -439,14 +439,9 @@ def export_simgrid(
     Raises ScenarioError, one line for each feature that SimGrid cannot express; or if there are too many routes, or a
     PE has no speed.
 
-    Parameters
-    ----------
-    replication
-        The one whose draws (where loads start, where in their bands speeds are) the files hold.
-    size
-        Problem size at which speeds are taken where they depend on it.
-    approximate
-        Leave out what SimGrid cannot express, and say so, in place of a refusal.
+    `replication`: the one whose draws (where loads start, where in their bands speeds are) the files hold.
+    `size`: problem size at which speeds are taken where they depend on it.
+    `approximate`: leave out what SimGrid cannot express, and say so, in place of a refusal.
     """
     if size is not None and not 0 < size < np.inf:
         raise ScenarioError(f"size is {size:g}; give a finite number above 0")

@@ -1,9 +1,4 @@
-"""Tables of results: rows with columns of known kinds, as CSV or as Parquet, and back without loss.
-
-Where the time of each process went, run by run, as a table.
-
-What the processes of a configuration ask of the domains that they share, as the engines reckon it.
-"""
+"""Tables of results: rows with columns of known kinds, as CSV or as Parquet, and back without loss."""
 
 import io
 import json

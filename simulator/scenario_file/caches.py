@@ -20,7 +20,6 @@ class CacheGroups:
     """Caches of one level and size that several PEs share."""
 
     name: str
-    """`L3`."""
     size_bytes: int
     groups: Groups
     """The PEs of each cache that two or more share."""

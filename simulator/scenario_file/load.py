@@ -1,7 +1,4 @@
-"""Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen Scenario, each fault at its place.
-
-From a Scenario to YAML text: explicit, and alike nodes and PEs written once.
-"""
+"""Scenario files: YAML (1.2 rules), JSON, TOML -> checked form -> frozen Scenario, faults at their places; and back."""
 
 import os
 import re
@@ -99,12 +96,8 @@ def dump_scenario(
     Raises ScenarioError if the application has a model and no file is named, or the other way round; or if its program
     was written by hand, or a name or a network is of a kind that a file cannot hold.
 
-    Parameters
-    ----------
-    traces
-        The trace file of PEs that have a load; the loads of others are written out.
-    model
-        The file of the application's run-time model, if it has one.
+    `traces`: the trace file of PEs that have a load; the loads of others are written out.
+    `model`: the file of the application's run-time model, if it has one.
     """
     if (model is None) != (scenario.application.model is None):
         has = "no model" if scenario.application.model is None else "a model"
@@ -693,15 +686,10 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
 
     Raises ScenarioError with one line per fault, each naming file, line, column and field.
 
-    Parameters
-    ----------
-    path
-        The file, or the name of a shipped one; see `shipped.locate`.
-    changes
-        `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md. Where they
-        set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
-    oversized
-        Take configurations that memory and swap do not hold, where these are not what is asked about.
+    `path`: the file, or the name of a shipped one; see `shipped.locate`.
+    `changes`: `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md.
+    Where they set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
+    `oversized`: take configurations that memory and swap do not hold, where these are not what is asked about.
     """
     return _scenario(read_extended(locate(path)), changes, oversized=oversized)[0]
 

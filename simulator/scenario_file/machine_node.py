@@ -29,7 +29,6 @@ class NodeDescription:
     text: str
     """An entry of `platform.nodes`, with comments."""
     document: dict[str, Any]
-    """A node file's content."""
     warnings: tuple[str, ...]
 
 
@@ -45,12 +44,8 @@ def describe_node(
 
     Raises ScenarioError if a file cannot be used.
 
-    Parameters
-    ----------
-    name
-        Of the node, or a pattern; by default the host's.
-    speeds, memory, neighbours
-        Models that were measured there.
+    `name`: of the node, or a pattern; by default the host's.
+    `speeds`, `memory`, `neighbours`: models that were measured there.
     """
     hwloc = None if hwloc is None else Path(hwloc)
     memory = None if memory is None else Path(memory)

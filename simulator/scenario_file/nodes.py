@@ -1,7 +1,4 @@
-"""Nodes and their PEs: what a scenario file says of them, and what is written back.
-
-Speeds of PEs: the kinds of them that a file can say, and what is written back.
-"""
+"""Nodes, their PEs and speeds: what a scenario file says of them, and what is written back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

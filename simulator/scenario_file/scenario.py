@@ -165,7 +165,6 @@ class Change:
 
     path: str
     before: Any
-    """None where the file says nothing."""
     after: Any
 
 
@@ -193,7 +192,6 @@ class Extrapolation:
     needed_elements: float
     """Largest problem size of the scenario's computations on these PEs."""
     band: SpeedBand
-    """The speeds there."""
     beyond_levels: str = ""
     """What of the memory model was used in addition to its levels."""
 

@@ -233,14 +233,10 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
 
     Raises ScenarioError for a file of no such kind, and for faults in it: one line each, with their places.
 
-    Parameters
-    ----------
-    path
-        The file.
-    cleaning
-        How logs are cleaned: `strong`, `pyss` or `none`, see `clean`. Workloads and lists are taken as they are.
-    machine_processors
-        Size of the machine, in place of what the file says.
+    `path`: the file.
+    `cleaning`: how logs are cleaned: `strong`, `pyss` or `none`, see `clean`. Workloads and lists are taken as they
+    are.
+    `machine_processors`: size of the machine, in place of what the file says.
     """
     path = Path(path)
     with files.open_lines(path) as stream:

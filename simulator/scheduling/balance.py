@@ -122,7 +122,6 @@ class Band:
 
     units: tuple[float, ...]
     low: tuple[float, ...]
-    """Units per second."""
     high: tuple[float, ...]
 
     def __post_init__(self) -> None:

@@ -1,7 +1,4 @@
-"""Estimates: how long a job is planned to run, and what holds once it has outlived that.
-
-Run times of jobs by their number of processes and the PEs that they get: a table that is made before a run.
-"""
+"""Estimates: how long a job is planned to run, what holds once it has outlived that, and tables of run times."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -75,16 +72,11 @@ class JobTimes:
     """By row: run times, by number of processes and class of the slowest PE; (choices, class)."""
 
     def choices(self, stream: Stream, *, sizes: str) -> tuple[Ints, Ints, Floats]:
-        """Where each job's choices begin, their processes, and their seconds.
+        """Where each job's choices begin (job + 1,), their processes (choice,) and their seconds (choice, class).
 
         Raises ScenarioError for a job of which no number of processes is in the table.
 
         `sizes`: `fixed`: the number that the job asks for; `fit`: all between its least and its most.
-
-        Returns
-        -------
-        tuple
-            (job + 1,), (choice,) and (choice, class).
         """
         counts, size, seconds = [0], [], []
         for job, row in enumerate(self.row.tolist()):

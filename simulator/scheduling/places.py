@@ -1,11 +1,4 @@
-"""On which of the free PEs a job runs, and the hole that is best for it.
-
-What is free when: PEs as counts or by number over the time to come, with holes to look for and to take.
-
-PEs by number are bits of an integer: bit i is PE i.
-
-The PEs that jobs may take, as far as decisions know them: how fast each is and what memory it has.
-"""
+"""On which free PEs a job runs: what is free when, as counts or as bits of an integer (bit i: PE i); the best hole."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -177,10 +170,7 @@ def groups_of(cluster: Cluster, placement: Placement) -> list[np.ndarray]:
 class Places:
     """A cluster's PEs as one placement takes them.
 
-    Parameters
-    ----------
-    plan
-        Planned ticks of each choice by class of the slowest PE; estimates that are made during a run are put in.
+    `plan`: planned ticks of each choice by class of the slowest PE; estimates that are made during a run are put in.
     """
 
     def __init__(self, cluster: Cluster, placement: Placement, plan: list[list[int]]) -> None:

@@ -87,7 +87,6 @@ class Block:
     log_replications: int
     """So many first replications of the scenario are logged."""
     threads: int
-    """To work with at most."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -136,7 +135,6 @@ class Outcome:
     fault: Flags
     """Runs that could not be done; the engine that names faults does them again; (configuration, replication)."""
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = field(default_factory=dict)
-    """By place in the block."""
 
 
 def plain(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:

@@ -51,11 +51,9 @@ class Job(NamedTuple):
     barriers: int
     replications: int
     nominal: Ints
-    """Nominal ticks of computations."""
     nominal_steps: Ints
     """From one configuration and from one replication to the next in `nominal`; (2,)."""
     ticks: Ints
-    """Of all rows."""
     ticks_step: int
     """From one configuration to the next in `ticks`."""
     placement: Ints

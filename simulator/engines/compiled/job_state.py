@@ -95,17 +95,13 @@ class State(NamedTuple):
     choice: Ints
     kind: Ints
     planned: Ints
-    """Planned end of what runs."""
     number: Ints
-    """The how manieth to start."""
     promise: Ints
     """Start that a waiting job is promised, -1 without one."""
     queue: Ints
     """In the policy's order."""
     candidates: Ints
-    """The same by increasing estimate."""
     running: Ints
-    """By planned end."""
     ending: Ints
     """Heap by (end, number)."""
     late: Ints

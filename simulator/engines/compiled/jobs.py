@@ -1,7 +1,4 @@
-"""Streams of jobs in machine code: the arrays of a run, and what became of its jobs.
-
-The event loop of a stream of jobs, compiled: the same instants as in `simulator.engines.job_queue`.
-"""
+"""The event loop of a stream of jobs in machine code: the same instants as in `simulator.engines.job_queue`."""
 
 import numpy as np
 

@@ -47,7 +47,6 @@ class Plan(NamedTuple):
     steps: Short
     """`WIDTH` numbers each."""
     slots: int
-    """Eager messages under way at once."""
     rows: Ints
     """Row at which each process stays; that after its last one if it ended; (P,)."""
     unreceived: Short
@@ -73,7 +72,6 @@ class State(NamedTuple):
     newest: Short
     earlier: Short
     free: Short
-    """A stack of slots."""
     slot_row: Short
     slot_next: Short
     bucket: Short

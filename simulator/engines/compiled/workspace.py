@@ -1,9 +1,5 @@
 """Lays out the event engine's memory for a block of runs, and does them one by one.
 
-Sharing domains of a configuration as the event engine reads them: groups, their domains, and loads that press.
-
-Finds the loop of each process again in its operations, so that one turn of it is kept in place of all.
-
 A program's operations fill megabytes, and a run reads all of them: from memory that takes longer than to do them. Of a
 loop whose turns are alike to the last byte one turn is kept, and the process goes round in it.
 """
@@ -40,9 +36,7 @@ class Grouping:
     """As they are in the beginning; `first` is where a group's heap begins."""
     domains: Records
     members: Ints
-    """Groups of each domain."""
     loaded: Ints
-    """PEs with load of each domain."""
     slots: Ints
     """Domain of each slot of a PE, -1 for none that matters; (PE, K)."""
     demands: Ints
@@ -248,12 +242,9 @@ class Layout:
     services: ServiceTables
     operations: Records
     channels: Records
-    """As they are in the beginning."""
     inboxes: Records
     messages: int
-    """Places in all inboxes."""
     hops: int
-    """Links of the longest route."""
     room: Ints
     """Processes that each PE runs as if each was alone there: its cores without load, else 1; (PE,)."""
     cores: Ints
@@ -386,14 +377,9 @@ class Workspace:
     def run(self, configuration: int, replication: int, starts: Ints, log: tuple[Ints, Ints] | None = None) -> int:
         """Do one run; its status.
 
-        Parameters
-        ----------
-        configuration, replication
-            Places in the costs.
-        starts
-            Tick of each PE's trace at tick 0; (PE,).
-        log
-            Where the begin and end of each operation are written; (N,) each.
+        `configuration`, `replication`: places in the costs.
+        `starts`: tick of each PE's trace at tick 0; (PE,).
+        `log`: where the begin and end of each operation are written; (N,) each.
         """
         self._place(configuration, starts)
         self._group(configuration, starts)

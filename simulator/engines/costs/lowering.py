@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simulator.base.arrays import Flags, Floats
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs
@@ -74,7 +75,10 @@ def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | N
     its part of each shared level, RAM and swap included, and with all of each level and RAM for everything. What
     processes lose to neighbours on nodes that do not page is in `sharing`.
 
-    `placement`: PE of each process; (configuration, process).
+    Parameters
+    ----------
+    placement
+        PE of each process; (configuration, process).
 
     Returns
     -------
@@ -93,7 +97,7 @@ def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | N
     return lost if lost.any() else None
 
 
-def pages(scenario: Scenario, columns: Columns, placement: Ticks) -> Flags:
+def pages(scenario: Scenario, columns: Columns, placement: Ticks) -> NDArray[np.bool_]:
     """Nodes whose processes need more than their memory; (configuration, node)."""
     limits = scenario.platform.memory_limits_bytes
     if np.all(np.isinf(limits)):
@@ -119,9 +123,14 @@ def bands_have_width(scenario: Scenario) -> bool:
 def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
     """Seconds of each computation alone and without load.
 
-    `computes`: rows of the computations; (C,).
-    `placement`: PE of each process; (configuration, process).
-    `draws`: of the replications.
+    Parameters
+    ----------
+    computes
+        Rows of the computations; (C,).
+    placement
+        PE of each process; (configuration, process).
+    draws
+        Of the replications.
 
     Returns
     -------
@@ -149,7 +158,10 @@ def farm_ticks(
 ) -> tuple[Ticks, Ticks]:
     """Nominal ticks of all units of a farm before one, and which row of them each of its processes has.
 
-    `lost`: seconds per unit of volume, as `memory.lost_s` gives them.
+    Parameters
+    ----------
+    lost
+        Seconds per unit of volume, as `memory.lost_s` gives them.
 
     Returns
     -------
@@ -187,7 +199,10 @@ def data_ticks(
 ) -> tuple[Ticks, Ticks]:
     """Ticks that the data of a chunk takes from the pool to a process, and which row of them each process has.
 
-    `pull`: ticks that are added, which together may not pass the last one.
+    Parameters
+    ----------
+    pull
+        Ticks that are added, which together may not pass the last one.
 
     Returns
     -------
@@ -346,7 +361,7 @@ class Costs:
     """What a flow has to deliver, possibly 0; (configuration or 1, N)."""
     route: Ticks
     """Row of the routes of what is sent, -1 where it passes no links; (configuration or 1, N)."""
-    eager: Flags
+    eager: NDArray[np.bool_]
     """Whether what SEND and EXCHANGE send is eager; (N,)."""
     route_first: Ticks
     """Where each route's links begin in `route_links`, and the end."""
@@ -405,10 +420,16 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False
     Raises ScenarioError for programs, routes or memory that the platform cannot offer; TickOverflowError if an
     operation alone would pass the last tick.
 
-    `scenario`: what runs where.
-    `draws`: axes (replication, PE).
-    `tick_s`: seconds per tick.
-    `once`: loops whose turns are alike are lowered once, where that is the same: see `Costs.loops`.
+    Parameters
+    ----------
+    scenario
+        What runs where.
+    draws
+        Axes (replication, PE).
+    tick_s
+        Seconds per tick.
+    once
+        Loops whose turns are alike are lowered once, where that is the same: see `Costs.loops`.
     """
     once = once and not all_domains(scenario)  # these add up what all turns compute
     wide, programs, base = bands_have_width(scenario), _by_program(scenario, once=once), dict[Hashable, Costs]()

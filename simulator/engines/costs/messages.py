@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simulator.base.arrays import Flags, Floats
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.ticks import Ticks, rounded, to_ticks
 from simulator.platform.networks import Network
@@ -21,7 +22,10 @@ def turns_s(platform: Platform, columns: Columns, placement: Ticks) -> Floats | 
     With c cores, l competitors and m runnable processes of ours that is max(0, l + m - c) / c slices, m = 1 if waiting
     processes leave the PE.
 
-    `placement`: PE of each process; (configuration, process).
+    Parameters
+    ----------
+    placement
+        PE of each process; (configuration, process).
 
     Returns
     -------
@@ -79,7 +83,7 @@ class _Sent:
     destination: Ticks
     """Node; that of the source for a disk."""
     size_bytes: Floats
-    disk: Flags
+    disk: NDArray[np.bool_]
 
 
 def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: float) -> MessageCosts:
@@ -87,7 +91,10 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
 
     Raises ScenarioError for messages that are too large, and routes or disks that do not exist.
 
-    `placement`: PE of each process; (configuration, process).
+    Parameters
+    ----------
+    placement
+        PE of each process; (configuration, process).
     """
     kind, network = columns.kind, platform.network
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))

@@ -1,10 +1,7 @@
 """What processes keep of their speed next to others, as integers: demands and tables of shares by sharing domain.
 
-The rules are in `simulator/DESIGN.md` (What a simulated program means: Sharing domains). Shares count 2^-30.
-
-What a process takes of one sharing domain: as its kernel was measured, or derived from how it uses memory.
-
-The background load of a PE as its neighbours feel it: whole 1/1024ths over ticks.
+The rules are in `simulator/DESIGN.md` (What a simulated program means: Sharing domains). Shares count 2^-30, background
+loads whole 1/1024ths.
 """
 
 import math
@@ -37,7 +34,6 @@ class Pressing:
     values: Ticks
     """In `PARTS`; (K,)."""
     end: int
-    """Of the trace."""
     cycles: bool
 
     def at(self, tick: int) -> int:
@@ -116,9 +112,7 @@ class CacheUse:
     """A process in a cache level of known access times: of all that is there it holds the part that is its own."""
 
     demand: float
-    """Bytes that it goes through."""
     place: int
-    """Of the level among the node's."""
     law_capacity: float
     levels: tuple[MemoryLevel, ...]
     use: MemoryUse

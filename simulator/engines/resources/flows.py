@@ -1,7 +1,4 @@
-"""Flows that share links max-min fairly, in exact integers; rates are found again only where something has changed.
-
-Max-min fair rates by progressive filling in integers; nothing of an engine.
-"""
+"""Flows that share links max-min fairly, in exact integers; rates are found again only where something has changed."""
 
 import heapq
 from bisect import bisect_left, insort
@@ -22,15 +19,10 @@ from simulator.engines.resources.links import Movements
 
 
 def fill(capacities: Mapping[int, int], routes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """The rate of each flow, and a link that it cannot pass faster.
+    """The rate of each flow, and a link that it cannot pass faster: of one link all have the same rate.
 
     `capacities`: of the links that the flows pass, each at least the number of flows on it.
     `routes`: links of each flow.
-
-    Returns
-    -------
-    list[tuple[int, int]]
-        Rate and link of each flow. Flows with the same link have the same rate.
     """
     free, waiting = dict(capacities), dict.fromkeys(capacities, 0)
     flows_on: dict[int, list[int]] = {link: [] for link in capacities}

@@ -1,9 +1,4 @@
-"""What moves over links, and links that it passes without contention or first come, first served.
-
-Messages: who receives which one, by rendezvous or eager, from a named sender or from anyone.
-
-Where processes meet: barriers, and farms whose work they pull.
-"""
+"""Messages and the links that they take without contention or first come, first served; barriers; farms."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -26,7 +21,6 @@ class Movements:
     units: Sequence[int]
     route: Sequence[int]
     routes: Sequence[tuple[int, ...]]
-    """The directed links of each route."""
 
 
 class Transfers(Protocol):
@@ -132,7 +126,6 @@ class FarmTerms:
     units: int
     processes: int
     rule: int
-    """Its number in `chunks`."""
     notes: tuple[float, ...]
     """Of the rule, before anything is handed out."""
     pull_ticks: int
@@ -155,7 +148,6 @@ class Request:
     process: int
     farm: int
     place: int
-    """Of the process in the farm."""
     data: Sequence[int]
     """Ticks that the data of so many units takes to it."""
 

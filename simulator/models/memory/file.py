@@ -105,16 +105,10 @@ def fit_memory(
 
     Raises ScenarioError if not even the simplest form can be fitted.
 
-    Parameters
-    ----------
-    machine
-        Whose capacities the fitted ones are compared with; None for no comparison.
-    measured_here
-        Whether the times were measured on that machine, which then is part of the provenance.
-    inputs, warnings
-        Hash by file that the times came from; what to know about the times.
-    sweeps
-        What words take that vector loops sweep; kept as they are.
+    `machine`: whose capacities the fitted ones are compared with; None for no comparison.
+    `measured_here`: whether the times were measured on that machine, which then is part of the provenance.
+    `inputs`, `warnings`: hash by file that the times came from; what to know about the times.
+    `sweeps`: what words take that vector loops sweep; kept as they are.
     """
     from simulator.base.provenance import provenance
 

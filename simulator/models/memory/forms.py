@@ -19,7 +19,6 @@ class MemoryTimes:
     m_words: Floats
     alpha: Floats
     run_words: Floats
-    """L."""
     time_s: Floats
 
     def __len__(self) -> int:

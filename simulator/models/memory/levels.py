@@ -26,7 +26,6 @@ class MemoryLevel:
     latency_s: float
     """Seconds until the first word of a run is there."""
     gap_s: float
-    """Seconds for each further word."""
     shared: bool = False
     """Whether the PEs of a node have it together; otherwise each has its own."""
 
@@ -137,7 +136,6 @@ class SwapTimes:
     latency_s: float
     """Seconds until the first word of a run is there: its page has been read."""
     gap_s: float
-    """Seconds for each further word."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.latency_s < math.inf and 0 <= self.gap_s < math.inf):

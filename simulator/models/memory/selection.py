@@ -86,7 +86,6 @@ class Candidate:
     constants: Constants
     errors: StandardErrors
     faults: tuple[str, ...]
-    """What is not physical about it."""
     criterion: float
     """Less is better; see `select_model`."""
     fitted_s: Floats

@@ -47,7 +47,6 @@ class JudgedForm:
     """s^2, over all rows."""
     relative_sse: float | None = None
     errors: Floats | None = None
-    """Relative errors of all rows."""
     held_out: Floats | None = None
     """Relative errors of all rows by fits without their points."""
 

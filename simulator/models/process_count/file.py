@@ -52,7 +52,6 @@ class AllocationFit:
     model: ProcessCountModel
     runs: AllocationRuns
     notes: tuple[str, ...] = ()
-    """Of the file that was read."""
     provenance: dict[str, Any] = field(default_factory=dict)
 
     @cached_property

@@ -108,7 +108,6 @@ class ProcessCountModel:
     weights: Floats
     """Of the structures, sum 1."""
     warnings: tuple[str, ...]
-    """What the runs cannot tell."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -271,10 +270,7 @@ def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
 
     Raises ScenarioError if there are too few runs, with how many more are needed.
 
-    Parameters
-    ----------
-    runs
-        At least two sizes and two process counts; every kind in at least one run.
+    `runs`: at least two sizes and two process counts; every kind in at least one run.
     """
     check_runs(runs)
     cells = cells_of(runs)

@@ -60,7 +60,6 @@ class Point:
     mode: Floats
     """Log coefficients, (kind, terms)."""
     factors: Floats
-    """The coefficients."""
     of_kind: Floats
     """Seconds, (rows, kind)."""
     longest: Floats
@@ -220,7 +219,6 @@ class Posterior:
     covariance: Floats
     """Of the log coefficients, (kind * terms, kind * terms)."""
     variance: float
-    """Of the noise of a long cell."""
     freedom: float
     """Degrees of freedom of that variance."""
     effective: float

@@ -41,7 +41,6 @@ class Cells:
     comm_s: Floats
     """Median communication time likewise."""
     runs: Ints
-    """Repetitions."""
     configuration: Ints
     """Number of each cell's configuration."""
     run_sd: float

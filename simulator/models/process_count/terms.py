@@ -82,7 +82,6 @@ class Belief:
     about: str
     """End of the names of the terms that it is about."""
     factor: float
-    """On the usual share of these terms."""
 
 
 BELIEFS = (Belief("several", 0.3), Belief("several", 3.0))

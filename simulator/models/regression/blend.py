@@ -85,13 +85,7 @@ class Blend:
     _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
 
     def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
-        """Log seconds and their variances by every member.
-
-        Returns
-        -------
-        tuple
-            Arrays of shape (members, n): log seconds, variance of the mean, variance of one run.
-        """
+        """By every member: log seconds, variance of their mean, variance of one run; (members, n) each."""
         mean, jacobian, local, _ = self._located(values)
         spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
         of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
@@ -229,15 +223,8 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
 def _candidates(
     design: Design, lacking: Floats, cells: Cells, weights: Floats
 ) -> tuple[Posterior, Posterior, Floats, Flags]:
-    """All candidates, fitted.
-
-    Returns
-    -------
-    tuple
-        Those with independent residuals: for all cells, then for each forward split, exponents as written and then
-        corrected; those with alike residuals; their whitening; the cells that each of the former sees, shape
-        (batch, cells).
-    """
+    """Candidates with independent and with alike residuals, whitening of these, cells seen by those (batch, cells)."""
+    # The former: for all cells, then for each forward split, exponents as written and then corrected.
     values = cells.columns()
     terms, logs = design.terms(values), design.logs(values)
     extras, count, masks = len(lacking), len(terms), _forward_masks(design, cells)

@@ -169,15 +169,10 @@ def prior_of(design: Design, terms: Floats, time_s: Floats) -> tuple[Floats, Flo
 
 
 def log_predict(terms: Floats, lacking: Floats, logs: Floats, mode: Floats) -> tuple[Floats, Floats]:
-    """Log predictions and their derivatives for a batch of candidates.
+    """Log seconds, (batch, n), and their derivatives, (batch, parameters, n), for a batch of candidates.
 
     `terms`, `lacking`, `logs`: shapes (n, groups), (batch, n), (n, varying).
     `mode`: shape (batch, parameters).
-
-    Returns
-    -------
-    tuple
-        Log seconds of shape (batch, n), derivatives of shape (batch, parameters, n).
     """
     groups = terms.shape[1]
     jacobian = np.empty((len(mode), mode.shape[1], len(terms)))

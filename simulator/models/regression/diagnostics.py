@@ -202,7 +202,6 @@ class NextRun:
 
     point: dict[str, float]
     cost_s: float
-    """Predicted time of the run."""
     half_width_before: float
     """Half-width of the target's confidence interval now, relative to its mean (one standard deviation)."""
     half_width_after: float
@@ -222,13 +221,9 @@ def advise_next_run(
     covariance of the two predictions and w the variance of the candidate's; for the default method both include how far
     the candidate structures disagree, so that a run that separates them counts.
 
-    Parameters
-    ----------
-    candidates
-        Parameter -> array of shape (n,): the runs to choose from. By default the grid of all trained values and of the
-        values half way (geometrically) towards the target.
-    top
-        How many to return, best first.
+    `candidates`: parameter -> array of shape (n,): the runs to choose from. By default the grid of all trained values
+    and of the values half way (geometrically) towards the target.
+    `top`: how many to return, best first.
     """
     points = _grid(model, target) if candidates is None else _columns(model, candidates)
     wanted = np.array([[float(target[name]) for name in model.names]])

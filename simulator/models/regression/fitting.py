@@ -33,14 +33,9 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
     time is 0 where the method is relative; FormulaError if a term is infinite, undefined or (by default) negative at a
     run.
 
-    Parameters
-    ----------
-    formulas
-        Response -> its cost formula, parsed or as text.
-    runs
-        Response -> the runs that measured it.
-    method
-        `default`, `ols` (the paper's) or `relative`.
+    `formulas`: response -> its cost formula, parsed or as text.
+    `runs`: response -> the runs that measured it.
+    `method`: `default`, `ols` (the paper's) or `relative`.
     """
     if method not in METHODS:
         raise ScenarioError(f"method {method!r} is none of {', '.join(METHODS)}{meant(method, METHODS)}")

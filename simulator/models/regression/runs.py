@@ -45,7 +45,6 @@ class Cells:
     high_s: Floats
     mean_s: Floats
     cell_of_run: Ints
-    """Index of the cell of each run."""
     run_sd: float
     """Robust standard deviation of the logarithm of one run around its cell's median; 0 without repetitions."""
 
@@ -59,14 +58,9 @@ def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Se
 
     Raises ScenarioError if a number is infinite or not a number, or there is no run; one line per run.
 
-    Parameters
-    ----------
-    values
-        Parameter -> array of shape (runs,).
-    times_s
-        Seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
-    labels
-        How messages name each run; `run 1`, `run 2`, ... if None.
+    `values`: parameter -> array of shape (runs,).
+    `times_s`: seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
+    `labels`: how messages name each run; `run 1`, `run 2`, ... if None.
     """
     times = np.asarray(times_s, dtype=np.float64)
     names = tuple(values)

@@ -34,16 +34,11 @@ CLOSE = 1e-7
 def mixture_quantiles(
     weight: Floats, mean: Floats, variance: Floats, *, freedom: Floats, levels: tuple[float, ...]
 ) -> Floats:
-    """Quantiles of a mixture of Student distributions, by false position (Illinois).
+    """Quantiles of a mixture of Student distributions, by false position (Illinois); (levels, n).
 
     `weight`: shape (members,).
     `mean`, `variance`: shape (members, n).
     `freedom`: shape (members,) or (members, n).
-
-    Returns
-    -------
-    array
-        Shape (levels, n).
     """
     degrees, centre = (freedom[:, None, None] if freedom.ndim == 1 else freedom[:, None]), mean[:, None]
     spread = np.sqrt(np.maximum(variance, 1e-18))[:, None]
@@ -217,7 +212,6 @@ class RuntimeModel(Record):
     """`default`, `relative` or `ols`."""
     parts: tuple[Part, ...]
     names: tuple[str, ...]
-    """Parameters."""
     low: Vector
     """Smallest trained value of each parameter."""
     high: Vector
@@ -493,7 +487,6 @@ class RuntimeFit:
     diagnostics: dict[str, Any]
     provenance: dict[str, Any]
     runs: dict[str, Runs]
-    """What was measured, by response."""
 
     def __repr__(self) -> str:
         return f"RuntimeFit({self.model!r})"

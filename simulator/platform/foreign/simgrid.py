@@ -305,7 +305,6 @@ class ImportedPlatform:
     platform: Platform
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
-    """What of it a user should know."""
 
 
 def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", eager_bytes: int = 0) -> ImportedPlatform:

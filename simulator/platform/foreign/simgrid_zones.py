@@ -1,7 +1,4 @@
-"""The zones of a SimGrid platform file (version 4.1): what each holds, and the links from one host to another.
-
-Hosts of SimGrid's platform files as PEs: speeds, cores, speed profiles, disks.
-"""
+"""The zones of a SimGrid platform file (version 4.1): hosts as PEs, and the links from one host to another."""
 
 import heapq
 import math
@@ -93,7 +90,6 @@ class Zones:
     hosts: dict[str, Element] = field(default_factory=dict)
     """The element that describes each host; of a cluster's hosts, the cluster's."""
     zone_of: dict[str, Zone] = field(default_factory=dict)
-    """Of each host and router."""
     zones: dict[str, Zone] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     fat: set[int] = field(default_factory=set)
@@ -291,9 +287,7 @@ class Hosts:
     """The hosts that have been read so far."""
 
     kernel: str
-    """What their speeds are called here."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    """Those with a disk."""
     files: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     profiles: dict[Path, LoadTrace] = field(default_factory=dict)

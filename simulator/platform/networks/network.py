@@ -43,18 +43,11 @@ class Topology(Protocol):
         """How many nodes it joins; None: any number."""
 
     def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
-        """Directed links from nodes to nodes.
+        """Where each pair's links begin, and the end, (pairs + 1,); links `2 * link + direction` in the order passed.
 
         Raises ScenarioError if there is no route, with the nodes.
 
         `sources`, `destinations`: nodes of each pair, never the same; (pairs,).
-
-        Returns
-        -------
-        first
-            Where each pair's links begin, and the end; (pairs + 1,).
-        links
-            `2 * link + direction`, in the order passed.
         """
 
     def to_data(self, names: Sequence[str]) -> dict[str, Any]:

@@ -202,7 +202,6 @@ class Tree:
     private: tuple[Link, ...]
     """One per node, in node order; up is away from the node."""
     switch_of: tuple[int, ...]
-    """Switch of each node."""
     uplinks: tuple[Link, ...]
     """One per switch; up is away from the nodes."""
     _switch: Ints = field(init=False, repr=False, compare=False)
@@ -484,7 +483,6 @@ class Bus:
     """One link that all messages between nodes pass."""
 
     link: Link
-    """Shared by both directions."""
 
     def __post_init__(self) -> None:
         if not self.link.shared:

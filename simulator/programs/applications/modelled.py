@@ -59,7 +59,6 @@ class Modelled(Work):
     """Units of work whose time a run-time model predicts."""
 
     count: int
-    """Units of work."""
     parameters: Mapping[str, float]
     """All of the model's parameters but `P`."""
     model: "RuntimeModel"

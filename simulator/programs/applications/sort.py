@@ -32,7 +32,6 @@ class Sort(Work):
     """A merge sort, its keys divided among the processes."""
 
     n: int
-    """Keys."""
 
     @property
     def units(self) -> int:

@@ -135,9 +135,7 @@ class Movable:
     """How units may change their process between iterations."""
 
     quantum: int
-    """Units that move together."""
     size_bytes: int
-    """What goes with them."""
 
 
 class Work(Protocol):

@@ -1,7 +1,4 @@
-"""Software execution graphs: their nodes, what is wrong with them, and their timing formulas as text.
-
-Evaluating a software execution graph: how often each step is expected to run, the total RUVs, the expected time.
-"""
+"""Software execution graphs: nodes, faults, timing formulas as text, and how often each step is expected to run."""
 
 import re
 from collections import Counter
@@ -47,7 +44,6 @@ class Branch:
     arms: tuple[tuple[Formula, "Node"], ...]
     """Probability (a formula of the parameters), and what is done; the probabilities add up to 1."""
     ruvs: Ruvs = field(default_factory=lambda: NO_RUVS)
-    """Of the test itself."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,6 @@ class Call:
     arguments: tuple[tuple[str, Formula], ...] = ()
     """Its parameter -> a formula of ours."""
     ruvs: Ruvs = field(default_factory=lambda: NO_RUVS)
-    """Of the call itself."""
 
 
 Node: TypeAlias = Processing | Loop | Branch | Sequence | Call

@@ -57,7 +57,6 @@ class Template:
     messages: Mapping[str, tuple[str, ...]]
     """Messages, and the names in addition to `EVERYWHERE` that the formula of each may use."""
     rows: Callable[[Stage], tuple[Row, ...]]
-    """What each process does."""
     computes: Often
     handles: Often
     step_names: tuple[str, ...] = STEP_NAMES

@@ -73,7 +73,6 @@ class SegWork(Work):
     method: Method
     parameters: Mapping[str, float]
     total: int
-    """Units that a partition divides."""
     iterations: int
     steps: Mapping[str, Step]
     messages: Mapping[str, Formula]
@@ -236,7 +235,6 @@ class Placed:
     work: SegWork
     team: Team
     resources: tuple[HardwareModel, ...]
-    """Of each process's PE."""
 
     @property
     def iterations(self) -> int:

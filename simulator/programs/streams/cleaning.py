@@ -39,14 +39,12 @@ class RawJobs:
     """Jobs as a log has them: nothing is dropped or changed yet; arrays (job,)."""
 
     place: str
-    """The file, for messages."""
     name: str
     """Of the stream that becomes of them."""
     ids: NDArray[Any]
     columns: Floats
     """The 18 `FIELDS`, -1 where nothing is known; (job, 18), times in s, memory in KB per processor."""
     lines: Ints
-    """Where each job stands in the file."""
     machine_processors: int | None = None
     start_unix_s: float | None = None
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

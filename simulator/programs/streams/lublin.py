@@ -89,19 +89,10 @@ def lublin(
 
     Raises ScenarioError for numbers out of range.
 
-    Parameters
-    ----------
-    jobs, processors
-        How many, the latter of the machine.
-    kind
-        Which parameters: `batch`, `interactive`, `both` merged, or `combined`, which does not tell the two apart.
-    load
-        Offered load to arrive at, by stretching all gaps between arrivals, the day with them, to within the second
-        that times are rounded to; None leaves the arrivals as drawn.
-    start_hour
-        Hour of the day at second 0, from 0 to less than 24.
-    users
-        How many users there may be; the square root of `jobs`, rounded, if not given.
+    `kind`: which parameters: `batch`, `interactive`, `both` merged, or `combined`, which does not tell the two apart.
+    `load`: offered load to arrive at, by stretching all gaps between arrivals; None leaves these as drawn.
+    `start_hour`: hour of the day at second 0, from 0 to less than 24.
+    `users`: how many users there may be; the square root of `jobs`, rounded, if not given.
 
     Source: U. Lublin and D. G. Feitelson, "The Workload on Parallel Supercomputers: Modeling the Characteristics of
     Rigid Jobs", Journal of Parallel and Distributed Computing 63(11), 2003, with the constants of their program

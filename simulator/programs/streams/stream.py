@@ -130,14 +130,9 @@ def make_stream(
 
     Raises ScenarioError for fields of different lengths.
 
-    Parameters
-    ----------
-    submit_s, processors, run_s, limit_s
-        Per job; jobs are put in the order of submission.
-    ids
-        1, 2, ... if not given.
-    others
-        Further fields of `Stream`.
+    `submit_s`, `processors`, `run_s`, `limit_s`: per job; jobs are put in the order of submission.
+    `ids`: 1, 2, ... if not given.
+    `others`: further fields of `Stream`.
     """
     submitted = np.asarray(submit_s, dtype=np.float64)
     count, sizes = submitted.size, np.asarray(processors, dtype=np.int64)

@@ -55,11 +55,8 @@ def with_estimates(stream: Stream, *, seed: int = 0, most_s: float | None = None
     Raises ScenarioError for fewer than 200 jobs, run times that are not known or longer than `most_s`, and streams with
     more long jobs than the model has long values.
 
-    Parameters
-    ----------
-    most_s
-        The greatest estimate that users may give, 100 min or more; the longest run time rounded up to whole hours, 2 h
-        at least, if not given.
+    `most_s`: the greatest estimate that users may give, 100 min or more; the longest run time in whole hours if None,
+    2 h at least.
 
     Source: D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling User Runtime Estimates", 11th Workshop on Job
     Scheduling Strategies for Parallel Processing (JSSPP), LNCS 3834, 2005, with the constants of their program.

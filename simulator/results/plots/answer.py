@@ -6,13 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.base.arrays import Floats
 from simulator.base.figures import INK, NOTHING, PAPER, Drawing, label, name_rows, number, numbers, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.models.speed import Floats
+    from simulator.base.arrays import Floats
     from simulator.results.shares import Share
 
 BINS: Final = 200

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import intervals, units
-from simulator.base.arrays import Flags, Floats
 from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from simulator.base.arrays import Flags, Floats
     from simulator.models.memory.model import MemoryModel
     from simulator.models.neighbours_file import NeighboursModel
     from simulator.models.network import FittedForm

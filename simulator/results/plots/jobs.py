@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.base.arrays import Floats, Ints
 from simulator.base.figures import INK, LINES, NOTHING, Drawing, Panel, label, name_rows, series, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from simulator.base.arrays import Floats, Ints
     from simulator.engines.job_queue import JobRuns
     from simulator.results.job_metrics import JobClass
 

@@ -46,14 +46,9 @@ class Loaded(Protocol):
 def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "", start: str = "") -> Drawing:
     """Draw a load over time with its mean; a long one as a short exact part, and as a whole in short stretches.
 
-    Parameters
-    ----------
-    rule
-        As of a PE's load: what is given is the share left to us, else it is competing processes.
-    pe
-        Where it is.
-    start
-        When its time 0 was (ISO 8601): times of day stand below it.
+    `rule`: as of a PE's load: what is given is the share left to us, else it is competing processes.
+    `pe`: where it is.
+    `start`: when its time 0 was (ISO 8601): times of day stand below it.
     """
     steps = [] if trace is None else _steps(trace.times_s, trace.values, trace.end_s)
     if not steps:

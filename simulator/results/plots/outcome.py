@@ -1,11 +1,4 @@
-"""Outcomes: predicted makespans of the strategies, and predictions against real runs.
-
-Differences with their intervals, one below the other: which ones are surely above or below 0 (a forest plot).
-
-Sensitivity: how far the makespan moves when one parameter at a time is changed (a tornado chart).
-
-Changes of a what-if: the gain of each by itself, and makespan against cost of all points.
-"""
+"""Outcomes: predicted makespans, predictions against real runs, differences, sensitivity, and what changes gain."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import intervals, units
-from simulator.base.arrays import Floats
 from simulator.base.figures import (
     INK,
     LINES,
@@ -31,6 +23,8 @@ from simulator.base.figures import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from simulator.base.arrays import Floats
 
 
 def makespans(

@@ -5,14 +5,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simulator.base import units
-from simulator.base.arrays import Floats
 from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, label, number, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from simulator.base.arrays import Floats
     from simulator.models.predicted_speed_check import SpeedPrediction
-    from simulator.models.speed import Floats, SpeedBand, SpeedSurface
+    from simulator.models.speed import SpeedBand, SpeedSurface
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 _DASHES: Final = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (10, 3)))

@@ -1,7 +1,4 @@
-"""Timelines of simulated runs as files of trace viewers.
-
-A timeline as a table: one row per operation, times in seconds under the names that Batsim's outputs use.
-"""
+"""Timelines of simulated runs as files: traces for Perfetto and Chrome, and a table with a row per operation."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,16 +69,10 @@ def write_timeline(
     Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
     kind; ApportionError if the file cannot be written.
 
-    Parameters
-    ----------
-    scenario, runs
-        What was simulated, and its runs with the log of this replication.
-    configurations
-        Names of those to write, each with nodes of its own in the viewer; all by default.
-    replication, first_replication
-        Which of the runs, and the number of the first one, as given to `run`.
-    about
-        Plain data that a reader finds under `otherData`: provenance.
+    `scenario`, `runs`: what was simulated, and its runs with the log of this replication.
+    `configurations`: names of those to write, each with nodes of its own in the viewer; all by default.
+    `replication`, `first_replication`: which of the runs, and the number of the first one, as given to `run`.
+    `about`: plain data that a reader finds under `otherData`: provenance.
     """
     if not path.name.endswith(SUFFIXES):
         raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")

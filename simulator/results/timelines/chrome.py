@@ -48,7 +48,6 @@ class Slices:
     computing: Ticks
     """Of a stretch: how many processes compute."""
     alive: Ticks
-    """And how many have not ended."""
 
 
 def own_slices(run: Happened, rows: Ticks) -> Slices:
@@ -143,7 +142,6 @@ class Table:
     row: Ints
     sub: int
     line: Callable[[int], str]
-    """JSON of the event at a place."""
 
 
 def document(events: Iterable[str], about: Mapping[str, Any]) -> Iterator[str]:

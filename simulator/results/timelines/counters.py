@@ -1,7 +1,4 @@
-"""Counters of a timeline, bounded in number: loads of PEs and messages under way on links over simulated time.
-
-The loads of a replication over simulated time, as PEs meet them.
-"""
+"""Counters of a timeline, bounded in number: loads as PEs meet them, and messages under way on links."""
 
 import numpy as np
 
@@ -17,14 +14,9 @@ __all__ = ["load_profiles"]
 def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: int) -> dict[str, tuple[Floats, Floats]]:
     """Of each PE with a load times in seconds of the run, and the load (or the share left) from each of them on.
 
-    Parameters
-    ----------
-    scenario
-        With the seed and the numbers of truths and strata of the run.
-    replication
-        Its number decides where in their traces the loads start.
-    end_s
-        How long the run is; beyond `most` changes, means over equal steps are given.
+    `scenario`: with the seed and the numbers of truths and strata of the run.
+    `replication`: its number decides where in their traces the loads start.
+    `end_s`: how long the run is; beyond `most` changes, means over equal steps are given.
     """
     scenario = of_replication(scenario, replication)
     starts_s = draw_one(scenario, replication).load_starts_s[0]

@@ -1,7 +1,4 @@
-"""A logged run as arrays: which operation ran when and where, who sent what to whom, and who waited for whom.
-
-A run to be shown, and the words for its operations, messages and links.
-"""
+"""A logged run as arrays (which operation ran when and where, who waited for whom), and the words that show it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,7 +37,6 @@ class Happened:
     ready: Ticks
     """When the last process that it waited for was ready; its own begin where it waited for nobody."""
     waited_for: Ticks
-    """That process."""
     critical: Ticks
     """Ticks of it that are on the critical path."""
     sends: Ticks
@@ -52,7 +48,6 @@ class Happened:
     alone: Ticks
     """What it takes where it meets no other; (message,)."""
     costs: MessageCosts
-    """Routes of what is sent."""
 
 
 def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> Happened:

@@ -37,10 +37,7 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
 
     Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
 
-    Parameters
-    ----------
-    about
-        Plain data that a reader finds under `otherData`.
+    `about`: plain data that a reader finds under `otherData`.
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")

@@ -1,7 +1,4 @@
-"""From calibrations made node by node to the scenario of a cluster: kinds of nodes, their names, links, doubts.
-
-A joined cluster as the text of a scenario: kinds written once, what it rests on as comments.
-"""
+"""From calibrations made node by node to the scenario of a cluster: kinds of nodes, their names, links, doubts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -110,17 +107,14 @@ class Kind:
     """Nodes that are written as alike."""
 
     names: str
-    """A pattern of their names."""
     count: int
     members: tuple[CalibratedNode, ...]
-    """Those that were calibrated."""
     pe_count: int
     memory_bytes: int | None
     swap_bytes: int | None
     speeds: dict[str, SpeedBand]
     levels: tuple[MemoryLevel, ...]
     domains: tuple[dict[str, Any], ...] = ()
-    """As a file writes them."""
     uses: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -336,19 +330,12 @@ def join_platform(
 
     Raises ScenarioError for files that cannot be joined, or names that do not match.
 
-    Parameters
-    ----------
-    names
-        Patterns of node names with commas between: one for each node given, in order; or, if there are more nodes, one
-        for each kind by `RULE`. None: hosts' names, or numbers.
-    kernel
-        The application's, and what models that name none are of; by default the one that most nodes have.
-    most_days
-        Age from which a calibration is warned of.
-    topology
-        Slurm's topology.conf or topology.yaml: which node hangs on which switch.
-    uplink
-        Latency in seconds and bytes per second of a switch's link to the core; without, those of a node's link.
+    `names`: patterns of node names with commas between: one for each node given, in order; or, if there are more nodes,
+    one for each kind by `RULE`. None: hosts' names, or numbers.
+    `kernel`: the application's, and what models that name none are of; by default the one that most nodes have.
+    `most_days`: age from which a calibration is warned of.
+    `topology`: Slurm's topology.conf or topology.yaml: which node hangs on which switch.
+    `uplink`: latency in seconds and bytes per second of a switch's link to the core; without, those of a node's link.
     """
     inputs = read_inputs(paths, kernel=kernel)
     if not inputs.nodes:

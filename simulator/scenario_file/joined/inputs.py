@@ -154,9 +154,7 @@ class CalibratedNode:
     pe_count: int | None
     memory_bytes: int | None
     swap_bytes: int | None
-    """None where nobody says."""
     speeds: dict[str, SpeedBand]
-    """Speed band per kernel."""
     caches: tuple[SharedCache, ...] = ()
     groups: tuple[CacheGroups, ...] = ()
     """The PEs that share caches, where the system or hwloc reported them."""

@@ -101,7 +101,6 @@ class Fitted:
     model: MessageModel
     parameters: tuple[Parameter, ...]
     free: int
-    """Numbers that were fitted."""
     notes: tuple[str, ...] = ()
     same_as: str = ""
     """The simpler form that the fit came out as; then that one is chosen, not this."""
@@ -115,9 +114,7 @@ class Fit:
     rank: float
     """Forms are tried from the least rank on: the simplest first."""
     needs: str
-    """Fewest points, in words."""
     run: Callable[["NetworkPoints"], Fitted]
-    """Raises `TooFewPoints`."""
 
 
 class KindForm(Form):

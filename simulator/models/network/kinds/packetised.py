@@ -42,7 +42,6 @@ class PacketisedModel(MessageModel):
     """
 
     alpha_s: float
-    """Time to prepare a message."""
     alpha2_s: float
     """Time to prepare a packet."""
     beta_s: float
@@ -50,9 +49,7 @@ class PacketisedModel(MessageModel):
     tau_s_per_byte: float
     """Inverse of the bandwidth."""
     packet_bytes: float
-    """p: payload of a packet."""
     header_bytes: float
-    """h: header of a packet."""
     knows_hops: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -23,9 +23,7 @@ class PacketModel(MessageModel):
 
     latency_s: float
     packet_bytes: float
-    """Payload of a full packet."""
     packet_s: float
-    """Time of one packet, full or not."""
     title: ClassVar[str] = "Link that sends whole packets"
     is_fitted: ClassVar[bool] = False
 
