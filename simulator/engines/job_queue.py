@@ -22,6 +22,9 @@ from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
 __all__ = ["JobQueue", "JobRuns", "OwnDecisions"]
 
+Decide = Callable[[Situation], Decision]
+NONE = -1
+
 
 @dataclass(frozen=True, eq=False)
 class OwnDecisions:
@@ -143,10 +146,6 @@ class JobRuns:
         if self.first_pe is None or self.allocated is None:
             return np.empty(0, dtype=np.int64)
         return self.allocated[self.first_pe[job] : self.first_pe[job + 1]]
-
-
-Decide = Callable[[Situation], Decision]
-NONE = -1
 
 
 class JobQueue:

@@ -46,6 +46,15 @@ from simulator.scheduling import chunks
 
 __all__ = ["CustomOperation", "Progress", "Sharing", "run"]
 
+AnyPE = OwnPE | SharedPE | DomainPE
+COMPUTE = int(Kind.COMPUTE)
+COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
+"""Kinds that may wait more than once."""
+POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
+"""Other kinds in which a process waits for others."""
+Progress = Callable[[int, int], None]
+"""Called with how many runs are done, of how many."""
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -150,14 +159,8 @@ def _at(values: Ticks, place: int) -> Ticks:
     return np.asarray(values[min(place, values.shape[0] - 1)])
 
 
-AnyPE = OwnPE | SharedPE | DomainPE
 CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
 """An operation of the user's own: a generator that yields the events that it waits for."""
-COMPUTE = int(Kind.COMPUTE)
-COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
-"""Kinds that may wait more than once."""
-POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
-"""Other kinds in which a process waits for others."""
 
 
 class Simulation:
@@ -376,10 +379,6 @@ class Context:
     def delay(self, seconds: float) -> simpy.Event:
         """Sleep; the PE is left to others."""
         return Occurrence(self.environment).after(self.ticks(seconds))
-
-
-Progress = Callable[[int, int], None]
-"""Called with how many runs are done, of how many."""
 
 
 class Sharing(Protocol):

@@ -18,9 +18,6 @@ from simulator.programs.program import Loop, Row
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
-# Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
-
-
 LOADING = 100_000
 """Operations that the `process` engine runs while the compiled one is loaded (two seconds)."""
 _OTHERS = 4
@@ -29,6 +26,10 @@ _OTHERS = 4
 _seen = 0
 """Operations that were asked for so far: many small scenarios are worth it too. The cache on disk plays no part, so
 that the same command names the same engine every time."""
+_OWN = "operations or sharing of your own"
+
+
+# Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
 
 
 def worth_compiling(scenario: Scenario) -> bool:
@@ -60,7 +61,6 @@ def _operations(row: Row) -> int:
 __all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
 
 Engine = Literal["auto", "process", "compiled"]
-_OWN = "operations or sharing of your own"
 
 
 def run(  # noqa: PLR0913 - all by name

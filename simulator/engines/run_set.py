@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TABLES = ("computed_ticks", "busy_ticks", "finish_ticks")
 """Fields of a run set that are (replication, process) for each configuration."""
+Described = dict[str, Any]
+"""Numbers by name; None for what so few replications do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +220,6 @@ class RunSet:
         line = interval_line(replications, self.truth_count, deterministic=self.deterministic)
         notes = [line] if line else [] if self.interval_note is None else [self.interval_note]
         return notebook.page(title, notebook.table(rows, count=count), chart, warnings=notes)
-
-
-Described = dict[str, Any]
-"""Numbers by name; None for what so few replications do not tell."""
 
 
 def describe(

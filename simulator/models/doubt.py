@@ -20,6 +20,16 @@ DRIFT = 0.05
 COMMON = 0.8
 """Share of the variance of a doubt that all PEs of a kind have in common, where only one of them was measured."""
 _ANY_SIZE = np.ones(1)
+KNOTS = 12
+"""Sizes between the least and the largest measured at which doubt is stated."""
+LEAST_NEAR = 8
+"""Errors of so many nearest sizes are looked at together, or of a third of all where that is more."""
+OUTLYING = 4.0
+"""Errors count as no larger than so many times the mean one: a spike is no doubt of all others."""
+LEAST_SLOPE = 0.02
+"""Doubt grows at least so much for each factor e of the size beyond those measured."""
+OCTAVES = 3
+"""Beyond them it grows for so many octaves."""
 
 
 @dataclass(frozen=True)
@@ -124,18 +134,6 @@ class Noise(Record):
     def sd(self) -> float:
         """Standard deviation of the logarithm."""
         return float(np.std(np.log(self.factors)))
-
-
-KNOTS = 12
-"""Sizes between the least and the largest measured at which doubt is stated."""
-LEAST_NEAR = 8
-"""Errors of so many nearest sizes are looked at together, or of a third of all where that is more."""
-OUTLYING = 4.0
-"""Errors count as no larger than so many times the mean one: a spike is no doubt of all others."""
-LEAST_SLOPE = 0.02
-"""Doubt grows at least so much for each factor e of the size beyond those measured."""
-OCTAVES = 3
-"""Beyond them it grows for so many octaves."""
 
 
 def doubt_of_errors(

@@ -25,6 +25,7 @@ _USUAL_PEAK = 64.0
 """Loads up to here share one fixed-point step, so that histories of one machine give identical numbers."""
 REGULAR = 1e-6
 """How much steps between samples may differ, relative to the step, to count as equal."""
+_FIRST_ROOM = 16
 
 
 @dataclass(frozen=True)
@@ -159,9 +160,6 @@ def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
         after = ideal_s / max(0.0, 1.0 - values[-1]) if values[-1] < 1 else np.full(ideal_s.shape, np.inf)
     found = np.clip(found, knots[inside], knots[inside + 1])
     return np.asarray(np.where(segment < slope.size, found, after))
-
-
-_FIRST_ROOM = 16
 
 
 class LoadWindow:

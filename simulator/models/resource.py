@@ -24,6 +24,20 @@ from simulator.models.file import ModelFile
 Method: TypeAlias = Literal["dbc", "poc", "hllc", "intcc", "icc", "ct"]
 METHODS: tuple[Method, ...] = get_args(Method)
 """Design based, principal operations, high-level language, intermediate code, instruction code, component timing."""
+FLOP_WEIGHTS: Mapping[str, float] = {
+    **dict.fromkeys(("add", "subtract", "multiply", "comparison"), 1.0),
+    **dict.fromkeys(("divide", "sqrt"), 4.0),
+    **dict.fromkeys(("exp", "sin"), 8.0),
+}
+"""Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
+the like."""
+NORMAL_95 = 1.959963984540054
+"""Standard errors on either side of a mean that hold 95 %."""
+EXAMPLES = 12
+"""Known operations that a message names at most."""
+FORMAT = 1
+KIND = "resource"
+WRITER = "apportion calibrate resource"
 
 
 @dataclass(frozen=True)
@@ -78,19 +92,6 @@ class Times:
         """So many, of at least 0."""
         factor = np.asarray(count, dtype=np.float64)
         return Times(factor * self.s, factor * self.low_s, factor * self.high_s)
-
-
-FLOP_WEIGHTS: Mapping[str, float] = {
-    **dict.fromkeys(("add", "subtract", "multiply", "comparison"), 1.0),
-    **dict.fromkeys(("divide", "sqrt"), 4.0),
-    **dict.fromkeys(("exp", "sin"), 8.0),
-}
-"""Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
-the like."""
-NORMAL_95 = 1.959963984540054
-"""Standard errors on either side of a mean that hold 95 %."""
-EXAMPLES = 12
-"""Known operations that a message names at most."""
 
 
 @dataclass(frozen=True)
@@ -369,11 +370,6 @@ def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
     likely, low, high = amounts
     ends = [cost.low_s * low, cost.low_s * high, cost.high_s * low, cost.high_s * high]
     return Times(np.asarray(cost.seconds * likely), np.asarray(min(ends)), np.asarray(max(ends)))
-
-
-FORMAT = 1
-KIND = "resource"
-WRITER = "apportion calibrate resource"
 
 
 @dataclass(frozen=True)

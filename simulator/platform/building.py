@@ -31,6 +31,9 @@ from simulator.platform.nodes import PE, Load, Node, Platform, bands_of
 __all__ = ["Nodes", "bus", "busy", "mesh", "nodes", "star", "torus", "tree", "uniform"]
 
 A_LINK = "a Link, such as Link('10 GbE', '30us', '10 Gbit/s')"
+TimeOfDay = str | datetime.time
+"""`"13:00"`, `"9:30"`, `"13h"`, or a time of the `datetime` module."""
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
 
 
 @dataclass(frozen=True)
@@ -247,11 +250,6 @@ def _message_times(link: Link, where: str) -> MessageModel:
 
 
 # Loads at times of day
-
-
-TimeOfDay = str | datetime.time
-"""`"13:00"`, `"9:30"`, `"13h"`, or a time of the `datetime` module."""
-_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
 
 
 def busy(

@@ -39,6 +39,11 @@ __all__ = ["PE", "Load", "Node", "Platform", "plain_name"]
 
 LoadStart = Literal["drawn", "own", "zero"] | float | datetime.time | datetime.datetime
 """Where a load starts in its trace: by a draw, at zero, after so many seconds, or at a time of day."""
+STARTS = ("drawn", "own", "zero")
+"""Names of where a load starts."""
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+A_LOAD = "a Load, such as busy('13:00', '18:00') or Load(read_trace('load.csv'), 'fair')"
+SEVERAL_PES = "a list of PEs, or join what nodes(...) made by star, tree, mesh, torus, bus or uniform"
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,6 @@ class Load:
             start = "zero" if self.start_s == 0 else units.write_duration(self.start_s)
         rule = {"rule": self.rule} if self.rule_known else {}
         return {"trace": file or written, **rule, "after_end": trace.after_end, "start": start, **kept}
-
-
-STARTS = ("drawn", "own", "zero")
-"""Names of where a load starts."""
 
 
 def _start(value: Any) -> LoadStart:
@@ -187,15 +188,9 @@ class LoadForm(Form):
         return trace, self.rule or ("given" if available else "fair"), available or self.rule is not None
 
 
-_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-
-
 def plain_name(name: str) -> str:
     """A name without leading zeros in its numbers, and so without the width of a `count`."""
     return _ZEROS.sub("", name)
-
-
-A_LOAD = "a Load, such as busy('13:00', '18:00') or Load(read_trace('load.csv'), 'fair')"
 
 
 @dataclass(frozen=True)
@@ -377,9 +372,6 @@ class Node:
         if self.memory_bytes is not None:
             return self.memory_bytes
         return self.levels[-2].capacity_bytes if len(self.levels) > 1 and self.levels[-1].name == SWAP else math.inf
-
-
-SEVERAL_PES = "a list of PEs, or join what nodes(...) made by star, tree, mesh, torus, bus or uniform"
 
 
 @dataclass(frozen=True)

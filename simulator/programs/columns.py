@@ -10,6 +10,13 @@ from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
 
+COLLECTIVE_TAG = -1
+"""Tag of the messages of collectives; those of programs are 0 or more."""
+RULES = "static", "ss", "gss", "tss", "fac", "fac2", "awf-b", "af"
+"""Chunk rules by name, in the order of their numbers in `scheduling.chunks`."""
+DISTRIBUTIONS = "exponential", "gamma", "uniform", "lognormal"
+"""Of the volumes of units."""
+
 
 class Kind(IntEnum):
     """What a primitive operation is; its columns are listed in `Columns`."""
@@ -29,8 +36,6 @@ class Kind(IntEnum):
 
 
 KIND_NAMES = {kind: kind.name.lower() for kind in Kind}
-COLLECTIVE_TAG = -1
-"""Tag of the messages of collectives; those of programs are 0 or more."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,6 @@ class Slot:
     amount: Floats
     size: Floats
     tag: int = 0
-
-
-RULES = "static", "ss", "gss", "tss", "fac", "fac2", "awf-b", "af"
-"""Chunk rules by name, in the order of their numbers in `scheduling.chunks`."""
-DISTRIBUTIONS = "exponential", "gamma", "uniform", "lognormal"
-"""Of the volumes of units."""
 
 
 @dataclass(frozen=True)

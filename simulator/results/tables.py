@@ -30,6 +30,10 @@ COLUMNS = (
     *("configuration", "replication", "seed", "process", "pe", "node", "units"),
     *("busy_s", "waiting_s", "idle_s", "finish_s"),
 )
+LIMIT_BYTES = 2**30
+AT_ONCE = 1000
+"""Rows of heads that are turned into rows of runs at once."""
+_LARGEST = 2**63
 
 
 def process_lines(scenario: Scenario, runs: RunSet) -> Iterator[str]:
@@ -84,10 +88,6 @@ def domain_meetings(scenario: Scenario, configuration: Configuration) -> tuple[M
 
 Form = Literal["csv", "parquet"]
 FORMS: tuple[Form, ...] = ("csv", "parquet")
-LIMIT_BYTES = 2**30
-AT_ONCE = 1000
-"""Rows of heads that are turned into rows of runs at once."""
-_LARGEST = 2**63
 
 
 def check_form(form: Form) -> None:

@@ -81,6 +81,18 @@ __all__ = [
 ]
 
 Data = dict[str, Any]
+Stated = tuple[Mapping[str, int], list[str]]
+"""Names of PEs with their places, and the kernels that they have speeds of."""
+_STANDING_IN: Data = {
+    "format": 1,
+    "platform": {
+        "nodes": [{"name": "n", "pes": [{"speeds": {"k": "1 flop/s"}}]}],
+        "link": {"latency": "1s", "bandwidth": "1B/s"},
+    },
+    "application": {"name": "ep", "kernel": "k", "parameters": {"samples": 1}},
+    "configurations": {"c": {"partition": [1]}},
+}
+"""A scenario whose form is sound: what stands in for sections that are not, while the others are looked at."""
 
 
 def dump_scenario(
@@ -397,10 +409,6 @@ def _made_platform(
     return None
 
 
-Stated = tuple[Mapping[str, int], list[str]]
-"""Names of PEs with their places, and the kernels that they have speeds of."""
-
-
 def _of_platform(platform: Platform) -> Stated:
     kernels = sorted({name for pe in platform.pes for name in pe.speeds})
     return {pe.name: index for index, pe in enumerate(platform.pes)}, kernels
@@ -445,18 +453,6 @@ def _note_places(
             placed += len(_placement(entry, document, places, name=name))
         if placed > MOST_PLACED:
             break  # no more work for a file that has other faults
-
-
-_STANDING_IN: Data = {
-    "format": 1,
-    "platform": {
-        "nodes": [{"name": "n", "pes": [{"speeds": {"k": "1 flop/s"}}]}],
-        "link": {"latency": "1s", "bandwidth": "1B/s"},
-    },
-    "application": {"name": "ep", "kernel": "k", "parameters": {"samples": 1}},
-    "configurations": {"c": {"partition": [1]}},
-}
-"""A scenario whose form is sound: what stands in for sections that are not, while the others are looked at."""
 
 
 def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:

@@ -20,6 +20,17 @@ from simulator.scenario_file.joined.kinds import doubts
 from simulator.scenario_file.written import node_entry, safe_name, written
 
 Data = dict[str, Any]
+_NO_SPEED = (
+    "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
+    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it",
+)
+_NO_LEVELS = "levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
+_ALONE = "one PE: nobody to share a cache, memory or a clock with, so no domains"
+_NO_COSTS = (
+    "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
+    "measures it, then write domains: {model: neighbours.json}",
+)
+_REPORTED = "As the system reports them: virtual machines lie about what is shared."
 
 
 @dataclass(frozen=True)
@@ -93,19 +104,6 @@ def _notes() -> list[str]:
         f"affinity: processors {ranges(affinity())}; {granted}; {free} available",
         f"{machine.system}; governor {machine.governor or 'not known'}; load {load} over 1, 5 and 15 minutes",
     ]
-
-
-_NO_SPEED = (
-    "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
-    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it",
-)
-_NO_LEVELS = "levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
-_ALONE = "one PE: nobody to share a cache, memory or a clock with, so no domains"
-_NO_COSTS = (
-    "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
-    "measures it, then write domains: {model: neighbours.json}",
-)
-_REPORTED = "As the system reports them: virtual machines lie about what is shared."
 
 
 def node_block(

@@ -32,6 +32,11 @@ from simulator.scenario_file.memory import (
     level_data,
 )
 
+Data = dict[str, Any]
+Place = tuple[str | int, ...]
+Host = Annotated[str, Field(pattern=LAUNCHED)]
+"""What launchers reach a node by; `{node}` stands for its name."""
+
 
 class BandForm(Form):
     """A speed band: speeds in units of volume per second over problem sizes in elements; constant beyond the ends."""
@@ -127,12 +132,6 @@ def speed_data(band: SpeedBand) -> Any:
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return write_speed(float(band.mid[0]))
     return band.to_dict() | ({"source": band.source} if band.doubtful else {})
-
-
-Data = dict[str, Any]
-Place = tuple[str | int, ...]
-Host = Annotated[str, Field(pattern=LAUNCHED)]
-"""What launchers reach a node by; `{node}` stands for its name."""
 
 
 class PEForm(Form):

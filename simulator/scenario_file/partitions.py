@@ -38,6 +38,10 @@ __all__ = [
 Units = Ints
 Times = Callable[[Units], Floats]
 """Seconds that each process needs for its units, (p,) to (p,); not decreasing in the units, 0 for none."""
+FEW = 8
+"""Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
+Rule = Callable[[Scenario, Sequence[int]], tuple[int, ...]]
+"""From a scenario and the PE of each process to units of each."""
 
 
 def even_split(units: int, processes: int) -> tuple[int, ...]:
@@ -280,10 +284,6 @@ def sustained_speeds(scenario: Scenario, placement: Sequence[int]) -> Floats:
     return np.asarray(1 / model_times(scenario, placement, led=True)(everything))
 
 
-FEW = 8
-"""Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
-
-
 def sizes(most: int) -> list[int]:
     """Numbers of processes to try."""
     return sorted({2**k for k in range(most.bit_length()) if 2**k > FEW} | {*range(1, min(most, FEW) + 1), most})
@@ -333,8 +333,6 @@ def functional(scenario: Scenario, placement: Sequence[int]) -> tuple[int, ...]:
     return min((level, part) for level, (_, part) in zip(longest, found, strict=True))[1]
 
 
-Rule = Callable[[Scenario, Sequence[int]], tuple[int, ...]]
-"""From a scenario and the PE of each process to units of each."""
 RULES: Mapping[str, Rule] = {
     "equal": equal,
     "by-speed": by_speed,

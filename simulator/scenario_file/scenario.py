@@ -53,6 +53,9 @@ TRUTH_BYTES = 32
 """Memory of what is drawn for a PE in a truth: deviates of its kind and its own, and where its speed lies."""
 KEPT_BYTES = 48
 """Memory of what is kept of a process in a replication: three times, twice while they are put together."""
+Divided = Sequence[Configuration] | Configuration | Mapping[str, str | Sequence[int]]
+"""Configurations as a program may hand them over; see `Scenario.configurations`."""
+EQUAL, ONE_PER_CORE = "equal", "one-per-core"
 
 
 @dataclass(frozen=True)
@@ -203,11 +206,6 @@ class Extrapolation:
         found["measured_elements"] = None if measured is None else list(measured)
         found["beyond_measured"] = None if measured is None else self.needed_elements / measured[1]
         return found
-
-
-Divided = Sequence[Configuration] | Configuration | Mapping[str, str | Sequence[int]]
-"""Configurations as a program may hand them over; see `Scenario.configurations`."""
-EQUAL, ONE_PER_CORE = "equal", "one-per-core"
 
 
 def _configurations(divided: object, platform: Platform, application: Application) -> tuple[Configuration, ...]:

@@ -30,6 +30,14 @@ MOST_JOBS: Final = 1_000_000
 """Most jobs of one list."""
 COLUMNS: Final = ("application", "processes", "least", "most", "submitted_s", "limit_s", "user")
 """Columns of a table of jobs; any other is a parameter of the applications, empty for those that have none such."""
+_HEAD_BYTES: Final = 2**16
+_MOST_BYTES: Final = 2**30
+"""Largest text that is read at once; logs in the Standard Workload Format are read block by block."""
+_JOB = re.compile(r"[-+.0-9]+[ \t]+[-+.0-9]+[ \t]")
+_KINDS: Final = (
+    "a log in the Standard Workload Format, what `sacct --parsable2` prints, a workload of Batsim in JSON, "
+    "or a list of jobs of applications in YAML or CSV"
+)
 
 
 class ProcessesForm(Form):
@@ -214,16 +222,6 @@ def _seconds(row: Mapping[str, str], name: str) -> float:
     if found is None or not 0 <= found <= MOST_SECONDS or (name == "limit_s" and not found):
         raise ScenarioError(f"{name}: {row[name]!r} is no time {least}; write seconds")
     return found
-
-
-_HEAD_BYTES: Final = 2**16
-_MOST_BYTES: Final = 2**30
-"""Largest text that is read at once; logs in the Standard Workload Format are read block by block."""
-_JOB = re.compile(r"[-+.0-9]+[ \t]+[-+.0-9]+[ \t]")
-_KINDS: Final = (
-    "a log in the Standard Workload Format, what `sacct --parsable2` prints, a workload of Batsim in JSON, "
-    "or a list of jobs of applications in YAML or CSV"
-)
 
 
 def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processors: int | None = None) -> Stream:

@@ -44,6 +44,10 @@ FEW_SAMPLES = 2**16
 MOST_TRIES = 16
 """Resampled records of a load up to which one is sought that leaves us something."""
 RULE = "rule by which loads share"
+FEW_STARTS = 2**14
+"""Replications up to which the starts of a clock are remembered."""
+FEW_DRAWS = 2**16
+"""Draws up to which each is remembered; more are made together, and as many at once."""
 
 
 @dataclass(frozen=True)
@@ -308,12 +312,6 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
         if not load.rule_known:
             found[RULE] = key.deviates(RULE)
     return found
-
-
-FEW_STARTS = 2**14
-"""Replications up to which the starts of a clock are remembered."""
-FEW_DRAWS = 2**16
-"""Draws up to which each is remembered; more are made together, and as many at once."""
 
 
 @dataclass(frozen=True)

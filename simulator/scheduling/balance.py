@@ -47,6 +47,9 @@ LEAST_SPEED, MOST_SPEED = 1e-30, 1e30
 ONE_SIDED = 1.6448536269514722
 """The normal quantile of 95 %."""
 TWICE_LN_2 = 1.3862943611198906
+FORMAT = 1
+_FLOATS = ("sizes", "speeds", "widths", "memory")
+_PARTS = ("rule", "first", "sizes", "speeds", "widths", "most", "units", "memory")
 
 
 @dataclass(frozen=True)
@@ -314,11 +317,6 @@ class Balancer:
 def c_files() -> tuple[Path, Path]:
     """The header and the source file of the same in C."""
     return Path(__file__).with_suffix(".h"), Path(__file__).with_suffix(".c")
-
-
-FORMAT = 1
-_FLOATS = ("sizes", "speeds", "widths", "memory")
-_PARTS = ("rule", "first", "sizes", "speeds", "widths", "most", "units", "memory")
 
 
 def save(state: State) -> str:

@@ -24,6 +24,9 @@ __all__ = [
     "numbers_of",
 ]
 
+FASTEST_FIRST = ("fastest", "earliest-finish", "min-min")
+"""Placements that take fast PEs first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
@@ -147,10 +150,6 @@ def numbers_of(pes: int) -> Iterator[int]:
         lowest = pes & -pes
         yield lowest.bit_length() - 1
         pes ^= lowest
-
-
-FASTEST_FIRST = ("fastest", "earliest-finish", "min-min")
-"""Placements that take fast PEs first."""
 
 
 def bits(members: np.ndarray) -> int:

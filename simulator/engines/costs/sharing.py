@@ -23,6 +23,14 @@ from simulator.scenario_file.scenario import Scenario
 
 PARTS = 1024
 """A load of 1."""
+FULL = 2**30
+"""The whole of a lone speed."""
+ONE = 16
+"""Units of one that computes, where a law counts how many do: background loads lie between."""
+UNITS = 1024
+"""Units of all that can meet in a domain whose law is of bytes."""
+CACHE, MEMORY = KINDS.index("cache"), KINDS.index("memory")
+"""Places in `KINDS`."""
 
 
 @dataclass(frozen=True)
@@ -225,16 +233,6 @@ def _mean(uses: Sequence[Use], mix: Mix) -> Use:
     pairs = list(zip(mix.weights, uses, strict=True))
     demand = math.fsum(weight * use.demand for weight, use in pairs)
     return Use(demand, math.fsum(weight * use.sensitivity for weight, use in pairs))
-
-
-FULL = 2**30
-"""The whole of a lone speed."""
-ONE = 16
-"""Units of one that computes, where a law counts how many do: background loads lie between."""
-UNITS = 1024
-"""Units of all that can meet in a domain whose law is of bytes."""
-CACHE, MEMORY = KINDS.index("cache"), KINDS.index("memory")
-"""Places in `KINDS`."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,10 @@ from simulator.engines.costs import LAST_TICK, TickOverflowError
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.links import Movements
 
+RATE_BITS = 40
+"""A flow of rate `r` has delivered `floor(r * t / 2**RATE_BITS)` units by tick `t`, but for a constant."""
+UNLIMITED = 2**63
+
 
 def fill(capacities: Mapping[int, int], routes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """The rate of each flow, and a link that it cannot pass faster: of one link all have the same rate.
@@ -75,11 +79,6 @@ def deciding(routes: Sequence[tuple[int, ...]], capacities: Sequence[int]) -> li
 
 
 # Directed links under max-min sharing, and the flows on them: who passes what, and when the first one ends.
-
-
-RATE_BITS = 40
-"""A flow of rate `r` has delivered `floor(r * t / 2**RATE_BITS)` units by tick `t`, but for a constant."""
-UNLIMITED = 2**63
 
 
 class Flow:

@@ -12,6 +12,11 @@ import simpy
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.scheduling import chunks
 
+Channel = tuple[int, int, int]
+"""Sender, receiver and tag: messages of one channel are matched in the order in which they were posted."""
+Inbox = tuple[int, int]
+"""Receiver and tag."""
+
 
 @dataclass(frozen=True)
 class Movements:
@@ -201,12 +206,6 @@ class Farms:
         first = chunks.first_unit(terms.rule, pool.handed_out, request.place, pool.notes)
         pool.handed_out += count
         pulled.after(terms.pull_ticks + request.data[count], (first, first + count))
-
-
-Channel = tuple[int, int, int]
-"""Sender, receiver and tag: messages of one channel are matched in the order in which they were posted."""
-Inbox = tuple[int, int]
-"""Receiver and tag."""
 
 
 class Message:

@@ -31,6 +31,7 @@ OUTLYING = 2.5
 PASSES = 2
 """How often outlying points are looked for."""
 JITTER = 1e-10
+_KIND = "gaussian process of log residuals, Matern 5/2"
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,6 @@ class Correction(Record):
         if found.places.shape != (found.weights.size, found.hyper.lengths.size):
             raise ScenarioError("places: there is not one row for each weight, with as many columns as lengths")
         return replace(found, root=found.hyper.root(found.places, found.inflation))
-
-
-_KIND = "gaussian process of log residuals, Matern 5/2"
 
 
 def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction | None = None) -> Correction:

@@ -10,6 +10,24 @@ from simulator.base.arrays import Floats
 
 MOST_LEVELS = 5
 """Levels that are tried: three caches, one between them and main memory (a TLB's reach, say), main memory."""
+PER_OCTAVE = 4
+"""Level sizes that the search looks at in each octave of memory sizes."""
+BELOW = 4.0
+"""A level may be this many times smaller than the smallest memory measured: alpha below 1 shows it all the same."""
+KEPT = 30
+"""Sets of level sizes that the search goes on with."""
+STARTS = 3
+"""Best sets of the search that are then improved."""
+STIFF = 0.05
+"""Relative error that is preferred to a level slower than all others by the slowest time measured.
+
+Hardly noticed where points see a level; where they see a trace of it, its latency does not run away.
+"""
+ABOVE = 1.25
+"""A level is at least this many times smaller than the largest memory: more must lie beyond it than a trace."""
+SWEEPS = 40
+POLISH = (0.6, 0.2, 0.06, 0.02)
+"""How far, as a logarithm, each capacity is moved in the end."""
 
 
 @dataclass(frozen=True)
@@ -111,26 +129,6 @@ class Constants:
         inside = hit_rates(points.m_words, points.alpha, self.capacities_words)
         edge = np.ones((len(points), 1))
         return np.diff(np.concatenate((0 * edge, inside, edge), axis=-1), axis=-1)
-
-
-PER_OCTAVE = 4
-"""Level sizes that the search looks at in each octave of memory sizes."""
-BELOW = 4.0
-"""A level may be this many times smaller than the smallest memory measured: alpha below 1 shows it all the same."""
-KEPT = 30
-"""Sets of level sizes that the search goes on with."""
-STARTS = 3
-"""Best sets of the search that are then improved."""
-STIFF = 0.05
-"""Relative error that is preferred to a level slower than all others by the slowest time measured.
-
-Hardly noticed where points see a level; where they see a trace of it, its latency does not run away.
-"""
-ABOVE = 1.25
-"""A level is at least this many times smaller than the largest memory: more must lie beyond it than a trace."""
-SWEEPS = 40
-POLISH = (0.6, 0.2, 0.06, 0.02)
-"""How far, as a logarithm, each capacity is moved in the end."""
 
 
 @dataclass(frozen=True)

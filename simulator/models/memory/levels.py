@@ -14,6 +14,12 @@ WORD_BYTES = 8
 """Of the words that Apex-MAP counts in: float64."""
 SWEEP_WORDS = 4096.0
 """Runs of so many words, every place as likely as any other, stand for memory that is swept from end to end."""
+SWAP = "swap"
+"""A last level of this name is the one past RAM; without it the last level is RAM itself."""
+PAGE_BYTES = 4096
+ASSUMED_LATENCY_S = 100e-6
+"""Of a page from swap where nothing is known: one page read from a solid-state disk."""
+ASSUMED_BYTES_PER_S = 500e6
 
 
 @dataclass(frozen=True)
@@ -119,12 +125,6 @@ def shared_access_time_s(
     return alone_s, together_s
 
 
-SWAP = "swap"
-"""A last level of this name is the one past RAM; without it the last level is RAM itself."""
-PAGE_BYTES = 4096
-ASSUMED_LATENCY_S = 100e-6
-"""Of a page from swap where nothing is known: one page read from a solid-state disk."""
-ASSUMED_BYTES_PER_S = 500e6
 RAM = MemoryLevel("RAM", math.inf, 0.0, 0.0, shared=True)
 """Where no levels are known: its own times are nothing against those of swap."""
 

@@ -39,10 +39,29 @@ from simulator.models.process_count.runs import (
 from simulator.models.process_count.terms import SHAPES, Shape, columns
 from simulator.models.regression.runtime_model import mixture_quantiles
 
-# Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
-
-
 STEP = np.uint64(0x9E3779B97F4A7C15)
+DRIFT = 0.08
+"""Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
+UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
+"""Standard deviation of the log time of kinds that no run used together, of which each of their configurations that was
+run leaves less; of a kind that no run used alone."""
+MEMBERS = 64
+"""Equally likely truths."""
+CALIBRATION_WEIGHT = 4.0
+"""Forward errors of expected size that the calibration starts from."""
+CALIBRATION_WORTH = 8.0
+"""Most errors that the forward validation counts for: held-out cells of one size err together."""
+SLOPE_SD = 0.05
+"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
+LEAST_APART = 0.3
+"""Distance of two log sizes from which growth between them counts."""
+NEGLIGIBLE = 0.05
+"""Weight below which a structure is left out."""
+TEMPER = 0.3
+"""Power of the evidence that weighs structures: none of them is quite true."""
+
+
+# Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
 
 
 def coefficient_draws(covariance: Floats, number: int) -> Floats:
@@ -84,19 +103,6 @@ def _primes(number: int) -> Floats:
     for k in range(2, int(limit**0.5) + 1):
         sieve[k * k :: k] = False
     return np.flatnonzero(sieve)[:number].astype(np.float64)
-
-
-DRIFT = 0.08
-"""Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
-UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
-"""Standard deviation of the log time of kinds that no run used together, of which each of their configurations that was
-run leaves less; of a kind that no run used alone."""
-MEMBERS = 64
-"""Equally likely truths."""
-CALIBRATION_WEIGHT = 4.0
-"""Forward errors of expected size that the calibration starts from."""
-CALIBRATION_WORTH = 8.0
-"""Most errors that the forward validation counts for: held-out cells of one size err together."""
 
 
 @dataclass(frozen=True)
@@ -253,16 +259,6 @@ class ProcessCountModel:
 
 
 # From runs: which program shapes are worth a fit, and how much each structure counts.
-
-
-SLOPE_SD = 0.05
-"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
-LEAST_APART = 0.3
-"""Distance of two log sizes from which growth between them counts."""
-NEGLIGIBLE = 0.05
-"""Weight below which a structure is left out."""
-TEMPER = 0.3
-"""Power of the evidence that weighs structures: none of them is quite true."""
 
 
 def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:

@@ -11,9 +11,6 @@ from simulator.base.arrays import Flags, Floats, Ints
 from simulator.models.process_count.runs import AllocationRuns, padded, processes_of, starts
 from simulator.models.process_count.terms import COMPUTATION, TERMS, WORK, Belief, Shape, columns, typical
 
-# Measured runs as the model sees them: repetitions joined, sorted by configuration and size.
-
-
 JITTER_S = 0.002
 """Standard deviation of what start-up, clock ticks and the scheduler's credit add to a run."""
 JITTER_SHARE = 0.1
@@ -24,6 +21,21 @@ SIZE_REACH = 1.0
 """Distance in the log size at which what the terms miss adds as much variance as the noise."""
 ALIKE = 1.3
 """Ratio of two repetitions above which the slower is taken for disturbed."""
+LASTING = 0.6
+"""Part of a configuration's own variance that does not change with the size."""
+REACH = 0.7
+"""Distance in the log size over which the rest is alike."""
+LIKENESS = (0.1, 0.5, 2.0, 8.0)
+"""Variances of the own part, relative to the noise, that are tried."""
+SPEED_SD = 1.5
+"""Standard deviation of a kind's log speed."""
+PHASE_DOUBT = 4.0
+"""Variance of a phase measured apart, relative to that of a whole run: programs draw the line in different places."""
+OWN_LEAST = 0.25
+"""Amplitude of a configuration's own part where the work takes all the time."""
+
+
+# Measured runs as the model sees them: repetitions joined, sorted by configuration and size.
 
 
 @dataclass(frozen=True)
@@ -130,14 +142,6 @@ def _medians(table: Floats, start: Ints) -> Floats:
 # What a configuration keeps of its own: residuals that are alike at all sizes of one configuration.
 
 
-LASTING = 0.6
-"""Part of a configuration's own variance that does not change with the size."""
-REACH = 0.7
-"""Distance in the log size over which the rest is alike."""
-LIKENESS = (0.1, 0.5, 2.0, 8.0)
-"""Variances of the own part, relative to the noise, that are tried."""
-
-
 def kernel(logs: Floats, others: Floats) -> Floats:
     """Covariance of a configuration's own parts, relative to their variance, at broadcast log sizes."""
     distance = np.abs(logs - others) / REACH
@@ -203,10 +207,6 @@ def inverse_roots(covariance: Floats) -> Floats:
 # What is known of the coefficients before any run: their size, and how alike the kinds are.
 
 
-SPEED_SD = 1.5
-"""Standard deviation of a kind's log speed."""
-
-
 @dataclass(frozen=True)
 class Prior:
     """Normal prior of the log coefficients of the scaled columns, kind by kind."""
@@ -254,12 +254,6 @@ def _precision(kinds: int) -> Floats:
 
 
 # The least-squares problem of one program shape: scaled terms of the measured cells and phases, log times, groups.
-
-
-PHASE_DOUBT = 4.0
-"""Variance of a phase measured apart, relative to that of a whole run: programs draw the line in different places."""
-OWN_LEAST = 0.25
-"""Amplitude of a configuration's own part where the work takes all the time."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,13 @@ from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.base.units import to_number
 
+PARTS = ("pes", "procs", "comp_s", "comm_s")
+"""What a table can say of a kind, as `KIND.pes`; the last two are optional."""
+MOST = 100_000
+"""PEs of a kind, and processes on each of them."""
+_COLUMN = re.compile(rf"(.*)\.({'|'.join(PARTS)})")
+_KIND = re.compile(r"[^\s:,=]+")
+
 
 @dataclass(frozen=True)
 class AllocationRuns:
@@ -114,14 +121,6 @@ class Estimates:
 
 
 # From a CSV file; every fault has its line.
-
-
-PARTS = ("pes", "procs", "comp_s", "comm_s")
-"""What a table can say of a kind, as `KIND.pes`; the last two are optional."""
-MOST = 100_000
-"""PEs of a kind, and processes on each of them."""
-_COLUMN = re.compile(rf"(.*)\.({'|'.join(PARTS)})")
-_KIND = re.compile(r"[^\s:,=]+")
 
 
 def read_allocation_runs(path: str | Path) -> tuple[AllocationRuns, tuple[str, ...]]:

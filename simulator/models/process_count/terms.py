@@ -6,6 +6,11 @@ import numpy as np
 
 from simulator.base.arrays import Floats
 
+WORK = 4
+"""The first so many terms are the work itself."""
+COMPUTATION = 7
+"""The first so many go as fast as the PE does; the rest is communication, and waiting."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -86,10 +91,6 @@ class Belief:
 
 BELIEFS = (Belief("several", 0.3), Belief("several", 3.0))
 """Messages between the PEs, or a shared PE that waits for its turn."""
-WORK = 4
-"""The first so many terms are the work itself."""
-COMPUTATION = 7
-"""The first so many go as fast as the PE does; the rest is communication, and waiting."""
 
 
 def columns(shape: Shape, size: Floats, m: Floats, processes: Floats) -> Floats:

@@ -55,6 +55,8 @@ DRIFT = 0.02
 """Standard deviation of the log time per unit of log distance beyond the trained range of a parameter."""
 MAX_CELLS = 256
 """More cells than this are thinned to representatives before the structures are weighed."""
+_MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
+"""Arrays with an entry for each member."""
 
 
 @dataclass(frozen=True)
@@ -356,10 +358,6 @@ def _thinned(design: Design, cells: Cells) -> Cells:
         cell_of_run=group[cells.cell_of_run],
         run_sd=max(cells.run_sd, scatter),
     )
-
-
-_MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
-"""Arrays with an entry for each member."""
 
 
 def blend_to_dict(blend: Blend) -> dict[str, Any]:

@@ -29,6 +29,7 @@ OUTLYING = 4.5
 """Robust standard deviations from which a run stands out."""
 LEAST_SPREAD = 0.02
 """Least relative scatter that a run is judged by."""
+MAX_CANDIDATES = 2_000
 
 
 def diagnose(model: RuntimeModel, runs: dict[str, Runs]) -> dict[str, Any]:
@@ -191,9 +192,6 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
     }
     ranked = [list(weights.items())[place] for place in ties.in_order([-weight for weight in weights.values()])]
     return [{"structure": texts[kind].format(name), "weight": weight} for (kind, name), weight in ranked]
-
-
-MAX_CANDIDATES = 2_000
 
 
 @dataclass(frozen=True)

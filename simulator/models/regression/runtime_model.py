@@ -22,13 +22,32 @@ from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_d
 from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Cells, Runs
 
-# Mixtures of Student distributions, one per candidate structure, and their quantiles.
-
-
 QUANTILE_STEPS = 60
 """Most steps of false position; the bracket is tight, so that ten are usual."""
 CLOSE = 1e-7
 """Error of a quantile's probability at which the search ends."""
+FORMAT, WRITER = 1, "apportion fit"
+MAX_FAULTS = 20
+"""Most faults named at once."""
+FAR = 4.0
+"""Factor beyond the trained range of a parameter from which a prediction is called far outside."""
+LONGEST = 690.0
+"""Logarithm of the longest time that is predicted; beyond it a number would overflow."""
+LEAST = 1e-12
+"""Smallest lower end of an interval, relative to the mean."""
+LEVEL = 0.9
+"""Probability that a stated interval holds, where nothing else is asked for."""
+CAUSES = ("sampling", "form", "extrapolation")
+"""What the doubt of a prediction is made of."""
+NOTHING = 1e-9
+"""Standard deviations of logarithms that are rounding."""
+NINETY = 1.6448536269514722
+"""Standard deviations on either side that hold 90 % of a normal distribution."""
+WIDE = 1.0
+"""Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
+
+
+# Mixtures of Student distributions, one per candidate structure, and their quantiles.
 
 
 def mixture_quantiles(
@@ -65,27 +84,6 @@ def mixture_quantiles(
         low, high = np.where(under, middle, low), np.where(under, high, middle)
         below, above = np.where(under, found, below / 2), np.where(under, above / 2, found)
     return np.asarray(middle)
-
-
-FORMAT, WRITER = 1, "apportion fit"
-MAX_FAULTS = 20
-"""Most faults named at once."""
-FAR = 4.0
-"""Factor beyond the trained range of a parameter from which a prediction is called far outside."""
-LONGEST = 690.0
-"""Logarithm of the longest time that is predicted; beyond it a number would overflow."""
-LEAST = 1e-12
-"""Smallest lower end of an interval, relative to the mean."""
-LEVEL = 0.9
-"""Probability that a stated interval holds, where nothing else is asked for."""
-CAUSES = ("sampling", "form", "extrapolation")
-"""What the doubt of a prediction is made of."""
-NOTHING = 1e-9
-"""Standard deviations of logarithms that are rounding."""
-NINETY = 1.6448536269514722
-"""Standard deviations on either side that hold 90 % of a normal distribution."""
-WIDE = 1.0
-"""Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,27 @@ from simulator.platform.foreign.xml_tree import Element, read_xml
 from simulator.platform.networks import Contention, Network
 from simulator.platform.nodes import Platform
 
-# Clusters of SimGrid's platform files: flat ones, cabinets and links of hosts in a zone, tori and fat trees.
-#
-# The ways are those of SimGrid 3.32 (StarZone.cpp, TorusZone.cpp, FatTreeZone.cpp).
-
-
 MAX_ROUTED = 600
 """Hosts of a torus or fat tree, every pair of which gets its way written out."""
 MAX_PARTS = 50_000
 """Hosts, switches and links of a fat tree."""
 MAX_DIMENSIONS = 16
+READ = (
+    "zone",
+    "AS",
+    "cluster",
+    "host",
+    "router",
+    "link",
+    "route",
+    "zoneRoute",
+    "ASroute",
+    "cabinet",
+    "host_link",
+    "backbone",
+    "prop",
+    "config",
+)
 
 
 def read_cluster(zone: Zone, element: Element, zones: Zones) -> None:
@@ -278,24 +289,6 @@ def _through(tree: _Tree, source: int, destination: int) -> list[int]:
                 passed.append(2 * link + DOWN)
             port += 1  # SimGrid 3.32 looks on from here a level lower, not from that level's first port
     return passed
-
-
-READ = (
-    "zone",
-    "AS",
-    "cluster",
-    "host",
-    "router",
-    "link",
-    "route",
-    "zoneRoute",
-    "ASroute",
-    "cabinet",
-    "host_link",
-    "backbone",
-    "prop",
-    "config",
-)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,13 @@ UNITS = {
     },
 }
 """SimGrid's own units; a number without one is in flop/s, B/s or s."""
+MOST_HOSTS = 1_000_000
+"""Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
+NODE_PROPERTY = "apportion.node"
+"""Property of a host that names the node whose PE it is."""
+MAX_KNOTS = 20_000
+"""Knots of a profile that is written out because its first period differs from the later ones."""
+_DISKS = "only one disk of a node, which reads as fast as it writes, is read"
 
 
 @dataclass(frozen=True)
@@ -254,10 +261,6 @@ def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:
     return value
 
 
-MOST_HOSTS = 1_000_000
-"""Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
-
-
 def radical(element: Element) -> list[int]:
     """The numbers of a cluster's hosts: `0-5,7`."""
     numbers: list[int] = []
@@ -269,12 +272,6 @@ def radical(element: Element) -> list[int]:
             raise element.fault("radical", f"{part[:40]!r} is no radical; {wanted}")
         numbers += range(low, high + 1)
     return numbers
-
-
-NODE_PROPERTY = "apportion.node"
-"""Property of a host that names the node whose PE it is."""
-MAX_KNOTS = 20_000
-"""Knots of a profile that is written out because its first period differs from the later ones."""
 
 
 def properties(element: Element) -> Mapping[str, str]:
@@ -359,6 +356,3 @@ class Hosts:
         said = f"written out up to {end_s:g} s; runs beyond that are refused"
         self.notes.append(f"{path}: the first period differs from the later ones: {said}")
         return LoadTrace(np.append(0.0, more), np.append(1.0, np.tile(profile.values, turns)), end_s, "error")
-
-
-_DISKS = "only one disk of a node, which reads as fast as it writes, is read"

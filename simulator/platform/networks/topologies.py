@@ -31,6 +31,9 @@ from simulator.platform.networks.network import (
 
 __all__ = ["TOPOLOGIES", "AnyNetworkForm", "Bus", "Listed", "Mesh", "Star", "Torus", "Tree"]
 
+MAX_MESH_NODES = 1024
+"""A full mesh has half the square of its nodes in links."""
+
 
 def _refuse_copies(nodes: Sequence[int], why: str) -> None:
     if len(set(nodes)) < len(nodes):
@@ -423,10 +426,6 @@ class TorusForm(NetworkForm):
                 found = f"{' x '.join(map(str, self.shape))} are not the {len(site.nodes)} nodes that are named"
                 raise ScenarioError(f"{found}; give as many of each")
         return Torus(tuple(self.shape), self.link.maker(site, *WHERE, "link")("torus"))
-
-
-MAX_MESH_NODES = 1024
-"""A full mesh has half the square of its nodes in links."""
 
 
 @dataclass(frozen=True)

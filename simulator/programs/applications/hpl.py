@@ -71,6 +71,14 @@ if TYPE_CHECKING:
 Phases = Literal["main", "all"]
 Waiting = Literal["yielding", "polling"]
 WORD_BYTES = 8
+KEY = "hpl_dat"
+BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}
+"""HPL's numbers of the broadcasts that are simulated."""
+_LISTS = {"Ns": (5, 6), "NBs": (7, 8), "Ps": (10, 11), "Qs": (10, 12), "BCASTs": (22, 23), "DEPTHs": (24, 25)}
+"""Lines of the number of values and of the values; HPL reads its file by line."""
+_CHOICES = {"n": "Ns", "nb": "NBs", "broadcast": "BCASTs"}
+_NEEDED = 25
+_LIMIT_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -291,16 +299,6 @@ APPLICATION = Counted(
     faults=_idle,
     chosen=("nb", "broadcast", "waiting"),
 )
-
-
-KEY = "hpl_dat"
-BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}
-"""HPL's numbers of the broadcasts that are simulated."""
-_LISTS = {"Ns": (5, 6), "NBs": (7, 8), "Ps": (10, 11), "Qs": (10, 12), "BCASTs": (22, 23), "DEPTHs": (24, 25)}
-"""Lines of the number of values and of the values; HPL reads its file by line."""
-_CHOICES = {"n": "Ns", "nb": "NBs", "broadcast": "BCASTs"}
-_NEEDED = 25
-_LIMIT_BYTES = 2**20
 
 
 def with_hpl_dat(parameters: Parameters, named: "NamedFiles") -> tuple[dict[str, float | str], tuple[str, ...]]:

@@ -15,6 +15,9 @@ from simulator.programs.program import NOBODY, Compute, Group, Program, Row
 if TYPE_CHECKING:
     from simulator.platform.nodes import Platform
 
+Shape = tuple[int, int]
+"""Rows and columns; process i Q + j stands in row i and column j of Q columns."""
+
 
 def wrong_sum(configuration: Configuration, found: int, *, total: int, noun: str, name: str) -> ScenarioError:
     """What is wrong with a partition whose units do not add up, and by how many."""
@@ -71,10 +74,6 @@ class Team:
         footprints = np.where(self.units > 0, footprints_bytes, 0)
         rows = tuple(row if units else () for units in self.units.tolist())
         return Program(rows, tuple(footprints.tolist()), polls)
-
-
-Shape = tuple[int, int]
-"""Rows and columns; process i Q + j stands in row i and column j of Q columns."""
 
 
 def shapes(processes: int) -> tuple[Shape, ...]:

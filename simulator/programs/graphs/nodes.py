@@ -15,6 +15,16 @@ from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import FUNCTIONS, Formula
 from simulator.models.resource import METHODS, NO_RUVS, CostVector, Method, Ruvs, Times, bounds
 
+Place: TypeAlias = tuple[str | int, ...]
+MAX_DEPTH = 40
+"""Deepest nesting of nodes in a graph."""
+MAX_STEPS = 100_000
+"""Most nodes once every call is written out."""
+TOLERANCE = 1e-9
+"""How far probabilities may be from adding up to 1."""
+_NAME = re.compile(r"[^\W\d]\w*")
+Values = Mapping[str, ArrayLike]
+
 
 @dataclass(frozen=True)
 class Processing:
@@ -99,9 +109,6 @@ class Seg:
         return found[0]
 
 
-Place: TypeAlias = tuple[str | int, ...]
-
-
 def parts_of(body: Node) -> tuple[Node, ...]:
     """A body as the list that a file writes: the parts of sequences without a name, or the one node."""
     if not isinstance(body, Sequence) or body.name:
@@ -127,15 +134,6 @@ def walk(body: Node, place: Place = ("body",), depth: int = 0) -> Iterator[tuple
         yield here, node, depth
         for below, inner in bodies(node):
             yield from walk(inner, (*here, *below), depth + 1)
-
-
-MAX_DEPTH = 40
-"""Deepest nesting of nodes in a graph."""
-MAX_STEPS = 100_000
-"""Most nodes once every call is written out."""
-TOLERANCE = 1e-9
-"""How far probabilities may be from adding up to 1."""
-_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
@@ -350,9 +348,6 @@ def _scaled(factor: Formula, terms: list[str]) -> list[str]:
         return terms
     first = f"({text})" if factor.is_sum else text
     return [f"{first}*{terms[0] if len(terms) == 1 else '(' + ' + '.join(terms) + ')'}"]
-
-
-Values = Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,13 @@ EVERYWHERE = ("P", "total")
 """Names that every formula of a template may use: processes that take part, and all units."""
 STEP_NAMES = ("units", "iteration")
 """Names that formulas of steps may use too: a process's units, and the number of the iteration from 0 on."""
+Often = Callable[[int], Mapping[str, float]]
+"""Processes that take part -> how often one of them does each, per iteration; an estimate for choosing partitions."""
+# Master and workers: process 0 sends each other one its input, all compute, it collects what they send back.
+#
+# How much each one does is the partition's matter. Units that the next free process pulls are the application `farm`.
+TO_WORKER, TO_MASTER = 0, 1
+"""Tags of the two kinds of messages."""
 
 
 class Stage(Protocol):
@@ -41,10 +48,6 @@ class Stage(Protocol):
 
     def sends(self, message: str) -> bool:
         """Whether the message is sent at all: one of 0 bytes by its formula is none."""
-
-
-Often = Callable[[int], Mapping[str, float]]
-"""Processes that take part -> how often one of them does each, per iteration; an estimate for choosing partitions."""
 
 
 @dataclass(frozen=True)
@@ -186,13 +189,6 @@ ROW_COLUMN_BROADCAST = Template(
     computes=lambda _: {"step": 1},
     handles=lambda _: {"row": 1, "column": 1},
 )
-
-
-# Master and workers: process 0 sends each other one its input, all compute, it collects what they send back.
-#
-# How much each one does is the partition's matter. Units that the next free process pulls are the application `farm`.
-TO_WORKER, TO_MASTER = 0, 1
-"""Tags of the two kinds of messages."""
 
 
 def _master_worker(stage: Stage) -> tuple[Row, ...]:

@@ -35,6 +35,10 @@ LEAST_S = 1e-12
 """Shortest time of all steps in a speed function: a tick."""
 MOST_MESSAGES = 10_000
 """Messages of a process that choosing partitions looks at."""
+MOST_ITERATIONS = 1_000_000
+MOST_UNITS = 2**53
+RESERVED = (*EVERYWHERE, "units", "iteration", "partner", "round")
+"""Names that templates give; parameters have others."""
 
 
 @dataclass(frozen=True)
@@ -288,12 +292,6 @@ class Placed:
         kinds = {id(resource): resource for resource in self.resources}
         ids = np.array([id(resource) for resource in self.resources])
         return [(resource, np.flatnonzero(ids == key)) for key, resource in kinds.items()]
-
-
-MOST_ITERATIONS = 1_000_000
-MOST_UNITS = 2**53
-RESERVED = (*EVERYWHERE, "units", "iteration", "partner", "round")
-"""Names that templates give; parameters have others."""
 
 
 def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) -> SegWork:

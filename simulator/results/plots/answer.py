@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BINS: Final = 200
 """Stretches of time that a row of a run is drawn in."""
 _HATCH: Final = "////"
+MOST_CASES: Final = 24
+"""Predictions that a scorecard draws."""
 
 
 def amount(value: float) -> str:
@@ -176,10 +178,6 @@ def _draw_busy(axes: "Axes", row: Mapping[str, Any], at: float, makespan: float,
 
 
 # All that was predicted and really run
-
-
-MOST_CASES: Final = 24
-"""Predictions that a scorecard draws."""
 
 
 def scorecard(cases: Sequence[Mapping[str, Any]]) -> Drawing:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _AXES = {"M_words": "M in words", "alpha": "alpha", "L": "L in words"}
 _DASHES: Final = ((0, (1, 1.5)), (0, (6, 2)), (0, (6, 2, 1, 2)), "-")
 _STEPS: Final = 400
+_MOST_CONFIGURATIONS: Final = 4
 
 
 def memory_fit(columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: str, held_out: "Flags") -> Drawing:
@@ -241,9 +242,6 @@ def neighbours(model: "NeighboursModel") -> Drawing:
         axes.grid(axis="y")
 
     return Drawing("kept", "Speed kept next to others", {"all": draw}, ", ".join(sorted(model.kernels)), (2.8, 2.0))
-
-
-_MOST_CONFIGURATIONS: Final = 4
 
 
 def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> Drawing:

@@ -21,6 +21,7 @@ _STRETCHES: Final = 300
 _MOST_BOXES: Final = 1200
 """Rectangles of a figure; a longer stream shows its beginning."""
 _POINTS: Final = 240
+_SLOWDOWNS: Final = ("bounded_slowdown", "bounded_slowdown_p95")
 
 
 def busy(runs: "JobRuns") -> Drawing:
@@ -166,9 +167,6 @@ def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
     said = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in found)
     heights = 1.2 + 0.36 * len(found), 0.95 + 0.22 * len(found)
     return Drawing(f"slowdown:{what}", f"Bounded slowdown by {what}", {"all": draw}, said, heights)
-
-
-_SLOWDOWNS: Final = ("bounded_slowdown", "bounded_slowdown_p95")
 
 
 def _boxes(runs: "JobRuns") -> "tuple[Ints, Ints, Ints] | None":

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _STRETCHES: Final = 200
 _LEGIBLE: Final = 60
 """Steps that a figure of this width can show one by one."""
+_CLOCK_STEPS: Final = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 class _Step(NamedTuple):
@@ -113,10 +115,6 @@ def load_study(rows: "Sequence[StudyRow]", *, step_s: float) -> Drawing:
 
     panels: dict[str, Panel] = {text: partial(draw, text=text) for text in columns}
     return Drawing("study", "Load study", panels, ", ".join(columns), (4.0, 1.9))
-
-
-_CLOCK_STEPS: Final = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def in_clock_time(axes: "Axes", start: str, *, most: int = 7) -> None:

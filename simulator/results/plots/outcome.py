@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
     from simulator.base.arrays import Floats
 
+MOST_DIFFERENCES = 24
+"""Differences in a figure; the first ones."""
+LONGEST = 56
+_ENDS = ("low", "high"), ("low_together", "high_together")
+MOST_PARAMETERS = 12
+_HATCHES = ("", "////")
+MOST_BARS = 20
+"""Changes in a figure: those that gain most, and the last ones those that lose most."""
+LONGEST_CHANGE = 44
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+
 
 def makespans(
     rows: Sequence[Entry],
@@ -152,12 +163,6 @@ def _tell(entry: Entry) -> str:
     return f"{label(entry.get('name'))}: {', '.join([*parts, f'{count} measured runs'])}"
 
 
-MOST_DIFFERENCES = 24
-"""Differences in a figure; the first ones."""
-LONGEST = 56
-_ENDS = ("low", "high"), ("low_together", "high_together")
-
-
 def differences(
     entries: Sequence[Entry],
     *,
@@ -227,8 +232,6 @@ def _described(entry: Entry) -> str:
     return f"{label(entry.get('name'), most=LONGEST)} {mean:.4g} ({low:.4g} to {high:.4g}){unsure}"
 
 
-MOST_PARAMETERS = 12
-_HATCHES = ("", "////")
 _Effects = list[tuple[float, float, float, float]]
 
 
@@ -278,11 +281,6 @@ def _effects(entry: Entry) -> _Effects:
         if change is not None and makespan is not None:
             found.append((change, makespan, makespan if low is None else low, makespan if high is None else high))
     return found
-
-
-MOST_BARS = 20
-"""Changes in a figure: those that gain most, and the last ones those that lose most."""
-LONGEST_CHANGE = 44
 
 
 def gains(changes: Sequence[Entry], *, level: float = intervals.LEVEL) -> Drawing:
@@ -370,9 +368,6 @@ def break_even(axes_found: Sequence[Entry]) -> Drawing:
     ends = [(entry["what"], number(entry.get("break_even"))) for entry in axes_found]
     said = "; ".join(f"{what}: break-even at {'none' if end is None else f'{end:.2g}'}" for what, end in ends)
     return Drawing("scheduling", "Static or dynamic", {"all": draw} if axes_found else {}, said, (2.8, 2.2))
-
-
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def points(

@@ -29,10 +29,15 @@ from simulator.results.timelines.happened import NAMES, OF_KIND, Happened, View,
 Ticks = Ints
 
 
-# What a PE's track shows: slices that lie side by side or in each other, and never across a border.
-
-
 NONE = -1
+NS_PER_US = 1000.0
+"""Perfetto keeps `floor(1000 * ts)` and `floor(1000 * dur)` apart, in nanoseconds."""
+BLOCK = 2**16
+FIRST, LAST = -1, 1
+"""Events of a tick that come before and after those in the order of their operations."""
+
+
+# What a PE's track shows: slices that lie side by side or in each other, and never across a border.
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,6 @@ def shared_slices(run: Happened, rows: Ticks) -> Slices:
 # Ticks as the microseconds of trace files: numbers that readers round, and that nest all the same.
 
 
-NS_PER_US = 1000.0
-"""Perfetto keeps `floor(1000 * ts)` and `floor(1000 * dur)` apart, in nanoseconds."""
-
-
 def moments_us(ticks: Ticks, tick_s: float) -> Floats:
     """Microseconds since the start; a later tick is never an earlier number."""
     per_us = 1e-6 / tick_s
@@ -126,11 +127,6 @@ def just_before_us(ticks: Ticks, start: Floats, duration: Floats, tick_s: float)
     """Microseconds of a tick within slices, before their ends wherever these are not their starts."""
     last = np.nextafter(start + duration, -np.inf)
     return np.maximum(start, np.minimum(moments_us(ticks, tick_s), last))
-
-
-BLOCK = 2**16
-FIRST, LAST = -1, 1
-"""Events of a tick that come before and after those in the order of their operations."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,11 @@ from simulator.scenario_file.truths import draw_one, of_replication
 
 __all__ = ["load_profiles"]
 
+MOST_POINTS = 200_000
+"""Points of all counters of a timeline."""
+MOST_OF_ONE = 1000
+"""Points of one of them."""
+
 
 def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: int) -> dict[str, tuple[Floats, Floats]]:
     """Of each PE with a load times in seconds of the run, and the load (or the share left) from each of them on.
@@ -28,10 +33,6 @@ def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: i
 
 
 Ticks = Ints
-MOST_POINTS = 200_000
-"""Points of all counters of a timeline."""
-MOST_OF_ONE = 1000
-"""Points of one of them."""
 
 
 def points_of_each(counters: int) -> int:

@@ -20,6 +20,20 @@ from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario
 
 Ticks = Ints
+NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
+CATEGORIES = {
+    Kind.COMPUTE: "working",
+    Kind.FARM: "working",
+    Kind.CUSTOM: "working",
+    Kind.READ_WRITE: "disk",
+    Kind.SEND: "message",
+    Kind.RECV: "message",
+    Kind.EXCHANGE: "message",
+    Kind.BARRIER: "waiting",
+    Kind.WAIT_UNTIL: "waiting",
+    Kind.DELAY: "waiting",
+}
+OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
 
 
 @dataclass(frozen=True)
@@ -116,23 +130,6 @@ def grouped(keys: Ticks) -> Iterator[tuple[int, Ticks]]:
     used, starts = np.unique(keys[order], return_index=True)
     for key, first, end in zip(used.tolist(), starts.tolist(), [*starts[1:].tolist(), keys.size], strict=False):
         yield key, order[first:end]
-
-
-NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
-
-CATEGORIES = {
-    Kind.COMPUTE: "working",
-    Kind.FARM: "working",
-    Kind.CUSTOM: "working",
-    Kind.READ_WRITE: "disk",
-    Kind.SEND: "message",
-    Kind.RECV: "message",
-    Kind.EXCHANGE: "message",
-    Kind.BARRIER: "waiting",
-    Kind.WAIT_UNTIL: "waiting",
-    Kind.DELAY: "waiting",
-}
-OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
 
 
 @dataclass(frozen=True)

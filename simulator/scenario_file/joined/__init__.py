@@ -27,13 +27,20 @@ from simulator.scenario_file.written import node_entry, safe_name, written
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
-# An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
-
 
 MOST_ROWS = 20_000
 MEMORY_SHARE = 0.5
 BLOCK = 64
 ITERATIONS = 100
+DIGITS = 9
+"""Of speeds and sizes: bands are measured to three."""
+MOST_DAYS = 30.0
+MOST_MESHED = 1024
+"""Nodes that a scenario joins two by two, which lets messages within a node take times of their own."""
+_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
+
+
+# An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
 
 
 @dataclass(frozen=True)
@@ -96,10 +103,6 @@ def _round(value: float, room: Room, *, most: int = MOST_ROWS) -> int:
     whole = int(min(value, float(most)))
     scale = 10 ** max(0, len(str(whole)) - 2)
     return int(max(room.processes, whole // scale * scale, 1))
-
-
-DIGITS = 9
-"""Of speeds and sizes: bands are measured to three."""
 
 
 @dataclass(frozen=True)
@@ -239,12 +242,6 @@ def _room(able: Sequence[Kind], kernel: str) -> Room:
         largest_elements=min((float(band.sizes[-1]) for band in bands if band.sizes.size > 1), default=1.2e7),
         memory_bytes=min(memories, default=float("inf")) * most,
     )
-
-
-MOST_DAYS = 30.0
-MOST_MESHED = 1024
-"""Nodes that a scenario joins two by two, which lets messages within a node take times of their own."""
-_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ KINDS = ("speed", "memory", "network", "neighbours", "node")
 """Kinds of files that can be joined."""
 FORMAT = 1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+UNNAMED = "unnamed"
+"""What the kernel of a model is called that does not say."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +129,6 @@ def age_days(made: datetime | None, now: datetime) -> float | None:
         return None
     when = made if made.tzinfo is not None else made.replace(tzinfo=UTC)
     return (now - when).total_seconds() / 86400
-
-
-UNNAMED = "unnamed"
-"""What the kernel of a model is called that does not say."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ SHARE = 0.9
 LEAST_HALF_WIDTH = 0.01
 """Uncertainty that a curve without width is given."""
 MOST_KNOTS = 96
+Data = dict[str, Any]
+LARGEST_LOAD = 0.5
+"""Mean runnable processes of others over the minute before a calibration above which it is doubted."""
+COMPARED_VERSIONS = ("apportion", "numpy", "blas", "scipy", "numba", "python")
 
 
 @dataclass(frozen=True)
@@ -172,9 +176,6 @@ def _common_noise(bands: Sequence[SpeedBand]) -> Noise | None:
     return Noise(np.quantile([one.at(places) for one in noises], places))
 
 
-Data = dict[str, Any]
-
-
 def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None, tuple[Data, ...], Data]:
     """The node whose domains and uses hold for nodes that are alike, and these; None where nothing is known."""
     of = next((node for node in members if node.neighbours is not None), None)
@@ -189,11 +190,6 @@ def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None,
     found = of.groups or counted_groups(of.caches, len(labels))
     entries = [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
     return (of, tuple(entries), {}) if entries else (None, (), {})
-
-
-LARGEST_LOAD = 0.5
-"""Mean runnable processes of others over the minute before a calibration above which it is doubted."""
-COMPARED_VERSIONS = ("apportion", "numpy", "blas", "scipy", "numba", "python")
 
 
 def doubts(

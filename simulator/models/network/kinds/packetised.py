@@ -31,6 +31,7 @@ HARDLY = 2.0
 """Parameters are negative only where that fits better by so many standard errors."""
 UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
 TOGETHER = "one distance does not separate alpha and beta"
+NEEDS = f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes"
 
 
 @dataclass(frozen=True)
@@ -365,5 +366,4 @@ class PacketisedForm(KindForm):
         return PacketisedModel.from_dict(self.numbers())
 
 
-NEEDS = f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes"
 KIND = Kind(PacketisedModel, PacketisedForm, (Fit("packetised", 2, NEEDS, fit_packetised),))
