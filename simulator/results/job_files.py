@@ -13,6 +13,7 @@ import numpy as np
 from simulator.base import files
 from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
+from simulator.base.names import ranges
 from simulator.engines.job_queue import JobRuns
 from simulator.engines.run_set import RunSet
 from simulator.programs.streams.stream import Stream
@@ -194,7 +195,7 @@ def _row(job: _Ran) -> tuple[object, ...]:
     ended = (0, KILLED) if job.killed else (1, "COMPLETED_SUCCESSFULLY")
     times = _s(start), _s(job.run_ns), _s(start + job.run_ns), _s(job.wait_ns), _s(took)
     stretch = f"{took / job.run_ns:.9g}" if job.run_ns else UNKNOWN
-    return (*asked, *ended, *times, stretch, intervals(job.pes))
+    return (*asked, *ended, *times, stretch, ranges(job.pes, " "))
 
 
 # What both need
@@ -266,16 +267,5 @@ def job_table_lines(runs: JobRuns) -> Iterator[str]:
             ["" if user < 0 else users[user] if user < len(users) else user for user in numbers],
         ]
         if named:
-            columns.append([intervals(runs.pes_of(first + k).tolist()) for k in range(len(numbers))])
+            columns.append([ranges(runs.pes_of(first + k).tolist(), " ") for k in range(len(numbers))])
         yield files.csv_lines(zip(*columns, strict=True))
-
-
-def intervals(numbers: Sequence[int]) -> str:
-    """Ascending numbers as Batsim says sets of resources: `0-2 5`."""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return " ".join(str(low) if low == high else f"{low}-{high}" for low, high in found)

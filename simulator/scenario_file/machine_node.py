@@ -9,7 +9,7 @@ from typing import Any
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Core, SharedCache, Topology, affinity, this_machine, this_topology
-from simulator.base.names import expanded
+from simulator.base.names import expanded, ranges
 from simulator.base.provenance import provenance
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import check_same_machine, read_hwloc
@@ -206,14 +206,3 @@ def cache_line(cache: SharedCache, pe_count: int) -> str:
     else:
         shared = f"{cache.instances} of them, each shared by {cache.most_pes} PEs"
     return f"{cache.name} {cache.kind}: {units.show_size(cache.size_bytes)}, {shared}"
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """`0-3,8` as the system writes lists of processors."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)

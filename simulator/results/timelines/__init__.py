@@ -96,7 +96,8 @@ def _views(
     scenario: Scenario, runs: RunSet, chosen: Sequence[int], *, replication: int, starts_s: Sequence[float]
 ) -> Iterator[View]:
     """Each run with ids of its own."""
-    pids, pes, first_flow = len(scenario.platform.node_names) + 1, len(scenario.platform.pes), 0
+    pids, first_flow = len(scenario.platform.node_names) + 1, 0
+    first_tid = 1 + len(chosen) * pids
     for number, configuration in enumerate(chosen):
         run = happened(scenario, runs, configuration, replication)
         yield View(
@@ -104,8 +105,9 @@ def _views(
             scenario.platform,
             starts_s,
             first_pid=1 + number * pids,
-            first_tid=1 + len(chosen) * pids + number * pes,
+            first_tid=first_tid,
             first_flow=first_flow,
             prefix="" if len(chosen) == 1 else f"{runs.configurations[configuration]}: ",
         )
         first_flow += run.sends.size
+        first_tid += run.pe.size

@@ -146,16 +146,15 @@ class View:
     prefix: str
     """Of the names of its nodes: the configuration, where a file has several."""
 
-    @property
-    def prefix_id(self) -> str:
-        """Of the ids of its processes' own tracks."""
-        return f"{self.first_pid}."
-
     @cached_property
     def pid(self) -> list[int]:
         """Of each PE."""
         found: list[int] = (self.first_pid + self.platform.node_of).tolist()
         return found
+
+    def track(self, process: int) -> str:
+        """Members of an event that lies on the thread of a process."""
+        return f'"pid":{self.pid[int(self.run.pe[process])]},"tid":{self.first_tid + process}'
 
     @property
     def network_pid(self) -> int:
