@@ -31,7 +31,6 @@ FLOP_WEIGHTS: Mapping[str, float] = {
 }
 """Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
 the like."""
-NORMAL_95 = 1.959963984540054
 """Standard errors on either side of a mean that hold 95 %."""
 EXAMPLES = 12
 """Known operations that a message names at most."""
@@ -112,12 +111,6 @@ class Cost:
         """So much less or more, as a share."""
         ends = seconds * (1 - share), seconds * (1 + share)
         return cls(seconds, min(ends), max(ends))
-
-    @classmethod
-    def estimated(cls, seconds: float, standard_error_s: float) -> "Cost":
-        """The range that holds 95 % of a normal distribution."""
-        half = NORMAL_95 * standard_error_s
-        return cls(seconds, seconds - half, seconds + half)
 
     def to_plain(self) -> Any:
         """A number, or one with its range, for JSON."""

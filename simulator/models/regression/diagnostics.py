@@ -204,11 +204,6 @@ class NextRun:
     """Half-width of the target's confidence interval now, relative to its mean (one standard deviation)."""
     half_width_after: float
 
-    @property
-    def gain_per_s(self) -> float:
-        """Relative half-width won per second of measuring."""
-        return (self.half_width_before - self.half_width_after) / max(self.cost_s, 1e-9)
-
 
 def advise_next_run(
     model: RuntimeModel, target: Mapping[str, float], *, candidates: Mapping[str, ArrayLike] | None = None, top: int = 5

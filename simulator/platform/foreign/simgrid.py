@@ -241,11 +241,6 @@ class _Tree:
         self.below: dict[tuple[int, int, int], tuple[int, int]] = {}
         """(level, place, port) -> the place below, and the link there."""
 
-    def related(self, level: int, parent: int, child: int) -> bool:
-        """Whether a place and one on the level below are joined."""
-        labels = self.labels[level + 1][parent], self.labels[level][child]
-        return all(one == other or i == level for i, (one, other) in enumerate(zip(*labels, strict=True)))
-
     def holds(self, level: int, place: int, host: int) -> bool:
         """Whether a host is below a place."""
         labels = self.labels[level][place], self.labels[0][host]

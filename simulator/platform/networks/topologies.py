@@ -78,14 +78,6 @@ class Listed:
             if capacities.count(link) > 1:
                 raise ScenarioError(f"{where}: link {self.links[link >> 1].name} comes twice; pass each once")
 
-    @classmethod
-    def both_ways(
-        cls, node_names: tuple[str, ...], links: tuple[Link, ...], forth: Mapping[tuple[int, int], tuple[int, ...]]
-    ) -> "Listed":
-        """Routes whose way back, where none is given, is the same way in the other direction."""
-        back = {(end, start): tuple(link ^ 1 for link in reversed(passed)) for (start, end), passed in forth.items()}
-        return cls(node_names, links, back | dict(forth))
-
     @property
     def node_count(self) -> int:
         """One per name."""
