@@ -31,7 +31,6 @@ FLOP_WEIGHTS: Mapping[str, float] = {
 }
 """Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
 the like."""
-"""Standard errors on either side of a mean that hold 95 %."""
 EXAMPLES = 12
 """Known operations that a message names at most."""
 FORMAT = 1
