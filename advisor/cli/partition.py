@@ -6,10 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.declared import Given, Only, only_with
 from advisor.cli.options import Json, Seed, file, offered
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 from simulator import files
+
+_DRAWN = "with --objective mean, cvar or worst"
+
+
+def _drawing(given: Given) -> str:
+    return "with --objective regret" if given["objective"] == "regret" else _DRAWN
 
 
 def partition(  # noqa: PLR0913, PLR0917 - one per option
@@ -28,16 +35,31 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
         ),
     ] = "functional",
     at: Annotated[
-        str | None, typer.Option(help="proportional: size of the one benchmark, or peak; by default the smallest.")
+        str | None,
+        typer.Option(help="Size of the one benchmark, or peak; by default the smallest."),
+        only_with("method", "proportional"),
     ] = None,
-    objective: Annotated[str | None, typer.Option(help="banded: mean (the default), cvar, worst or regret.")] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="Mean (the default), cvar, worst or regret."),
+        only_with("method", "banded"),
+    ] = None,
     correlation: Annotated[
-        float | None, typer.Option(help="banded: of the PEs' places in their bands, from 0 to below 1.")
+        float | None,
+        typer.Option(help="Of the PEs' places in their bands, from 0 to below 1."),
+        only_with("method", "banded"),
+        Only((_DRAWN,), _drawing, why="which draws nothing"),
     ] = None,
     matrix: Annotated[
-        str | None, typer.Option(metavar="ROWSxCOLUMNS", help="grid2d: the matrix whose elements are the units.")
+        str | None,
+        typer.Option(metavar="ROWSxCOLUMNS", help="The matrix whose elements are the units."),
+        only_with("method", "grid2d"),
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[
+        Seed,
+        only_with("method", "banded"),
+        Only(("with --objective mean, cvar or worst",), _drawing, why="which draws nothing"),
+    ] = 0,
     output: Annotated[
         Path | None, file("PARTITION", "the partition, as its name ends: .csv, .json, or .dist for FuPerMod")
     ] = None,
