@@ -37,46 +37,53 @@ def _shown_with_memory(given: Given) -> str:
     return "with a speed model" if "speed model" in mode else mode
 
 
+ModelOption = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PATH",
+        help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o`, `whatif -o` or "
+        "`jobs run|compare|advise -o`.",
+        **INPUT,
+    ),
+]
+HeldOut = Annotated[
+    Path | None,
+    typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
+    Only(("with a speed model alone",), _shown),
+]
+Memory = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
+    ),
+    Only(("with a speed model",), _shown_with_memory),
+]
+Kernel = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
+    only_with("memory"),
+]
+AsJson = Annotated[
+    Json,
+    Only(
+        (
+            "with a folder of results",
+            "with a network model",
+            "with a neighbours model",
+            "with a speed model and --memory",
+        ),
+        _shown,
+    ),
+]
+
+
 def show(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PATH",
-            help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o`, `whatif -o` or "
-            "`jobs run|compare|advise -o`.",
-            **INPUT,
-        ),
-    ],
+    model: ModelOption,
     plot: Annotated[Plot, Only(("with a speed model alone", "with a speed model and --memory"), _shown)] = None,
-    held_out: Annotated[
-        Path | None,
-        typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
-        Only(("with a speed model alone",), _shown),
-    ] = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
-        ),
-        Only(("with a speed model",), _shown_with_memory),
-    ] = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
-        only_with("memory"),
-    ] = None,
-    as_json: Annotated[
-        Json,
-        Only(
-            (
-                "with a folder of results",
-                "with a network model",
-                "with a neighbours model",
-                "with a speed model and --memory",
-            ),
-            _shown,
-        ),
-    ] = False,
+    held_out: HeldOut = None,
+    memory: Memory = None,
+    kernel: Kernel = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a speed model: its points, its band, and what was assumed; or compare it with what a memory model predicts.
 

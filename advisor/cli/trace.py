@@ -45,61 +45,69 @@ FEW_WINDOWS = 5
 """Futures that do not overlap, below which a study says that they are few."""
 
 
+Kind = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.",
+        autocompletion=offered(
+            "csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf"
+        ),
+    ),
+]
+Measures = Annotated[
+    str | None,
+    typer.Option(help="load, busy, busy-percent, available or available-percent."),
+    only_with("from", "csv", "sadf", "collectl", "prometheus"),
+]
+CoresOption = Annotated[
+    int,
+    typer.Option(min=1, help="Cores of the PE that the trace is for."),
+    Only(("with a busy share",), _measured, why="which does not hang on the number of cores"),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the times: numbers, or dates, UTC where without a zone."),
+    only_with("from", "csv"),
+]
+ValueColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the values."),
+    only_with("from", "csv", "sadf", "collectl"),
+]
+Cpu = Annotated[
+    str | None,
+    typer.Option(help="Number of a processor, or all."),
+    only_with("from", "sadf", "collectl"),
+]
+Series = Annotated[
+    str | None,
+    typer.Option(help="prometheus: label=value. google: machine=NUMBER."),
+    only_with("from", "prometheus", "google"),
+]
+Processors = Annotated[int | None, typer.Option(min=1, help="Size of the log's machine."), only_with("from", "swf")]
+Start = Annotated[str | None, typer.Option(help="Where the window begins, such as 2d."), only_with("from", "swf")]
+Duration = Annotated[
+    str | None,
+    typer.Option(help="Length of the window; with simgrid how far to play."),
+    only_with("from", "swf", "simgrid"),
+]
+
+
 def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source may leave open
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.", **INPUT)],
     output: Output,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.",
-            autocompletion=offered(
-                "csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf"
-            ),
-        ),
-    ],
-    measures: Annotated[
-        str | None,
-        typer.Option(help="load, busy, busy-percent, available or available-percent."),
-        only_with("from", "csv", "sadf", "collectl", "prometheus"),
-    ] = None,
-    cores: Annotated[
-        int,
-        typer.Option(min=1, help="Cores of the PE that the trace is for."),
-        Only(("with a busy share",), _measured, why="which does not hang on the number of cores"),
-    ] = 1,
-    time_column: Annotated[
-        str | None,
-        typer.Option(help="Column of the times: numbers, or dates, UTC where without a zone."),
-        only_with("from", "csv"),
-    ] = None,
-    value_column: Annotated[
-        str | None,
-        typer.Option(help="Column of the values."),
-        only_with("from", "csv", "sadf", "collectl"),
-    ] = None,
+    kind: Kind,
+    measures: Measures = None,
+    cores: CoresOption = 1,
+    time_column: TimeColumn = None,
+    value_column: ValueColumn = None,
     time_unit: Annotated[str | None, typer.Option(help="s, ms or us."), only_with("from", "csv")] = None,
-    cpu: Annotated[
-        str | None,
-        typer.Option(help="Number of a processor, or all."),
-        only_with("from", "sadf", "collectl"),
-    ] = None,
-    series: Annotated[
-        str | None,
-        typer.Option(help="prometheus: label=value. google: machine=NUMBER."),
-        only_with("from", "prometheus", "google"),
-    ] = None,
-    processors: Annotated[
-        int | None, typer.Option(min=1, help="Size of the log's machine."), only_with("from", "swf")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option(help="Where the window begins, such as 2d."), only_with("from", "swf")
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(help="Length of the window; with simgrid how far to play."),
-        only_with("from", "swf", "simgrid"),
-    ] = None,
+    cpu: Cpu = None,
+    series: Series = None,
+    processors: Processors = None,
+    start: Start = None,
+    duration: Duration = None,
     as_json: Json = False,
 ) -> None:
     """Turn foreign load data into a load trace; what a source measures is stated by it or by you, never guessed.
