@@ -30,6 +30,7 @@ _OTHERS = 4
 
 _seen = 0
 """Operations that were asked for so far: many small scenarios are worth it too."""
+_OWN = "operations or sharing of your own"
 
 
 def worth_compiling(scenario: Scenario) -> bool:
@@ -59,7 +60,6 @@ def _operations(row: Row) -> int:
 
 
 Engine = Literal["auto", "process", "compiled"]
-_OWN = "operations or sharing of your own"
 
 
 def run(  # noqa: PLR0913 - all by name
@@ -81,20 +81,17 @@ def run(  # noqa: PLR0913 - all by name
     Raises ScenarioError if the scenario or the engine's name cannot be used; SimulationError for a deadlock or a
     stalled PE, with names; UnsupportedProgram if `compiled` is asked for what it does not interpret, with the reason.
 
-    Parameters
-    ----------
-    replications, seed, first_replication, only
-        In place of the scenario's own; the number of the first (number r has the same draws in whichever call, of at
-        most so many as the scenario has); and which of these, from 0 on, where no units move and no links are doubted.
-    engine
-        `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once that pays. Results are the same.
-    log_replications, threads
-        Keep the operation log of so many first replications; how many threads `compiled` may use, all by default.
-    operations, sharing
-        What `Custom` operations do, by name: functions of a `Context` and the arguments that yield the events they
-        wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has these.
-    progress
-        Called now and then with how many runs are done, of how many.
+    `replications`, `seed`, `first_replication`, `only`: in place of the scenario's own; the number of the first (number
+    r has the same draws in whichever call, of at most so many as the scenario has); and which of these, from 0 on,
+    where no units move and no links are doubted.
+    `engine`: `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once that pays. Results are the
+    same.
+    `log_replications`, `threads`: keep the operation log of so many first replications; how many threads `compiled` may
+    use, all by default.
+    `operations`, `sharing`: what `Custom` operations do, by name: functions of a `Context` and the arguments that yield
+    the events they wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has
+    these.
+    `progress`: called now and then with how many runs are done, of how many.
     """
     scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table
