@@ -2,9 +2,10 @@
 
 import math
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ class Asked:
     verify_s: float | None = None
     """Seconds for real runs; None: none are made."""
     update: bool = False
+    begun_s: float = field(default_factory=time.monotonic)
+    """When the budget begins to count."""
 
     def __post_init__(self) -> None:
         """Refuse names that no file for launchers can hold, before any host is reached."""
@@ -70,7 +73,8 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
                 on_progress("", "short pieces of the application", 0.0)
                 return pieces.correct(*asked_of)
 
-            return advise_cluster(asked.wish, measured, asked.folder, check=check)
+            ends_s = asked.begun_s + asked.wish.budget_s
+            return advise_cluster(asked.wish, measured, asked.folder, check=check, ends_s=ends_s)
 
         answer = advised(measure())
         if asked.update and (again := most_doubted(answer)) is not None:

@@ -18,8 +18,8 @@ from advisor.verification.places import Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
 
-LIMIT_S = 600.0
-"""What a run may take at most."""
+LEAST_LIMIT_S = 45.0
+"""Seconds that getting ready, or a run, may take at least until it is given up; else the budget of all runs."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class ClusterRuns:
     """By the name of the host."""
     command: tuple[str, ...]
     stack: ExitStack
+    limit_s: float
     _runs: dict[tuple[int, ...], ProgramRuns | CommandRuns] = field(default_factory=dict)
 
     def prepare(self, configurations: Sequence[Configuration]) -> None:
@@ -71,19 +72,19 @@ class ClusterRuns:
         cpus = [seat.cpus[0] for seat in seats]
         if self.command:
             commands = self.stack.enter_context(CommandRanks(cpus, hosts))
-            return CommandRuns(commands, self.command, places, LIMIT_S)
+            return CommandRuns(commands, self.command, places, self.limit_s)
         ranks = self.stack.enter_context(FarRanks(hosts, cpus, self.about))
-        return ProgramRuns(ranks, self.scenario.application, places, LIMIT_S)
+        return ProgramRuns(ranks, self.scenario.application, places, self.limit_s)
 
 
 @contextmanager
 def cluster_runs(
-    scenario: Scenario, about: Mapping[str, About], command: tuple[str, ...], hosts: Sequence[Host]
+    scenario: Scenario, about: Mapping[str, About], command: tuple[str, ...], hosts: Sequence[Host], *, budget_s: float
 ) -> Iterator[ClusterRuns]:
-    """What runs the application on the hosts; it ends what it started."""
+    """What runs the application on the hosts, with some seconds for all runs; it ends what it started."""
     by_node = {node_name(host.name): host for host in hosts}
     with ExitStack() as stack:
-        yield ClusterRuns(scenario, by_node, about, command, stack)
+        yield ClusterRuns(scenario, by_node, about, command, stack, max(LEAST_LIMIT_S, budget_s))
 
 
 FEWEST, MOST = 3, 5
@@ -156,7 +157,7 @@ class RealPieces:
         return corrected.scenario, [*lines, *corrected.lines]
 
     def _run(self, piece: Scenario, configurations: Sequence[Configuration], count: int) -> None:
-        with cluster_runs(piece, self.about, (), self.hosts) as runs:
+        with cluster_runs(piece, self.about, (), self.hosts, budget_s=self.left_s) as runs:
             runs.prepare(configurations)
             for _ in range(count):
                 for one in configurations:
@@ -201,7 +202,7 @@ def verify_cluster(
         scenario, made.configuration.name, wish.command or None, budget_s, dict(made.strategies.also), wish.level
     )
     about = {host.name: host.about for host in answer.measured.hosts}
-    with cluster_runs(answer.scenario, about, wish.command, hosts) as runs:
+    with cluster_runs(answer.scenario, about, wish.command, hosts, budget_s=budget_s) as runs:
         return run_plan(plan, kept=kept, on_progress=on_progress, elsewhere=runs)
 
 

@@ -330,6 +330,14 @@ def descendants() -> list[int]:
     return found
 
 
+def process_state(number: int) -> tuple[str, float]:
+    """The state of a process as the system writes it (`T`: stopped), and the CPU seconds that it has used."""
+    words = (_text(Path(f"/proc/{number}/stat")) or "").rpartition(")")[2].split()
+    if len(words) < 13:
+        return "", 0.0
+    return words[0], (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def clock_hz() -> float | None:
     """The highest clock that the system tells of, in cycles per second; None if it tells none."""
     limit = _text(_CPU / "cpu0/cpufreq/cpuinfo_max_freq")

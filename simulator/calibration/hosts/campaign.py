@@ -78,9 +78,9 @@ SLACK_S = 30.0
 """What a host may take for a stage beyond the whole budget, until it is left out."""
 MOST_APART = 2
 """Hosts that a host may fail to exchange messages with until no more are tried, if it does so with none."""
-LEAST_PAIR_S, LEAST_WITHIN_S = 10.0, 60.0
+LEAST_PAIR_S, LEAST_WITHIN_S, SAMPLE_SHARE = 10.0, 40.0, 0.25
 """How long an exchange of messages may take at least until it is given up: between hosts, of which one may be out of
-reach, and within one, where only a busy machine can be the cause."""
+reach, and within one, where only a busy machine can be the cause. Or a share of the time for the pair: of twelve."""
 
 FAULTS = (ApportionError, *MALFORMED, OSError, RecursionError, MemoryError)
 """What a host's answers may come to: no time, no number, no end."""
@@ -753,7 +753,7 @@ def _ping_pong(
         pairs = Pairs(
             group,
             [[(0, 1, True), (1, 0, False)]],
-            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, budget_s),
+            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, SAMPLE_SHARE * budget_s),
         )
         each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
         sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]

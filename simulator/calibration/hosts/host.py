@@ -35,8 +35,10 @@ SILENCE_S = 20.0
 """A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""
 START_S = 40.0
 """How long a host may take until it answers first."""
-CALL_S = 60.0
+CALL_S = 40.0
 """How long a host may take to answer a command of ours."""
+HUNG_S = 40.0
+"""A host is given up of which a worker owes an answer and has not computed for so long: stopped, or waiting for ever."""
 MOST_BYTES = 2**28
 """What a host may send in all."""
 PREAMBLE_BYTES = 2**16
@@ -231,6 +233,8 @@ class Host:
         self._closing = False
         self._refused = ""
         self._deadline_s = math.inf
+        self._at_work: dict[str, tuple[float, float]] = {}
+        """Of workers that owe an answer: CPU seconds, and since when it is not more."""
 
     def __enter__(self) -> Self:
         return self
@@ -468,6 +472,19 @@ class Host:
                 waiting.set_result(told)
         elif "fault" in told:
             raise HostError(self.name, printable(str(told["fault"])))
+        elif isinstance(at_work := told.get("at_work"), dict):
+            self._check_at_work(at_work)
+
+    def _check_at_work(self, at_work: dict[str, Any]) -> None:
+        """Give the host up if a worker hangs."""
+        now, before = time.monotonic(), self._at_work
+        fresh = (math.nan, now)
+        self._at_work = {
+            number: last if (last := before.get(number, fresh))[0] == cpu_s else (cpu_s, now)
+            for number, cpu_s in itertools.islice(at_work.items(), MOST_CPU)
+        }
+        if any(now - since > HUNG_S for _, since in self._at_work.values()):
+            raise HostError(self.name, f"a worker of it hangs: it owes an answer and computed nothing for {HUNG_S:g} s")
 
     def _worker_answered(self, worker: FarWorker, control: socket.socket, line: bytes) -> None:
         """Hand a worker's line to its group: one answer to each command, or a fault."""
