@@ -88,10 +88,7 @@ class ClusterWish:
 
     @property
     def application(self) -> Application:
-        """What is advised.
-
-        Raises ScenarioError if it lacks what is needed.
-        """
+        """What is advised."""
         if self.command:
             if (count := self.parameters.get("units")) is None:
                 raise ScenarioError("a command needs --parameter units=N; give all the units that there are to do")
@@ -138,10 +135,7 @@ def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
 
 @contextmanager
 def this_host() -> Iterator[tuple[Host, Mapping[str, About]]]:
-    """The machine that this runs on as a host of a cluster, reached, and what it is.
-
-    Raises CalibrationError if it cannot be.
-    """
+    """The machine that this runs on as a host of a cluster, reached, and what it is."""
     require_linux()
     lost = dict[str, str]()
     with Host(this_machine().host or "localhost", lambda _, line: ("sh", "-c", line), python=sys.executable) as host:
@@ -154,12 +148,7 @@ def this_host() -> Iterator[tuple[Host, Mapping[str, About]]]:
 def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
     """The scenario of this machine alone, measured as a host of a cluster is; what is doubtful stands in its notes.
 
-    Raises ScenarioError if something asked for cannot be; CalibrationError if a run fails.
-
-    Parameters
-    ----------
-    folder
-        Keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
+    `folder`: keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
     """
     with ExitStack() as stack:
         kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
@@ -191,16 +180,10 @@ def advise_cluster(
 ) -> Answer:
     """Make the scenario of measured hosts, and find who should get how much.
 
-    Parameters
-    ----------
-    folder
-        Keeps a node file of each host and the link's, as `apportion platform` reads them.
-    check
-        What real runs have to say of the scenario.
-    loaded
-        Puts loads on it that are not there while it is measured and checked, and that the advice is for.
-    ends_s
-        When the advice is to be there, on the monotonic clock; None: the search takes what it wants.
+    `folder`: keeps a node file of each host and the link's, as `apportion platform` reads them.
+    `check`: what real runs have to say of the scenario.
+    `loaded`: puts loads on it that are not there while it is measured and checked, and that the advice is for.
+    `ends_s`: when the advice is to be there, on the monotonic clock; None: the search takes what it wants.
     """
 
     def advice(believed: Scenario, share: float) -> Recommendation:

@@ -54,10 +54,7 @@ class Asked:
 
 
 def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], None]) -> ClusterResult:
-    """Measure, advise, write what launchers read, and run it if that is asked for.
-
-    Raises ScenarioError if something asked for cannot be; CalibrationError if no host holds out.
-    """
+    """Measure, advise, write what launchers read, and run it if that is asked for."""
     lost: dict[str, str] = {}
     with ExitStack() as stack:
         hosts = [stack.enter_context(Host(name, asked.words, python=asked.python)) for name in asked.names]
@@ -126,10 +123,7 @@ def result_of(
 ) -> ClusterResult:
     """What is answered.
 
-    Parameters
-    ----------
-    fault
-        Why nothing was verified though that was asked for; empty if it was, or was not.
+    `fault`: why nothing was verified though that was asked for; empty if it was, or was not.
     """
     made, scenario = answer.recommendation, answer.scenario
     now = configuration_now(made)

@@ -123,14 +123,9 @@ class RealPieces:
     ) -> tuple[Scenario, list[str]]:
         """Run configurations in turns within a share of the time that is left, and correct the scenario by all runs.
 
-        Parameters
-        ----------
-        scenario
-            As measured: what is corrected.
-        believed
-            As it is believed to be so far: it says how long pieces take.
-        configurations
-            The first ones are run where there is no time for all.
+        `scenario`: as measured: what is corrected.
+        `believed`: as it is believed to be so far: it says how long pieces take.
+        `configurations`: the first ones are run where there is no time for all.
         """
         if self.wish.command or len(self.about) > MOST_HOSTS:
             return scenario, []
@@ -191,10 +186,7 @@ def verify_cluster(
     kept: Path | None,
     on_progress: Callable[[Verification, float], None],
 ) -> Verified:
-    """Run the advised configuration and that of now across the hosts in turns, and compare with what was predicted.
-
-    Raises ScenarioError if the budget is too small; CalibrationError if a run fails, or a host.
-    """
+    """Run the advised configuration and that of now across the hosts in turns, and compare with what was predicted."""
     made = answer.recommendation
     wanted = tuple(dict.fromkeys((made.configuration, configuration_now(made))))
     scenario = answer.scenario.with_configurations(wanted)

@@ -113,23 +113,11 @@ class Quickstart:
 def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
     """Run the whole loop on this machine and leave report, scenario and all measurements in a folder.
 
-    Raises ApportionError if the folder cannot be written, or a run fails; Interrupted on Ctrl-C, naming what was kept.
+    `folder`: made if it is not there; earlier results in it are set aside.
+    `budget_s`: about how long it may take, in seconds.
+    `seed`: for the order of measurements and all draws.
 
-    Parameters
-    ----------
-    folder
-        Made if it is not there; earlier results in it are set aside.
-    budget_s
-        About how long it may take, in seconds.
-    seed
-        For the order of measurements and all draws.
-    on_progress
-        See `Progress`.
-
-    Returns
-    -------
-    dict
-        The document that `--json` prints and the report shows.
+    Returns the document that `--json` prints and the report shows.
     """
     require_linux()
     files.make_folder(folder)
@@ -239,12 +227,8 @@ def compared(made: Recommendation) -> list[Configuration]:
 def wish_of(machine: Machine, *, budget_s: float, seed: int, speed: float, trace: LoadTrace) -> ClusterWish:
     """What is measured and advised, so that it fits the budget of a whole quickstart.
 
-    Parameters
-    ----------
-    speed
-        A first idea of the kernel's on one PE, in operations per second.
-    trace
-        Load on the last PE.
+    `speed`: a first idea of the kernel's on one PE, in operations per second.
+    `trace`: load on the last PE.
     """
     order = application_order(machine, budget_s=budget_s, speed=speed, trace=trace)
     share = MEASURE + PIECES

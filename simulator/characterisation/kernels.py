@@ -1,8 +1,4 @@
-"""The kernels that characterisation methods are judged by: plain functions that Numba compiles.
-
-Each has its arguments by size and what a designer knows of it. Where `calibration` runs the same loops, they are taken
-from there.
-"""
+"""The kernels that characterisation methods are judged by: plain functions that Numba compiles."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -260,10 +256,7 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
 
 
 def study_kernel(name: str) -> StudyKernel:
-    """The kernel of a name.
-
-    Raises ScenarioError if there is none, with those there are.
-    """
+    """The kernel of a name."""
     if name not in STUDY_KERNELS:
         there_are = f"only {', '.join(STUDY_KERNELS)} or a function of yours as FILE.py:FUNCTION"
         raise ScenarioError(f"there is no kernel {name!r}, {there_are}{meant(name, STUDY_KERNELS)}")

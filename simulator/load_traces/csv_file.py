@@ -1,7 +1,4 @@
-"""Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files).
-
-The head of a recorded trace: when, where and how it was made, and what each column means.
-"""
+"""Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files)."""
 
 import dataclasses
 import datetime
@@ -72,10 +69,7 @@ class RecordingHead:
 
 
 def read_head(path: Path) -> RecordingHead:
-    """Read the head of a recording.
-
-    Raises ScenarioError if the file does not begin as a recording does.
-    """
+    """Read the head of a recording."""
     comments: dict[str, str] = {}
     columns: list[str] = []
     with files.open_lines(path) as lines:
@@ -137,8 +131,6 @@ class TraceTable:
 def read_table(path: Path) -> TraceTable:
     """Read every column of a trace file, exactly as it lies there, and warn of what was left out.
 
-    Raises
-    ------
     TraceError
         Naming file, line and field, if the file is no trace.
     ScenarioError
@@ -175,14 +167,9 @@ def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str |
 
     Raises TraceError, ScenarioError as in `read_table`; also if the column is not there.
 
-    Parameters
-    ----------
-    path
-        The file; a text may also be the name of a shipped one, see `shipped.locate`.
-    after_end
-        What holds after the last sample.
-    column
-        Which column to read; by default `load` or `available`, whichever is there.
+    `path`: the file; a text may also be the name of a shipped one, see `shipped.locate`.
+    `after_end`: what holds after the last sample.
+    `column`: which column to read; by default `load` or `available`, whichever is there.
     """
     path = locate(path) if isinstance(path, str) else path
     table = read_table(path)

@@ -1,7 +1,4 @@
-"""Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace.
-
-Generators fitted to a recording, and how well a drawn trace keeps its mean, variance and autocorrelation.
-"""
+"""Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -182,10 +179,7 @@ class BlockBootstrap:
         _require(block_s=(self.block_s, step_s, self.trace.end_s))
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
-        """Blocks that begin anywhere in the recording, each with equal probability.
-
-        Raises TraceError if the step is not that of the recording.
-        """
+        """Blocks that begin anywhere in the recording, each with equal probability."""
         recorded_s = regular_step(self.trace)
         if abs(step_s - recorded_s) > 1e-6 * recorded_s:
             raise TraceError(
@@ -235,17 +229,9 @@ GENERATORS: dict[str, type[Generator]] = {
 def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrace | None = None) -> Generator:
     """A generator from settings as people write them: `{"mean_on": "10s", "load": "1"}`; durations carry units.
 
-    Raises ScenarioError, TraceError for an unknown kind or parameter, one that is missing, or a value that cannot be
-    used.
-
-    Parameters
-    ----------
-    kind
-        One of `GENERATORS`.
-    settings
-        Parameter name, without `_s` for durations -> its value.
-    recorded
-        What `bootstrap` takes its blocks from.
+    `kind`: one of `GENERATORS`.
+    `settings`: parameter name, without `_s` for durations -> its value.
+    `recorded`: what `bootstrap` takes its blocks from.
     """
     if kind not in GENERATORS:
         raise ScenarioError(f"generate: kind is {kind!r}; give one of {', '.join(GENERATORS)}")
@@ -352,18 +338,10 @@ def fit_generator(
 ) -> FitReport:
     """Estimate a generator from a recording and compare what it draws with the recording.
 
-    Raises TraceError if the recording cannot tell the parameters.
-
-    Parameters
-    ----------
-    trace
-        A recording in equal steps.
-    kind
-        One of `constant`, `on-off`, `ar1`, `diurnal`, `bootstrap`.
-    draws
-        Where the compared trace is drawn from.
-    stays
-        Law of the stays of `on-off`.
+    `trace`: a recording in equal steps.
+    `kind`: one of `constant`, `on-off`, `ar1`, `diurnal`, `bootstrap`.
+    `draws`: where the compared trace is drawn from.
+    `stays`: law of the stays of `on-off`.
     """
     step_s = regular_step(trace)
     fitters: dict[str, Callable[[], Generator]] = {

@@ -1,7 +1,4 @@
-"""The load study of the speed-band paper (section 3): how often later loads keep within the load functions.
-
-A load trace as a chart of letters.
-"""
+"""The load study of the speed-band paper (section 3): how often later loads keep within the load functions."""
 
 import dataclasses
 import math
@@ -54,18 +51,10 @@ def load_study(
     At an instant the load functions of the `h` observations before it are compared with the mean loads over the next
     1 to `w` observations.
 
-    Raises TraceError if the recording is shorter than the longest history and one window.
-
-    Parameters
-    ----------
-    trace
-        A recording in equal steps.
-    histories
-        History lengths `h` in observations.
-    window
-        Longest window `w` in observations.
-    every
-        Observations between two instants; by default a sixtieth of the window.
+    `trace`: a recording in equal steps.
+    `histories`: history lengths `h` in observations.
+    `window`: longest window `w` in observations.
+    `every`: observations between two instants; by default a sixtieth of the window.
     """
     step_s = regular_step(trace)
     check_lengths(window, min(histories))
@@ -108,10 +97,7 @@ def _row(loads: Floats, step_s: float, history: int, window: int, instants: np.n
 
 
 def in_samples(text: str, step_s: float, *, field: str) -> int:
-    """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps.
-
-    Raises ScenarioError if it is neither, or less than one sample.
-    """
+    """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps."""
     samples = units.to_whole(text.strip())
     if samples is not None:
         count = samples

@@ -73,19 +73,12 @@ class RunTable:
 
     Raises ScenarioError if there are runs of something else, or the table holds other rows.
 
-    Parameters
-    ----------
-    path
-        The CSV file: `N,time_s`, per kind `KIND.pes` and `KIND.procs`, and with phases `KIND.comp_s` and `KIND.comm_s`.
-        The journal lies next to it, and is read if it is there.
-    kinds
-        Names of the kinds, in order.
-    phases
-        Whether computation and communication are known.
-    about
-        What the runs are of, plain data: runs of something else are refused.
-    machine
-        Where they are made, kept likewise.
+    `path`: the CSV file: `N,time_s`, per kind `KIND.pes` and `KIND.procs`, and with phases `KIND.comp_s` and
+    `KIND.comm_s`. The journal lies next to it, and is read if it is there.
+    `kinds`: names of the kinds, in order.
+    `phases`: whether computation and communication are known.
+    `about`: what the runs are of, plain data: runs of something else are refused.
+    `machine`: where they are made, kept likewise.
     """
 
     def __init__(
@@ -217,15 +210,9 @@ def make_runs(
 
     Raises ScenarioError if it is to run here and a kind is no processor of this machine.
 
-    Parameters
-    ----------
-    on_run
-        Called after each run: what it was, its seconds, and the share of the budget that is spent.
+    `on_run`: called after each run: what it was, its seconds, and the share of the budget that is spent.
 
-    Returns
-    -------
-    Campaign
-        With a line for each run that failed; all finished ones are in the table.
+    Returns a line for each run that failed; all finished ones are in the table.
     """
     if program.local:
         check_processors(plan.kinds, affinity())
@@ -291,10 +278,7 @@ class LauncherLostError(CalibrationError):
 
 
 def _missing(plan: ConstructionPlan, table: RunTable, made: Campaign) -> list[PlannedRun]:
-    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones.
-
-    What failed now is not tried again; the reserve comes last.
-    """
+    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones."""
     have, found = table.counts(), []
     for place, run in enumerate(plan.runs):
         if run.key in made.failed:

@@ -62,15 +62,10 @@ def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mappi
 
     Raises ScenarioError if `most` names no kind.
 
-    Parameters
-    ----------
-    kernel
-        Whose speeds the guess takes; by default dgemm's, or those of the first kernel that a PE has.
-    size
-        Problem size, elements, at which speeds are taken.
-    most
-        Most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at most
-        `MOST_DEFAULT`, and as many as it has cores.
+    `kernel`: whose speeds the guess takes; by default dgemm's, or those of the first kernel that a PE has.
+    `size`: problem size, elements, at which speeds are taken.
+    `most`: most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at
+    most `MOST_DEFAULT`, and as many as it has cores.
     """
     nodes = {node.name: node for node in platform.known_nodes}
     groups: dict[tuple[Any, ...], list[PE]] = {}

@@ -59,12 +59,7 @@ class OutputReader:
     def read(self, output: str, *, wall_s: float, kinds: Sequence[str]) -> MeasuredTimes:
         """The times of a run; of several matches the last one counts.
 
-        Raises CalibrationError if the output tells no time, or one that is none.
-
-        Parameters
-        ----------
-        kinds
-            Those that took part.
+        `kinds`: those that took part.
         """
         if self.time is not None and self.time.pattern == HPL_TIME and _HPL_FAILED.search(output):
             raise CalibrationError("a residual that FAILED in its output")
@@ -182,8 +177,6 @@ def placed_ranks(kinds: tuple[PEKind, ...], allocation: Allocation) -> tuple[Pla
 def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> None:
     """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make.
 
-    Raises
-    ------
     ScenarioError
         One line per fault.
     """

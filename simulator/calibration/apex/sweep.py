@@ -45,10 +45,7 @@ class Visit:
 
 
 class Visits:
-    """All visits of a sweep, kept in a journal.
-
-    Raises `ScenarioError` if the file holds anything but visits of the same sweep on this machine.
-    """
+    """All visits of a sweep, kept in a journal."""
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
         self.made: list[Visit] = []
@@ -101,12 +98,7 @@ class Reader:
     def visit(self, cell: Cell, *key: int) -> tuple[float, int]:
         """Read a cell once, from starts that are drawn for a key.
 
-        Returns
-        -------
-        tuple
-            CPU seconds per word; how often the process lost its PE.
-
-        Raises `CalibrationError` if the process ends or does not answer.
+        Returns CPU seconds per word; how often the process lost its PE.
         """
         key = (self._plan.seed, *key, 0)
         self._group.ask_all({"do": "draw", "cell": asdict(cell), "stretches": cell.stretches, "key": key})
@@ -122,12 +114,7 @@ class Reader:
     def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
         """Sweep M words by vector loops.
 
-        Returns
-        -------
-        tuple
-            CPU seconds of a word that is read, and of a pair of words, one read and one written.
-
-        Raises `CalibrationError` if the process ends or does not answer.
+        Returns CPU seconds of a word that is read, and of a pair of words, one read and one written.
         """
         (answer,) = self._group.ask_all({"do": "sweep", "m_words": m_words, "times": times})
         return answer["read_s"], answer["pair_s"]

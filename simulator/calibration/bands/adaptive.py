@@ -1,10 +1,4 @@
-"""The adaptive builder: logarithmic sizes, the next point by error reduction per second, a trend where points are dear.
-
-It spends at most a sixteenth of what the 20-point grid would cost by its own forecast. Small sizes cost next to nothing
-and are measured densely; most goes to one point as far up as it buys: beyond it, speed follows the trend. What is left
-goes where the curve's own misfit says that another point lowers the expected error most per second. Only where a budget
-is stated and the error expected is not yet the accuracy asked for, more is spent.
-"""
+"""The adaptive builder: logarithmic sizes, next point by error reduction per second, a trend where points are dear."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -151,23 +151,14 @@ def build(
 ) -> BuiltBand:
     """Build a speed band.
 
-    Parameters
-    ----------
-    source
-        What is measured, and between which sizes.
-    method
-        `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours). Panels of a number of
-        columns are measured at halved rows where it is `adaptive`, and the result says `panels`.
-    rule
-        How wide cuts are; by default what the samples show.
-    budget_s
-        Seconds that may be spent, finding a and b included; a point predicted to exceed them ends the procedure.
-    accuracy
-        Mean relative error asked for; only `adaptive` can.
-    verify_largest
-        Have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
-
-    Raises `ScenarioError` if an option is out of bounds; `CalibrationError` if the budget does not hold two points.
+    `source`: what is measured, and between which sizes.
+    `method`: `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours). Panels of a number of
+    columns are measured at halved rows where it is `adaptive`, and the result says `panels`.
+    `rule`: how wide cuts are; by default what the samples show.
+    `budget_s`: seconds that may be spent, finding a and b included; a point predicted to exceed them ends the
+    procedure.
+    `accuracy`: mean relative error asked for; only `adaptive` can.
+    `verify_largest`: have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
     """
     check_build(method, accuracy)
     session = Session(source, rule or CutRule(), budget_s)
@@ -188,10 +179,7 @@ def _through(session: Session) -> SpeedBand:
 
 
 def check_build(method: str, accuracy: float) -> None:
-    """Refuse what `build` cannot do, before a source is opened, which may look for its ends for seconds.
-
-    Raises `ScenarioError` if there is no such method, or the accuracy is out of bounds.
-    """
+    """Refuse what `build` cannot do, before a source is opened, which may look for its ends for seconds."""
     if method not in METHODS:
         raise ScenarioError(f"method is {method!r}; name one of {', '.join(METHODS)}")
     if not LEAST_ACCURACY <= accuracy < 1:
@@ -263,10 +251,7 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
 
 
 def _predicted_shares(session: Session, curve: Curve, x: Floats) -> Floats:
-    """Lower, middle and upper speed as shares of the ideal one, at log sizes; shape (3, sizes).
-
-    Between measured cuts they change evenly over log size; under load they follow from the predicted time of a run.
-    """
+    """Lower, middle and upper speed as shares of the ideal one, at log sizes; shape (3, sizes)."""
     rule = session.rule
     if rule.load is None:
         measured = _ordered(session)

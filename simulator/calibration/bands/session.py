@@ -59,8 +59,6 @@ class CutRule:
         The trace has equal steps; `window` and `history` are in samples (`build_load_functions`); `availability` is
         `idle` (we take idle cycles only) or `fair`. `band` is the half width of what is known of the ideal speed as a
         share of it, by default the samples', at least 2.5 %.
-
-        Raises `ScenarioError` if an option is out of bounds; `TraceError` if the trace's steps differ.
         """
         if availability not in get_args(Availability):
             raise ScenarioError(f"availability is {availability!r}; name idle or fair")
@@ -165,11 +163,7 @@ class Session:
         self._counted = len(self.points)
 
     def measure(self, size: float) -> Cut:
-        """The cut at a size, measured once.
-
-        Raises `BudgetSpentError` if two points are there and this one is predicted to exceed the budget;
-        `CalibrationError` if the budget does not hold two points.
-        """
+        """The cut at a size, measured once."""
         if size in self.cuts:
             return self.cuts[size]
         if self.room_s <= 0:

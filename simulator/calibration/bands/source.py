@@ -89,10 +89,7 @@ class ReplaySource:
         return float(self.sizes[-1])
 
     def measure(self, size: float) -> Measurement:
-        """The recorded time at a size, where sizes were repeated those of the nearest one.
-
-        Raises `ScenarioError` if the size lies outside the table.
-        """
+        """The recorded time at a size, where sizes were repeated those of the nearest one."""
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         if self.repeats:
@@ -116,10 +113,7 @@ class ReplaySource:
         return self
 
     def up_to(self, largest: float) -> "ReplaySource":
-        """The same table cut off at a largest size.
-
-        Raises `ScenarioError` if nothing but the smallest size is left.
-        """
+        """The same table cut off at a largest size."""
         if largest >= self.largest:
             return self
         if largest <= self.smallest:
@@ -164,11 +158,7 @@ class TableError:
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:
-    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions.
-
-    Raises `ScenarioError` if a column is missing, a number is none or not above 0, sizes do not ascend, or there is but
-    one row; one line with file, line and field per fault.
-    """
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions."""
     return recorded_sizes(read_table(path))
 
 

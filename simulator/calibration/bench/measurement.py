@@ -1,8 +1,4 @@
-"""One measured point: all samples of a problem size, which of them other programs disturbed, and how well it is known.
-
-CPU seconds do not count the time that others hold the processor, but they do count what others leave behind: colder
-caches, a lower clock, a slower memory. A sample is therefore judged by what was taken from it, not by its speed.
-"""
+"""A measured point: all samples of a problem size, which of them other programs disturbed, how well it is known."""
 
 import math
 from collections.abc import Mapping, Sequence

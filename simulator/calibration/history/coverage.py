@@ -303,11 +303,8 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, 
 
     Intervals that were stated for another level are stretched as of a normal distribution.
 
-    Returns
-    -------
-    dict
-        `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of one
-        run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
+    Returns `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of
+    one run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
     """
     names = list(dict.fromkeys((one.kind, one.subject, one.version) for one in found))
     groups = []
@@ -357,10 +354,7 @@ def share_held(held: int, of: int, *, level: float = 0.95) -> Held | None:
 def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
     """The factor, at least 1, on half-widths that were not widened before, so that intervals hold as often as stated.
 
-    Parameters
-    ----------
-    cases
-        Oldest first.
+    `cases`: oldest first.
     """
     stated = [one for one in cases if one.stated and not is_busy(one)]
     if not stated:

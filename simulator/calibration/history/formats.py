@@ -28,10 +28,7 @@ def import_runs(
     `kind` is one of `IMPORTS`, guessed from the content if None; `application` names runs whose file names none;
     `times` are the columns of a CSV that are times, those that end in `_s` if empty.
 
-    Returns
-    -------
-    tuple
-        The runs, and one line for each thing that was left out and why.
+    Returns the runs, and one line for each thing that was left out and why.
 
     Raises `ScenarioError` if the file cannot be read as that kind; with file and line.
     """
@@ -193,10 +190,7 @@ def _completed(cells: Mapping[str, str]) -> bool:
 
 
 def _from_job(parts: Sequence[Mapping[str, str]], seconds: float, application: str | None, place: str) -> RunRecord:
-    """A job; the components `123+0`, `123+1` of a heterogeneous one count together.
-
-    Slurm writes times without a zone, in that of the machine where `sacct` ran: they count as local times of this one.
-    """
+    """A job; the components `123+0`, `123+1` of a heterogeneous one count together."""
     first = parts[0]
     began = next((first[name] for name in ("Start", "Submit") if first.get(name) and first[name] not in _NO_TIME), "")
     counts = {name: [to_number(cells.get(name) or "0") for cells in parts] for name in _SLURM_COUNTS if first.get(name)}

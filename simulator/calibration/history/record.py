@@ -123,10 +123,7 @@ def record_runs(
     The total of a command's run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`
     in it is the time of a part, and `total_s` replaces the wall time.
 
-    Returns
-    -------
-    list
-        One line for each thing that did not fit into the budget.
+    Returns one line for each thing that did not fit into the budget.
 
     Raises `CalibrationError` if a run fails; earlier ones are kept.
     """

@@ -1,8 +1,4 @@
-"""Many hosts measured at once: what each is and how fast, what its PEs leave us, and messages between pairs of them.
-
-Each host has a thread of its own, which runs the same builders as on this machine; only the workers are there. A host
-that fails is named and left out, and the rest goes on. What is finished is in one journal at once.
-"""
+"""Many hosts measured at once: what each is and how fast, what its PEs leave us, and messages between pairs of them."""
 
 import contextlib
 import json

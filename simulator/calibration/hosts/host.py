@@ -1,8 +1,4 @@
-"""A host that is measured: the line to its agent, the workers there, and what becomes of it when that line is cut.
-
-All that comes from there is bounded and checked: it is text until a form has taken it, and no part of it is a path, a
-command or code here.
-"""
+"""A host that is measured: the line to its agent, the workers there, and what becomes of it when that line is cut."""
 
 import contextlib
 import itertools
@@ -38,7 +34,7 @@ START_S = 40.0
 CALL_S = 40.0
 """How long a host may take to answer a command of ours."""
 HUNG_S = 40.0
-"""A host is given up of which a worker owes an answer and has not computed for so long: stopped, or waiting for ever."""
+"""A host is given up of which a worker owes an answer and has not computed for so long: it is stopped, or waits."""
 MOST_BYTES = 2**28
 """What a host may send in all."""
 PREAMBLE_BYTES = 2**16
@@ -102,10 +98,7 @@ def printable(text: str) -> str:
 
 
 def _described(told: dict[str, Any]) -> About:
-    """What a host says of itself, if all of it can be so.
-
-    Raises `ValueError` with the field that cannot, in words.
-    """
+    """What a host says of itself, if all of it can be so."""
     for field, value in _leaves(told):
         if isinstance(value, str) and not value.isprintable():
             raise ValueError(f"{field} holds characters that do not print")
@@ -144,10 +137,7 @@ def _leaves(told: object) -> Iterator[tuple[str, object]]:
 
 
 def _checked(told: dict[str, Any]) -> dict[str, Any]:
-    """An answer all of whose quantities are numbers that a measurement can have.
-
-    Raises `ValueError` with the field that is not, in words.
-    """
+    """An answer all of whose quantities are numbers that a measurement can have."""
     for field, value in _leaves(told):
         if isinstance(value, int | float) and not isinstance(value, bool):
             fits = (0 if field.endswith(_QUANTITIES) else -MOST_NUMBER) <= value <= MOST_NUMBER

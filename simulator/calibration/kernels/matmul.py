@@ -1,8 +1,4 @@
-"""Products of matrices, by BLAS on one thread (the caller pins BLAS) and by compiled textbook loops: 2 n^3 operations.
-
-The textbook's loops use the memory hierarchy badly. Square operands are 3 n^2 elements (A, B and C). An update adds the
-product of two panels, as `matmul_2d` does in each step: 2 r n w operations on r n + (r + n) w elements.
-"""
+"""Products of matrices, by BLAS on one thread (the caller pins BLAS) and by compiled textbook loops."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -159,8 +155,5 @@ KERNELS: Mapping[str, Kernel] = {
 
 
 def kernel(name: str) -> Kernel:
-    """The kernel of a name.
-
-    Raises `ScenarioError` if there is none, with those there are.
-    """
+    """The kernel of a name."""
     return named(name, KERNELS)

@@ -63,10 +63,7 @@ class SizedKernel:
 
 
 def named(name: str, kernels: Mapping[str, _K]) -> _K:
-    """The one of these kernels that has the name.
-
-    Raises `ScenarioError` if there is none, with those there are.
-    """
+    """The one of these kernels that has the name."""
     if name not in kernels:
         raise ScenarioError(f"there is no kernel {name!r}, only {', '.join(sorted(kernels))}{meant(name, kernels)}")
     return kernels[name]

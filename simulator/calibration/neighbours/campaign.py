@@ -111,10 +111,7 @@ class Visit:
 
 
 class Visits:
-    """All visits of a campaign and its plan, kept in a journal.
-
-    Raises `ScenarioError` if the file holds anything but visits of the same campaign on this machine.
-    """
+    """All visits of a campaign and its plan, kept in a journal."""
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
         self.made: list[Visit] = []
@@ -259,10 +256,7 @@ def _affordable(
     budget: Budget,
     notes: list[str],
 ) -> Plan:
-    """Cells for which the budget has the fewest visits, those of the lowest rank first.
-
-    Raises `ScenarioError` if it has none for those of the probes.
-    """
+    """Cells for which the budget has the fewest visits, those of the lowest rank first."""
     items, left_out = pilot
     usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
     ordered = sorted(usable, key=lambda cell: cell.rank)

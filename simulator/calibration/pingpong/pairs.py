@@ -48,13 +48,10 @@ class Pairs:
     def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
         """Seconds per message.
 
-        Parameters
-        ----------
-        pattern
-            `one_way`: half a round trip of the first pair; `exchange`: both of it send at once, until both have
-            received; `pairs`: half a round trip of all pairs at once, on average.
-        size_bytes, rounds, batches
-            Of each message; how many ping-pongs or exchanges are timed in one go; how many such batches give a median.
+        `pattern`: `one_way`: half a round trip of the first pair; `exchange`: both of it send at once, until both have
+        received; `pairs`: half a round trip of all pairs at once, on average.
+        `size_bytes`, `rounds`, `batches`: of each message; how many ping-pongs or exchanges are timed in one go; how
+        many such batches give a median.
         """
         active = self._sides if pattern == "pairs" else self._sides[:1]
         answers = self._sample(active, size_bytes, rounds=rounds, batches=batches, both=pattern == "exchange")
@@ -87,11 +84,7 @@ class Pairs:
 
 @contextmanager
 def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:
-    """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors.
-
-    Raises `ScenarioError` if MPI is not installed; `CalibrationError` if a process or a connection cannot be had, or
-    MPI ranks do not start as one program.
-    """
+    """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors."""
     places, joined = [cpu for pair in cpus for cpu in pair], [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
     with start_ends(places, medium, joined=joined) as group:
         yield Pairs(group, [[(one, other, True), (other, one, False)] for one, other in joined], library=group.library)
@@ -171,8 +164,6 @@ def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[in
     """CPU seconds of messages of the first pair, by size.
 
     On each of `cpus`, the processors of both ends, a computation runs for the second measurement; none for no such.
-
-    Raises `CalibrationError` if a process ends early.
     """
     sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
     alone = _fitted(pairs, sizes, rounds=None)

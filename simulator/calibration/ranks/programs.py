@@ -1,9 +1,4 @@
-"""The jobs of a rank: parallel programs by name that compute what a kernel was measured for.
-
-In a program each rank does what the simulated process of its application does: the same messages in the same order,
-over channels that `calibrate network --between processes` measures too, and the computation that `calibrate speed
---kernel` measures.
-"""
+"""The jobs of a rank: parallel programs by name that compute what a kernel was measured for."""
 
 import json
 import os

@@ -151,10 +151,7 @@ def _positive(seconds: float) -> float:
 
 @contextmanager
 def whole_answers(what: str) -> Iterator[None]:
-    """Refuse what ranks on other hosts answered, where it does not have the form that is read.
-
-    Raises `CalibrationError` in one sentence.
-    """
+    """Refuse what ranks on other hosts answered, where it does not have the form that is read."""
     try:
         yield
     except MALFORMED as error:

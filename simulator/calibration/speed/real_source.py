@@ -239,12 +239,8 @@ class RealSource:
     def fresh_runs(self, size: float) -> Iterator[tuple[Measurement, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
 
-        Yields
-        ------
-        point
-            The point nearest to the size, measured if it was not yet.
-        usage
-            CPU and wall seconds of one more run, after a warm-up.
+        Yields `point`, the point nearest to the size, measured if it was not yet; `usage`, CPU and wall seconds of one
+        more run, after a warm-up.
 
         Raises `ScenarioError`, `CalibrationError` as in `measure`.
         """
@@ -282,10 +278,7 @@ class RealSource:
         A machine has quick and slow phases of seconds to minutes, which samples in a row cannot show. Visits that the
         store holds from before count.
 
-        Returns
-        -------
-        tuple
-            All points used, those that were visited again with more samples.
+        Returns all points used, those that were visited again with more samples.
 
         Raises `CalibrationError` if a run fails.
         """

@@ -56,10 +56,7 @@ class Effort:
 
 
 def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
-    """Measure one point, all its samples in a row.
-
-    Raises `CalibrationError` if a run fails.
-    """
+    """Measure one point, all its samples in a row."""
     point = visit(runner, subject, n=n, effort=effort)
     while not point.ended_by:
         point = visit(runner, subject, n=n, effort=effort, known=point, prepared=True)
@@ -79,8 +76,6 @@ def visit(
 
     `known` is the point so far, None at its first visit: that one warms up and finds how many runs make a sample.
     `prepared`: the runner's last work was this point, so that nothing needs to be made ready again.
-
-    Raises `CalibrationError` if a run fails.
     """
     begin = time.monotonic()
     if known is None:
@@ -188,10 +183,7 @@ class Ends:
 
 
 def find_ends(runner: Runner, subject: Subject, *, smallest_n: int, room: Room, effort: Effort) -> Ends:
-    """Find the largest size, memory by allocation alone, time by short runs at growing sizes.
-
-    Raises `ScenarioError` if it is not above the smallest; `CalibrationError` if a run fails.
-    """
+    """Find the largest size, memory by allocation alone, time by short runs at growing sizes."""
     begin = time.monotonic()
     largest, reason, by_memory = _allowed(subject, room)
     most = _allocatable(runner, subject, largest=largest, room=room)

@@ -113,12 +113,7 @@ Subject = KernelSubject | CommandSubject
 
 
 def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
-    """Check a command line and its formulas; it is split into words here and never sees a shell.
-
-    Raises `ScenarioError` if the command is empty, badly quoted, without `{n}`, with another place or not found, or if
-    the size falls or does not grow with n, or size or volume is not above 0; `FormulaError` if a formula is outside the
-    language.
-    """
+    """Check a command line and its formulas; it is split into words here and never sees a shell."""
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
@@ -218,10 +213,7 @@ class _Child:
         return bool(self.ask({"do": "allocate", "count_bytes": count_bytes}, limit_s=_START_S)["granted"])
 
     def ask(self, command: dict[str, Any], *, limit_s: float) -> dict[str, Any]:
-        """The child's answer.
-
-        Raises `CalibrationError` if it ends or does not answer, with the n that it was at.
-        """
+        """The child's answer."""
         try:
             return self._group.ask_all(command, limit_s=limit_s)[0]
         except CalibrationError as error:

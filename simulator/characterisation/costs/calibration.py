@@ -83,13 +83,9 @@ def calibrate_resource(
 
     Raises CalibrationError if too little could be counted, or this is not Linux.
 
-    Parameters
-    ----------
-    budget_s
-        Soft limit in seconds. Micro-benchmarks that cannot be counted within their part of it are left out, said in
-        the warnings: the next call counts on.
-    memory
-        Seconds of a word by working set; None to measure them here.
+    `budget_s`: soft limit in seconds. Micro-benchmarks that cannot be counted within their part of it are left out,
+    said in the warnings: the next call counts on.
+    `memory`: seconds of a word by working set; None to measure them here.
     """
     machines.require_linux()
     begin = time.monotonic()

@@ -161,16 +161,9 @@ def fitted_vector(
 
     Micro-benchmarks and kernels weigh alike.
 
-    Raises CalibrationError if no run is left.
-
-    Parameters
-    ----------
-    leave_out
-        A program whose runs teach nothing.
-    own
-        A program whose runs weigh as much as all other kernels together: the one that is to be predicted.
-    shrinkage
-        Strength that is known already; None to choose it.
+    `leave_out`: a program whose runs teach nothing.
+    `own`: a program whose runs weigh as much as all other kernels together: the one that is to be predicted.
+    `shrinkage`: strength that is known already; None to choose it.
     """
     roles = TAUGHT_BY[method]
     runs = [
@@ -233,8 +226,6 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
 
     A dot product (one sum that waits), a polynomial (vectors) and Horner's rule in a chain: from code that nothing can
     overlap to code that the compiler vectorises.
-
-    Raises CalibrationError if they were not run.
     """
     rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):

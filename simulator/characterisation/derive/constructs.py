@@ -1,8 +1,4 @@
-"""What a function's source holds: kinds of its values, and constructs that high-level characterisation counts.
-
-Kinds come from the types that Numba gave to the function's names; constructs are counted by kind of operand, and the
-flops among them.
-"""
+"""What a function's source holds: kinds of its values, and constructs that high-level characterisation counts."""
 
 import ast
 from collections import Counter

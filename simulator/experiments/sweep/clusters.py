@@ -1,10 +1,4 @@
-"""Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already.
-
-Dask's connections between the processes of one sweep on this machine: nobody else is heard.
-
-By itself Dask carries out whatever code reaches its ports, and every user of a machine reaches those of loopback. So
-both ends of a connection prove first that they know a secret of this sweep; workers have it from their environment.
-"""
+"""Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
 
 import asyncio
 import hashlib
@@ -161,10 +155,7 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 
 @contextmanager
 def local(workers: int) -> Iterator["Client"]:
-    """Worker processes on this machine.
-
-    Raises SweepError if they cannot be started, with what this process has too little of.
-    """
+    """Worker processes on this machine."""
     _need(workers)
     with ExitStack() as stack:
         stack.enter_context(files.hushed())
@@ -238,10 +229,7 @@ def quiet_logs() -> None:
 
 
 def _need(workers: int) -> None:
-    """See to it that so many files may be open: a cluster that runs out of them tries for ever.
-
-    Raises SweepError if this shell does not allow as many.
-    """
+    """See to it that so many files may be open: a cluster that runs out of them tries for ever."""
     try:
         import resource
 
@@ -282,10 +270,7 @@ def _cause(error: BaseException) -> str:
 
 @contextmanager
 def existing(address: str) -> Iterator["Client"]:
-    """A scheduler that somebody started.
-
-    Raises ScenarioError if nobody answers there.
-    """
+    """A scheduler that somebody started."""
     from distributed import Client
 
     quiet_logs()

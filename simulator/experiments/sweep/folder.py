@@ -1,10 +1,4 @@
-"""The results folder of a sweep: one file per finished point, the table of all, the resolved scenario, the manifest.
-
-Simulated runs of a search, kept on disk as they come, so that the same search goes on where it was killed.
-
-A search is a sequence of calls that its inputs decide alone, so a call is known by its number and by what it asks; its
-answer stands in one line, which ends in a hash of itself. What was cut or garbled is simulated again.
-"""
+"""The results folder of a sweep: one file per finished point, the table of all, the resolved scenario, the manifest."""
 
 import base64
 import hashlib
@@ -48,12 +42,8 @@ _current: ContextVar["KeptRuns | None"] = ContextVar("kept runs", default=None)
 class KeptRuns:
     """The answers of a search so far.
 
-    Parameters
-    ----------
-    path
-        The file that keeps them; made with the first answer.
-    search
-        The hash of all that decides the search; answers of another one are not found.
+    `path`: the file that keeps them; made with the first answer.
+    `search`: the hash of all that decides the search; answers of another one are not found.
     """
 
     def __init__(self, path: Path, search: str) -> None:
@@ -263,12 +253,8 @@ def _described(samples_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *,
 class Shelf(Mapping[str, dict[str, Any]]):
     """The documents of finished points, in the order of the plan; each is read when it is asked for.
 
-    Parameters
-    ----------
-    names
-        The hashes of all points.
-    folder
-        Where each point is a file; None keeps their packed texts in memory.
+    `names`: the hashes of all points.
+    `folder`: where each point is a file; None keeps their packed texts in memory.
     """
 
     def __init__(self, names: Sequence[str], folder: Path | None) -> None:
@@ -279,10 +265,7 @@ class Shelf(Mapping[str, dict[str, Any]]):
         self._last: tuple[str, dict[str, Any]] = ("", {})
 
     def put(self, name: str, text: str) -> None:
-        """Keep a finished point: the file is whole or absent.
-
-        Raises SweepError if it cannot be written, or the folder is gone.
-        """
+        """Keep a finished point: the file is whole or absent."""
         if self._folder is None:
             self._texts[name] = zlib.compress(text.encode(), 1)
             return
@@ -349,11 +332,7 @@ class Keep:
 
     @contextmanager
     def begun(self, *, resume: bool) -> Iterator[None]:
-        """Make the folder, or go on with what is in it; meanwhile no other process does.
-
-        Raises ScenarioError if results are there and are not to be gone on with, or are of another sweep, or somebody
-        is at them.
-        """
+        """Make the folder, or go on with what is in it; meanwhile no other process does."""
         if self.folder is None:
             yield
             return
@@ -390,10 +369,7 @@ class Keep:
             raise ScenarioError(f"{self.folder} holds {found}; name a folder of this one")
 
     def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> "pd.DataFrame":
-        """Write the table and what came of it all; the table.
-
-        Raises SweepError if they cannot be written, or a point that was kept is gone.
-        """
+        """Write the table and what came of it all; the table."""
         try:
             frame = table(self.plan, self.documents, failed)
             if self.folder is None:

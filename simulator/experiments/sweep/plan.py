@@ -106,10 +106,7 @@ class Plan:
         return json.dumps({**self.common, **head, "points": listed})
 
     def find(self, prefix: str) -> Point:
-        """The point whose hash begins so.
-
-        Raises ScenarioError if there is none, or several.
-        """
+        """The point whose hash begins so."""
         found = [point for point in self.points if prefix and point.hash.startswith(prefix)]
         if len(found) == 1:
             return found[0]
@@ -135,14 +132,9 @@ def make_plan(  # noqa: PLR0913 - all by name
     Raises ScenarioError if the scenario itself is wrong, or a change has no meaning; a value that breaks it is its
     point's affair.
 
-    Parameters
-    ----------
-    level
-        How often stated intervals are to hold: it decides no answer of a point.
-    template
-        The file as it was read already.
-    here
-        Whether the points are done on this machine, whose memory the base then has to fit.
+    `level`: how often stated intervals are to hold: it decides no answer of a point.
+    `template`: the file as it was read already.
+    `here`: whether the points are done on this machine, whose memory the base then has to fit.
     """
     template = template or read_template(path)
     base = template.scenario(oversized=oversized)

@@ -1,16 +1,4 @@
-"""x86-64 machine code as the compiler's assembly: operations and cycles of each block, and counters put into its text.
-
-Operations are read from the AT&T notation, by class and width. Cycles are those of a processor that overlaps: of a loop
-its busiest unit, or its longest chain of results.
-
-The paper's equation 7 takes off the cycles in which the two units of a T800 work at once. A processor of today works at
-many instructions at once, so that what is left is the most that any one of these asks for: the width in which
-instructions are begun, each kind of unit, and the chain of results that wait for each other from one turn of a loop to
-the next. Latencies and units are those that tables of recent x86-64 cores agree on about (a middle between AMD's Zen 3
-and Intel's Golden Cove); what a core really does is left to the costs that are fitted. Memory is the first-level cache,
-every branch foreseen; both are left to them too. A loop is taken along one path: conditional jumps inside it fall
-through.
-"""
+"""x86-64 machine code as assembly: operations and cycles of each block, and counters put into its text."""
 
 import re
 from collections import Counter

@@ -96,10 +96,7 @@ def assembled(text: str) -> Any:
 
 
 def engine_of(text: str) -> Any:
-    """An engine with an intermediate text in memory, compiled for the processor that Numba compiles for.
-
-    Raises CodeFailedError if LLVM refuses the text.
-    """
+    """An engine with an intermediate text in memory, compiled for the processor that Numba compiles for."""
     import llvmlite.binding as llvm
     from numba.core import config
 
@@ -124,10 +121,7 @@ def engine_of(text: str) -> Any:
 
 
 def call(engine: Any, symbol: str, arguments: Sequence[Any]) -> None:
-    """Call a function as Numba calls its own: place of the result, place of an exception, arguments in pieces.
-
-    Raises CodeFailedError if the engine has no such function, or it fails.
-    """
+    """Call a function as Numba calls its own: place of the result, place of an exception, arguments in pieces."""
     address = engine.get_function_address(symbol)
     if not address:
         raise CodeFailedError(f"{symbol} is not in the assembled code")
