@@ -80,7 +80,6 @@ class ClusterWish:
     parameters: Mapping[str, int] = field(default_factory=dict)
     """Of the application; of a command `units`, all that there is to do."""
     budget_s: float = 300.0
-    """For measuring and advising, compiling included."""
     seed: int = 0
     level: float = intervals.LEVEL
     pieces: float = PIECES
@@ -119,7 +118,6 @@ class Answer:
     recommendation: Recommendation
     measured: MeasuredCluster
     kinds: tuple[tuple[str, ...], ...]
-    """Hosts that are alike."""
     network: str
     warnings: tuple[str, ...]
 

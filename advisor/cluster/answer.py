@@ -41,7 +41,6 @@ class Asked:
     """Seconds for real runs; None: none are made."""
     update: bool = False
     begun_s: float = field(default_factory=time.monotonic)
-    """When the budget begins to count."""
 
     def __post_init__(self) -> None:
         """Refuse names that no file for launchers can hold, before any host is reached."""

@@ -40,7 +40,6 @@ class ClusterRuns:
     hosts: Mapping[str, Host]
     """By node."""
     about: Mapping[str, About]
-    """By the name of the host."""
     command: tuple[str, ...]
     stack: ExitStack
     limit_s: float
@@ -111,7 +110,6 @@ class RealPieces:
     iterations: int | None = None
     """Of a piece; None before the first, and where the application has none."""
     left_s: float = 0.0
-    """For makespans; joining ranks comes on top."""
     found: tuple[Piece, ...] = ()
     """What each PE attained in all runs so far, and what was measured of it."""
 

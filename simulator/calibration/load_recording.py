@@ -26,7 +26,6 @@ class Recording:
 
     path: Path
     rows: int
-    """Rows written by this call."""
     interval_s: float
     interrupted: bool
     """Whether Ctrl-C or SIGTERM ended it before its time; every whole interval is in the file."""

@@ -56,11 +56,9 @@ class Subject:
     arguments: Arguments
     """Of the largest size judged, with the points that are counted."""
     judged: tuple[Values, ...]
-    """Values of the parameters."""
     taught: tuple[Values, ...]
     """Values at which component timing looks, none of them judged."""
     varied: str
-    """The parameter that sizes vary."""
     design: Mapping[str, formula.Formula]
     """Operation -> formula of the parameters; empty if nobody stated one."""
 

@@ -149,9 +149,7 @@ class _Weeks:
 
     submit_s: Floats
     begin_s: float
-    """Of week 0."""
     end_s: float
-    """Of the last submission."""
 
     @property
     def places(self) -> int:

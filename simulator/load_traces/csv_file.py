@@ -34,7 +34,6 @@ class RecordingHead:
     start: str
     """Instant of `time_s` 0, ISO 8601 with the machine's zone."""
     interval_s: float
-    """Time between two rows."""
     machine: Mapping[str, Any]
     """The recorded machine, as `Machine.to_dict` tells it."""
     meanings: Mapping[str, str]

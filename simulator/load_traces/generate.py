@@ -50,7 +50,6 @@ class OnOff:
     """Two levels in turn; each change lies at its exact time, so steps are not equal."""
 
     load: float
-    """Level while on."""
     mean_on_s: float
     mean_off_s: float
     off_load: float = 0.0

@@ -26,7 +26,6 @@ class StudyRow:
     window: int
     """Longest window in observations, `w`."""
     instants: int
-    """How many times the future was predicted."""
     windows: int
     """How many of the futures do not overlap: shares of so few say little."""
     hit_ratio: float

@@ -57,7 +57,6 @@ class MadeRun:
     size: float
     allocation: Allocation
     wall_s: float
-    """In all, its start included."""
     times: MeasuredTimes | None = None
     """None: it failed."""
     failed: str = ""
@@ -92,7 +91,6 @@ class RunTable:
     ) -> None:
         self._path, self._kinds, self._phases = path, tuple(kinds), phases
         self.runs: list[MadeRun] = []
-        """All that were made, in order."""
         log = path.with_name(path.stem + LOG_SUFFIX)
         self._log = Journal(
             log,
@@ -171,9 +169,7 @@ class Campaign:
     """What has come of a plan."""
 
     made: int = 0
-    """Runs made now."""
     kept: int = 0
-    """Runs in the table, earlier ones too."""
     spent_s: float = 0.0
     """Seconds of all runs, earlier ones too."""
     failures: list[str] = field(default_factory=list)
@@ -182,7 +178,6 @@ class Campaign:
     failed: set[RunKey] = field(default_factory=set)
     """Runs that failed now, which are not tried again."""
     in_a_row: int = 0
-    """Failed runs one after another."""
 
 
 @dataclass(frozen=True)

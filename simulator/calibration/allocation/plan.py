@@ -44,12 +44,10 @@ class PEKind:
     name: str
     pes: tuple[PlacedPE, ...]
     most: int
-    """Most processes on one of them."""
     speed: float | None = None
     """Units of volume per second of one core, for the guess of costs; None: nobody knows."""
     cores: int = 1
     competitors: float = 0.0
-    """Mean runnable competitors, of equal weight."""
     steady: bool = True
     """Whether these are always as many, a whole number: what can be made real by busy loops."""
 
@@ -165,7 +163,6 @@ class CostGuess:
     """Units of volume of a whole run, over N."""
     latency_s: float
     byte_s: float
-    """Of messages between processes."""
 
     def time_s(self, size: Floats, allocations: Ints) -> Floats:
         """Seconds of runs; (runs,); sizes (runs,), PEs and processes on each (runs, kind, 2)."""
@@ -219,7 +216,6 @@ class PlannedRun:
     allocation: Allocation
     repetitions: int
     expected_s: float
-    """Of one repetition, its start included."""
     why: str
     reserve: bool = False
     """Beyond the budget as costs are guessed; made if they prove lower."""
@@ -257,7 +253,6 @@ class ConstructionPlan(Record):
     """These four: see `CostGuess`."""
     sizes: tuple[float, ...]
     at: tuple[float, ...]
-    """Sizes that advice is wanted for."""
     budget_s: float
     start_s: float
     """Seconds until the processes of a run have started."""

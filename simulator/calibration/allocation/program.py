@@ -37,7 +37,6 @@ class MeasuredTimes:
 
     time_s: float
     comp_s: Mapping[str, float] = field(default_factory=dict)
-    """Computation by kind, where it is known."""
     comm_s: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -211,7 +210,6 @@ class AllocatedProgram:
     """What is run, where, and what is read of it."""
 
     words: tuple[str, ...]
-    """Of the command line, with placeholders."""
     folder: Path
     """Where it runs; files it needs are written there before each run."""
     reader: OutputReader

@@ -25,7 +25,6 @@ class Judged:
 
     name: str
     mean: float
-    """Mean relative error."""
     max: float
     physical: bool
     times_s: Floats
@@ -41,7 +40,6 @@ class JudgedFit:
     """Models fitted to a part of the cells, and their errors on the rest."""
 
     points: MemoryTimes
-    """All cells."""
     fit: MemoryFit
     held_out: NDArray[np.bool_]
     """Which cells the fit did not see; (cells,)."""

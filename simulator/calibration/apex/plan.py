@@ -55,7 +55,6 @@ class SweepPlan:
     alphas: tuple[float, ...]
     lengths: tuple[int, ...]
     cpu: int
-    """The logical processor."""
     seed: int = 0
 
     @property

@@ -33,9 +33,7 @@ class Visit:
     """One measurement of one cell."""
 
     number: int
-    """Which pass it belongs to."""
     cell: int
-    """Index of the cell in its plan."""
     word_s: float
     """Seconds per word."""
     switches: int
@@ -52,7 +50,6 @@ class Visits:
         belongs = belongs_to(subject, machine)
         self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
         self.reused = len(self.made)
-        """How many visits the file held already."""
 
     @property
     def spent_s(self) -> float:
@@ -174,7 +171,6 @@ class Sweep:
     spent_s: float
     """Wall seconds of all visits, those of earlier calls too."""
     reused: int
-    """Visits that an earlier call had made."""
     switches: int
     damage: tuple[str, ...] = ()
     """A line if the file of earlier visits was damaged."""

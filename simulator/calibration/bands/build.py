@@ -34,7 +34,6 @@ class BuiltBand:
     """Why b is b, and what its cut is."""
     steps: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
-    """What the method takes for granted."""
     assumptions_violated: tuple[str, ...] = ()
     """Where that, or the shape that partitioning needs, does not hold."""
     unmeasured: tuple[str, ...] = ()

@@ -116,7 +116,6 @@ class Session:
     budget_s: float | None = None
     points: list[Measurement] = field(default_factory=list)
     cuts: dict[float, Cut] = field(default_factory=dict)
-    """Cuts by size, measured or by definition."""
     steps: list[str] = field(default_factory=list)
     violated: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)

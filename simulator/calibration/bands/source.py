@@ -147,11 +147,9 @@ class TableError:
     """Relative errors of a band's middle curve against a recorded table."""
 
     sizes: int
-    """Recorded sizes compared."""
     mean: float
     max: float
     max_at_elements: float
-    """Where the greatest error lies."""
 
     def __str__(self) -> str:
         return f"{self.sizes} sizes, error {self.mean:.1%} on average, {self.max:.1%} at most"

@@ -47,7 +47,6 @@ class Budget:
 
     limit_s: float
     before_s: float = 0.0
-    """What earlier calls spent."""
     begin_s: float = field(default_factory=time.monotonic)
 
     @property

@@ -265,7 +265,6 @@ class PointStore(Generic[P]):
         self._read = read
         self._ends: dict[str, Any] | None = None
         self.points: dict[float, P] = {}
-        """Finished points, by key."""
         self.open: dict[float, P] = {}
         """Points of which more samples are to come, by key."""
         belongs = belongs_to(subject, machine)

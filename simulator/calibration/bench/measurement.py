@@ -44,7 +44,6 @@ class Measurement:
     n: int = 0
     """The parameter of what was run; 0 for a recorded run."""
     inner: int = 1
-    """Runs per sample."""
     ended_by: str = ""
     """`precision`, `most samples`, `time cap` or `visits`; empty while more samples are to come."""
     warm_up_kept: bool = False

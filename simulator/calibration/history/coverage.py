@@ -58,15 +58,12 @@ class Comparison:
     kind: Kind
     """What was predicted: runs of one of our kernels, of a command, of an allocation, or by a regression."""
     subject: str
-    """The kernel, or what was run."""
     model: str
     """Name of the model's file; empty where the scenario says it."""
     version: str
     """Hash of what was predicted with: a model that is made again has another one."""
     case: str
-    """The configuration, or the parameters."""
     level: float
-    """How often the intervals are to hold."""
     predicted_s: float
     """The mean."""
     low_s: float | None
@@ -82,11 +79,9 @@ class Comparison:
     run_high_s: float | None = None
     """The interval of one run."""
     runs_inside: int | None = None
-    """Single runs inside that."""
     learnt: float = 1.0
     """The factor that the model's doubt had been widened by."""
     pes: int = 1
-    """How many computed at once."""
     size: float | None = None
     """Problem size in elements, of the busiest PE."""
     left: float | None = None
@@ -94,7 +89,6 @@ class Comparison:
     sitting: str = ""
     """What was measured together has one, and shares its truth."""
     made: str = ""
-    """When it was kept."""
 
     @property
     def stated(self) -> bool:
@@ -254,7 +248,6 @@ class Coverage:
     sittings: int
     busy: int
     held: Held | None
-    """Intervals of the mean."""
     runs: Held | None
     """Single runs in the intervals of one run."""
     median_half_width_percent: float | None
@@ -269,9 +262,7 @@ class Bias:
     """Median of measured over predicted, minus 1."""
     cases: int
     of: int
-    """Cases with the sign, of how many."""
     p: float
-    """Of the sign test, two-sided."""
     sittings: int
     cause: str
 

@@ -212,13 +212,11 @@ class ApplicationPlan:
     """A built-in application to run, on which processors, how often and for how long."""
 
     application: str
-    """How the runs are named."""
     kernel: str
     grid: Mapping[str, Sequence[float]]
     """`N`, the order of the matrices, and `P`, the number of processes."""
     budget_s: float
     cpus: tuple[int, ...]
-    """One per process of the largest run."""
     repetitions: int = 3
 
     def runner(self) -> AbstractContextManager[Runner]:

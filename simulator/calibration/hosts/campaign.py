@@ -104,7 +104,6 @@ class ClusterPlan:
     drift: float = DRIFT
     """Standard deviation of what a host changes by until its speeds are used."""
     learnt: float = 1.0
-    """Factor on the doubt of speeds."""
 
     @property
     def subject(self) -> dict[str, Any]:
@@ -154,7 +153,6 @@ class MeasuredHost:
     name: str
     about: About
     speed: dict[str, Any]
-    """The document of its speed model."""
     neighbours: dict[str, Any] | None
     within_s: Mapping[int, tuple[float, ...]]
     """Seconds one way between two of its PEs, by bytes; empty where it has one."""
@@ -212,7 +210,6 @@ class MeasuredCluster:
     lost: Mapping[str, str]
     """Host -> why it is left out."""
     reused: int
-    """Pieces that an earlier call had finished."""
     spent_s: float
 
 
@@ -459,7 +456,6 @@ class Turn:
 
     free: Lock
     count: int
-    """Hosts."""
 
 
 def turns_of(about: Mapping[str, About]) -> dict[str, Turn]:
@@ -562,7 +558,6 @@ class _Together:
 
     plan: ClusterPlan
     pes: int
-    """Of all hosts."""
     start: Barrier
 
     def rows(self, speed: Mapping[str, Any], seconds: float) -> list[int]:

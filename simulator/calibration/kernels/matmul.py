@@ -21,7 +21,6 @@ class Kernel:
 
     name: str
     multiply: Callable[[Matrix, Matrix, Matrix], None]
-    """Writes A x B into C."""
     add: Callable[[Matrix, Matrix, Matrix], None]
     """Adds A x B to C; rows of A need not be next to each other."""
 

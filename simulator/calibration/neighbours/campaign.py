@@ -61,7 +61,6 @@ class NeighboursWishes:
     """What is to be measured."""
 
     cpus: tuple[int, ...]
-    """Logical processors, one per PE."""
     kernels: tuple[str, ...] = KERNELS
     commands: tuple[CommandSubject, ...] = ()
     seed: int = 0
@@ -156,7 +155,6 @@ class MeasuredNeighbours:
     reused: int
     warnings: tuple[str, ...]
     made: int
-    """All visits, those left out too."""
     disturbed: int
     again: int
     footprints: Mapping[Computation, float] = field(default_factory=dict)

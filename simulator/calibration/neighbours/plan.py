@@ -39,7 +39,6 @@ class Item:
     command: int | None = None
     """Which of the commands; None for a kernel."""
     inner: int = 1
-    """Runs per sample."""
     once_s: float = 0.0
     sleeps: bool = False
     """Whether it waits for anything but its core, so that the wall clock counts; else CPU seconds do."""

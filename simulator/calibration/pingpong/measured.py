@@ -79,10 +79,8 @@ class LinkMeasurement:
     between: str
     medium: str
     about: dict[str, Any]
-    """Processors of each pair, the MPI library."""
     points: tuple[SizePoint, ...]
     reused: int
-    """Samples that were taken before an interruption."""
     warnings: tuple[str, ...]
     cost: MessageCost | None = None
     """What messages cost in CPU and memory; None with MPI, whose processes poll."""

@@ -30,9 +30,7 @@ class RealRun:
     """One run on real processes."""
 
     makespan_s: float
-    """Last finish minus first start."""
     compute: tuple[Usage, ...]
-    """What the computation of each rank cost."""
     pull_s: float | None = None
     """What a pull of a farm took, on average."""
 

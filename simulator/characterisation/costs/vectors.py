@@ -39,7 +39,6 @@ class Observation:
     half_interval: float | None
     """Half width of the 95 % interval of the median, as a share; None below six samples."""
     working_set_bytes: float
-    """Arrays that it is given."""
     counts: Counts
 
 
@@ -75,7 +74,6 @@ class MemoryTimesByWorkingSet:
 
     source: str
     working_sets_bytes: tuple[float, ...]
-    """Ascending."""
     word_s: tuple[float, ...]
 
     def beyond_nearest(self) -> NDArray[np.float64]:

@@ -36,7 +36,6 @@ class Arguments:
     """How a function is called at given values of its parameters."""
 
     parameters: Values
-    """The values asked for."""
     make: Callable[[Values], tuple[Any, ...]]
     """Arguments in the function's order, the same ones each time."""
     points: tuple[Values, ...]

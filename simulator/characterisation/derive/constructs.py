@@ -18,7 +18,6 @@ class Kinds:
     """Kinds of one function's names: `bool`, `int`, `float`, `complex`, `array:KIND:DIMENSIONS` or `other`."""
 
     names: Mapping[str, str]
-    """Local and global names."""
     results: Mapping[str, str]
     """Function of the same file -> kind of its result."""
 
@@ -188,7 +187,6 @@ class Counting:
 
     kinds: Kinds
     functions: Collection[str]
-    """Functions of the same file: their calls."""
 
     def statements(self, statements: Iterable[ast.stmt], apart: Collection[ast.AST] = ()) -> Counter[str]:
         """Constructs of straight code, each expression in `apart` left out."""

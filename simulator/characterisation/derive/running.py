@@ -53,7 +53,6 @@ class Answer:
     code: Mapping[Method, Code]
     """Intermediate and machine code, as far as asked for and found."""
     warnings: tuple[str, ...]
-    """Why code was not found."""
 
 
 def ask(

@@ -45,9 +45,7 @@ class Repeat:
     node: ast.For | ast.While
     body: Block
     tests: int | None
-    """Counter of a while loop's tests."""
     pieces: tuple[Piece, ...]
-    """Of the test, or of the bounds."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,6 @@ class Choice:
     then: Block
     otherwise: Block | None
     pieces: tuple[Piece, ...]
-    """Of the test."""
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,6 @@ class Dispatcher:
     waiting: Callable[[], None] = lambda: None
     """Called each time that there is work and no worker."""
     _workers: dict[str, int] = field(default_factory=dict)
-    """Threads of each."""
     _landed: SimpleQueue[str] = field(default_factory=SimpleQueue)
     _flying: dict[str, _Flight] = field(default_factory=dict)
     _numbers: "count[int]" = field(default_factory=count)

@@ -49,7 +49,6 @@ class KeptRuns:
     def __init__(self, path: Path, search: str) -> None:
         self.path = path
         self.kept = 0
-        """Simulated runs that are on disk."""
         self._search = search
         self._calls = 0
         self._known: dict[str, dict[str, Any]] = {}

@@ -35,7 +35,6 @@ class Point:
     changes: tuple[str, ...]
     """`PATH=VALUE`, as asked for."""
     values: Mapping[str, Any]
-    """What stands at each path then."""
 
     def at(self, path: str, before: Any) -> Any:
         """What stands at a path of the sweep, where it has `before` in the base."""
@@ -48,22 +47,17 @@ class Plan:
 
     path: Path
     data: Any
-    """What the scenario file holds."""
     resolved: str
-    """The base's explicit form."""
     inputs: Mapping[str, str]
     """Name of each file that points read, and its hash."""
     paths: Mapping[str, Path]
-    """Where these files lie."""
     before: Mapping[str, Any]
-    """What the file has at each path."""
     replications: int
     truths: int | None
     """Of every point, so that what is unknown is the same at each; None where the base knows of no doubt."""
     strata: int | None
     """Of every point, see `Scenario.strata`."""
     level: float
-    """How often its stated intervals hold."""
     seed: int
     oversized: bool
     """Whether configurations that memory does not hold are taken, where they are not what is asked about."""

@@ -28,7 +28,6 @@ class Place:
     """Where a block of code belongs."""
 
     around: int
-    """Counter of the source's block."""
     count: str
     """Entries per entry of that: a formula's text."""
     plain: bool
@@ -36,7 +35,6 @@ class Place:
     name: str
     """Of the compiled loop, empty where it has none."""
     miss: float
-    """Largest relative miss over the profiled runs."""
 
 
 @dataclass

@@ -52,7 +52,6 @@ class Counting:
 
     text: str
     blocks: tuple[CodeBlock, ...]
-    """By counter."""
     outside: tuple[str, ...]
     """Functions called whose own instructions are not in the code."""
 
@@ -63,7 +62,6 @@ class Code:
 
     blocks: tuple[CodeBlock, ...]
     counts: tuple[tuple[int, ...], ...]
-    """By point, by block."""
     outside: tuple[str, ...]
 
 
