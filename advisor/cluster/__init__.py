@@ -68,6 +68,10 @@ FIRST_SEARCH = 0.4
 FOLDER = "calibrations"
 PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
 """Kernel -> the application that is advised."""
+Checked = Callable[[Scenario, Scenario, Sequence[Configuration], float], tuple[Scenario, Sequence[str]]]
+"""Corrects a scenario by short real runs of its application, and says what it corrected: `RealPieces.correct`."""
+_NO_LINK = {"kind": "network", "sizes_bytes": [0.0, 1e6], "times_s": [1e-6, 1e-4]}
+"""In the place of message times, where there is one PE."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +124,6 @@ class Answer:
     kinds: tuple[tuple[str, ...], ...]
     network: str
     warnings: tuple[str, ...]
-
-
-Checked = Callable[[Scenario, Scenario, Sequence[Configuration], float], tuple[Scenario, Sequence[str]]]
-"""Corrects a scenario by short real runs of its application, and says what it corrected: `RealPieces.correct`."""
 
 
 def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
@@ -226,10 +226,6 @@ def cluster_scenario(
     notes += [note for host in measured.hosts for note in host.notes]
     stated = "one host" if found is None else found.text
     return scenario, kinds, stated, tuple(dict.fromkeys((*notes, *_of_hosts(wish, measured))))
-
-
-_NO_LINK = {"kind": "network", "sizes_bytes": [0.0, 1e6], "times_s": [1e-6, 1e-4]}
-"""In the place of message times, where there is one PE."""
 
 
 def node_name(host: str) -> str:

@@ -20,6 +20,12 @@ from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
 
 LEAST_LIMIT_S = 45.0
 """Seconds that getting ready, or a run, may take at least until it is given up; else the budget of all runs."""
+FEWEST, MOST = 3, 5
+"""Short real pieces of the application."""
+MOST_HOSTS = 64
+"""Beyond them no pieces are run: joining the ranks would take minutes."""
+SHORTEST_S = 0.3
+"""Of a piece, where the application has iterations to leave out."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,6 @@ def cluster_runs(
     by_node = {node_name(host.name): host for host in hosts}
     with ExitStack() as stack:
         yield ClusterRuns(scenario, by_node, about, command, stack, max(LEAST_LIMIT_S, budget_s))
-
-
-FEWEST, MOST = 3, 5
-"""Short real pieces of the application."""
-MOST_HOSTS = 64
-"""Beyond them no pieces are run: joining the ranks would take minutes."""
-SHORTEST_S = 0.3
-"""Of a piece, where the application has iterations to leave out."""
 
 
 @dataclass

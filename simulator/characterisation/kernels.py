@@ -14,6 +14,7 @@ from simulator.calibration.kernels.integration import integrate
 from simulator.calibration.kernels.operands import Matrix
 
 Vector = NDArray[np.float64]
+SWEEPS = 4
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,6 @@ def _signal(n: int) -> tuple[Vector, Vector, Vector, Vector]:
     k = np.arange(n)
     angle = -2 * np.pi * np.arange(n // 2) / n
     return (k * 7 % 11) / 11, (k * 3 % 13) / 13, np.cos(angle), np.sin(angle)
-
-
-SWEEPS = 4
 
 
 def relax(old: Matrix, new: Matrix, sweeps: int) -> None:

@@ -25,6 +25,16 @@ TITLE = "# Apportion load trace, recorded"
 WRITER = "apportion record"
 _HEAD_LINES = 1000
 _IDENTITY = ("host", "system", "cpu_model", "cores", "memory_bytes")
+TRACE_COLUMNS = ("load", "available")
+"""Columns that a trace is read from by itself; any other must be asked for by name."""
+LONG_GAP = 10.0
+"""A step this many times the usual one is a gap that the reader warns of, in a trace of equal steps."""
+_FORMULA = re.compile(r"([,;\t])(?=[=+@-])")
+"""Where a spreadsheet would take part of a comment for a formula."""
+MOSTLY = 0.9
+"""Share of equal steps from which a trace counts as one of equal steps with gaps."""
+ABOUT = 0.01
+"""Relative difference up to which steps are equal to a reader who asks where the last one ends."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +94,6 @@ def read_head(path: Path) -> RecordingHead:
         raise TraceError(f"{path}:1: this is not the head of a recording; name a file that `{WRITER}` began")
     said |= {"meanings": {column: comments.get(column) for column in columns}}
     return read_format(RecordingHead, said, f"{path}:1", newest=1, writer=WRITER)
-
-
-TRACE_COLUMNS = ("load", "available")
-"""Columns that a trace is read from by itself; any other must be asked for by name."""
-LONG_GAP = 10.0
-"""A step this many times the usual one is a gap that the reader warns of, in a trace of equal steps."""
-_FORMULA = re.compile(r"([,;\t])(?=[=+@-])")
-"""Where a spreadsheet would take part of a comment for a formula."""
-MOSTLY = 0.9
-"""Share of equal steps from which a trace counts as one of equal steps with gaps."""
-ABOUT = 0.01
-"""Relative difference up to which steps are equal to a reader who asks where the last one ends."""
 
 
 class TraceWarning(UserWarning):

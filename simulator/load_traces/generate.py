@@ -17,6 +17,13 @@ from simulator.models.load_functions import regular_step
 
 Stays = Literal["exponential", "pareto"]
 """How long an on-off load stays as it is."""
+MOST_VALUES = 10_000_000
+"""Most values of a generated trace: four months of seconds, in a file of some 200 MB."""
+BLOCKS = 10
+"""Blocks of a truth of a load: each is a tenth of the record, so what hangs together for less stays together."""
+LAGS = (1, 2, 5, 10, 30, 60, 120, 300)
+"""Lags, in samples, at which autocorrelation is reported where the trace is at least four times as long."""
+_DRAWN_TIMES = 20
 
 
 class Generator(Protocol):
@@ -24,10 +31,6 @@ class Generator(Protocol):
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
         """A trace of `duration_s`, in equal steps unless the model has changes of its own."""
-
-
-MOST_VALUES = 10_000_000
-"""Most values of a generated trace: four months of seconds, in a file of some 200 MB."""
 
 
 @dataclass(frozen=True)
@@ -191,10 +194,6 @@ class BlockBootstrap:
         return LoadTrace(times, self.trace.values[picked], times.size * step_s)
 
 
-BLOCKS = 10
-"""Blocks of a truth of a load: each is a tenth of the record, so what hangs together for less stays together."""
-
-
 def resampled_blocks(trace: LoadTrace, generator: np.random.Generator) -> LoadTrace:
     """What the record of a load might have been: as long, of blocks that begin anywhere in it, end joined to start.
 
@@ -299,11 +298,6 @@ def _require(**bounds: tuple[float, float, float]) -> None:
     ]
     if faults:
         raise TraceError(faults)
-
-
-LAGS = (1, 2, 5, 10, 30, 60, 120, 300)
-"""Lags, in samples, at which autocorrelation is reported where the trace is at least four times as long."""
-_DRAWN_TIMES = 20
 
 
 @dataclass(frozen=True)

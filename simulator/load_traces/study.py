@@ -15,6 +15,7 @@ from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import LoadFunctions, LoadWindow, check_lengths, regular_step
 
 _INSTANTS_PER_WINDOW = 60
+_BARS = " ▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,6 @@ def predicted_runs(curves: LoadFunctions, ideals: list[float]) -> list[dict[str,
         {name: values[index] if math.isfinite(values[index]) else None for name, values in columns.items()}
         for index in range(len(ideals))
     ]
-
-
-_BARS = " ▁▂▃▄▅▆▇█"
 
 
 def text_chart(trace: LoadTrace, *, columns: int = 72, rows: int = 8) -> str:

@@ -48,6 +48,13 @@ FORMAT, KIND = 2, "allocation runs"
 
 RunKey = tuple[float, Allocation]
 """Problem size and allocation."""
+LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
+"""A run may take this many times what is expected of it, and so many seconds in any case."""
+PILOT_LIMIT_S = 300.0
+"""What the first run of a kind may take whose speed nobody knows."""
+MOST_FAILURES = 3
+"""So many failed runs one after another end it all."""
+_START_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -150,18 +157,6 @@ class RunTable:
                 if self._phases:
                     rows[-1] += [str(part.get(kind, "")) for part in (times.comp_s, times.comm_s)]
         return files.csv_lines(rows)
-
-
-# Making construction runs for real: shuffled, within the budget, each kept at once, the plan trimmed as costs show.
-
-
-LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
-"""A run may take this many times what is expected of it, and so many seconds in any case."""
-PILOT_LIMIT_S = 300.0
-"""What the first run of a kind may take whose speed nobody knows."""
-MOST_FAILURES = 3
-"""So many failed runs one after another end it all."""
-_START_S = 60.0
 
 
 @dataclass

@@ -24,6 +24,22 @@ from simulator.platform.nodes import PE, Platform
 MOST_DEFAULT = 4
 """Most processes per PE that are looked at where nobody says."""
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ASSUMED_SPEED = 1e9
+"""Units per second of a kind whose speed nobody knows, until a pilot run tells."""
+_PER_SQUARE = 500.0
+"""Units of volume per N^2 besides the work proper: panels and row swaps, at about their cost in real HPL runs."""
+_CROWDED = 0.2
+"""How much of its computation several processes on a PE may lose or win, as far as one knows before."""
+_SLICE_S, _WAITS = 1e-3, 1 / 64
+"""What a process waits where another one has its PE, and how often that happens per row of the matrix."""
+FORMAT = 2
+KIND, WRITER = "allocation plan", "allocate plan"
+PILOT = "pilot"
+"""What the reasons of the first runs begin with."""
+Allocation = tuple[tuple[int, int], ...]
+"""PEs that take part and processes on each of them, by kind; both 0 for a kind that does not take part."""
 
 
 @dataclass(frozen=True)
@@ -141,19 +157,6 @@ def _names(groups: Sequence[Sequence[PE]]) -> list[str]:
 # guess is only as good as the speeds; measured times correct it (`campaign.expected_s`).
 
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-ASSUMED_SPEED = 1e9
-"""Units per second of a kind whose speed nobody knows, until a pilot run tells."""
-_PER_SQUARE = 500.0
-"""Units of volume per N^2 besides the work proper: panels and row swaps, at about their cost in real HPL runs."""
-_CROWDED = 0.2
-"""How much of its computation several processes on a PE may lose or win, as far as one knows before."""
-_SLICE_S, _WAITS = 1e-3, 1 / 64
-"""What a process waits where another one has its PE, and how often that happens per row of the matrix."""
-
-
 @dataclass(frozen=True)
 class CostGuess:
     """What is known of costs before any run."""
@@ -195,17 +198,6 @@ class CostGuess:
 def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tuple[Floats, Ints]:
     """Sizes and allocations of runs as arrays; see `CostGuess.time_s`."""
     return np.array([size for size, _ in runs], dtype=np.float64), np.array([a for _, a in runs], dtype=np.int64)
-
-
-# Construction plans: the few runs that tell most about the sizes asked about, their cost, and their files.
-
-
-FORMAT = 2
-KIND, WRITER = "allocation plan", "allocate plan"
-PILOT = "pilot"
-"""What the reasons of the first runs begin with."""
-Allocation = tuple[tuple[int, int], ...]
-"""PEs that take part and processes on each of them, by kind; both 0 for a kind that does not take part."""
 
 
 @dataclass(frozen=True)

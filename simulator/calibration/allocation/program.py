@@ -29,6 +29,12 @@ HPL_TIME = r"^W[RC]\w+\s+\d+\s+\d+\s+\d+\s+\d+\s+(?P<time_s>[\d.]+)\s"
 """A result line of HPL: variant, N, NB, P, Q, time."""
 _HPL_PHASE = re.compile(r"^[ +]*Max aggregated wall time ([\w ]+?)[ .]*:\s*([\d.]+)", re.MULTILINE)
 _HPL_FAILED = re.compile(r"^\|\|.*\.\.\. FAILED", re.MULTILINE)
+_HPL_PARTS = {"rfact", "mxswp", "update", "laswp", "up tr sv"}
+_PLACE = re.compile(r"\{(\w+)\}")
+_FOUND_BY = {"hostfile": "hostfile", "hostfile_openmpi": "hostfile.openmpi", "rankfile": "rankfile.openmpi"}
+"""Placeholder -> the file that it stands for, written into the folder of the run."""
+PLACES = ("N", "P", "cpus", "kinds", "pin", "python", *_FOUND_BY)
+_LARGEST_TEMPLATE_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -78,9 +84,6 @@ class OutputReader:
             comp_s[kinds[0]] = min(time_s, _hpl_computation(phases))
             comm_s[kinds[0]] = time_s - comp_s[kinds[0]]
         return MeasuredTimes(time_s, comp_s, comm_s)
-
-
-_HPL_PARTS = {"rfact", "mxswp", "update", "laswp", "up tr sv"}
 
 
 def _hpl_computation(phases: Mapping[str, str]) -> float:
@@ -152,9 +155,6 @@ def _bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-# A program to run under allocations: its command template, the files it reads, and how its times are read.
-
-
 @dataclass(frozen=True)
 class PlacedRank:
     """One process of a run."""
@@ -196,11 +196,6 @@ def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> Non
 
 
 PIN = Path(__file__).parents[1] / "bench" / "pin.py"
-_PLACE = re.compile(r"\{(\w+)\}")
-_FOUND_BY = {"hostfile": "hostfile", "hostfile_openmpi": "hostfile.openmpi", "rankfile": "rankfile.openmpi"}
-"""Placeholder -> the file that it stands for, written into the folder of the run."""
-PLACES = ("N", "P", "cpus", "kinds", "pin", "python", *_FOUND_BY)
-_LARGEST_TEMPLATE_BYTES = 2**20
 HostFiles = Callable[[Sequence[PlacedRank]], Mapping[str, str]]
 """The host files of ranks: name -> text."""
 

@@ -26,6 +26,29 @@ from simulator.models.memory.model import Sweeps
 
 FORMAT, KIND = 2, "apexmap visits"
 WHAT = "measurements of a memory sweep"
+LEAST_PASSES = 3
+"""Fewest visits to a cell: a median that one disturbed visit does not move."""
+FASTEST_FILL, FASTEST_VISIT_S = 4e9, 1e-3
+"""Bytes that a process fills in a second, and what a visit takes, on the fastest machine."""
+USUAL = 4.0
+"""What it takes on a usual one, over that."""
+_PROBED = 12
+"""Visits after which the cost of a pass is predicted."""
+_CACHE_BYTES = 32 * 2**20
+"""Assumed last-level cache where the system does not tell."""
+_UNSTEADY = 0.25
+"""A spread of visits above it is worth a warning."""
+COLUMNS = ("M_words", "alpha", "L", "time_per_word_s")
+PASSES = 5
+"""Visits to each size; the median counts."""
+LEAST_SIZES = 8
+"""Sizes that are visited whatever the budget."""
+WORDS = 2**23
+"""Words that a visit reads at least, in whole sweeps."""
+PAST_CACHE = 2
+"""The largest M in last-level caches: beyond it nothing new is met."""
+LEAST_SHARE = 0.1
+"""Of the time of a pair of words, one read and one written, the least that writing is taken for."""
 
 
 @dataclass(frozen=True)
@@ -117,20 +140,6 @@ class Reader:
         return answer["read_s"], answer["pair_s"]
 
 
-LEAST_PASSES = 3
-"""Fewest visits to a cell: a median that one disturbed visit does not move."""
-FASTEST_FILL, FASTEST_VISIT_S = 4e9, 1e-3
-"""Bytes that a process fills in a second, and what a visit takes, on the fastest machine."""
-USUAL = 4.0
-"""What it takes on a usual one, over that."""
-_PROBED = 12
-"""Visits after which the cost of a pass is predicted."""
-_CACHE_BYTES = 32 * 2**20
-"""Assumed last-level cache where the system does not tell."""
-_UNSTEADY = 0.25
-"""A spread of visits above it is worth a warning."""
-
-
 @dataclass(frozen=True)
 class CellTime:
     """What was seen of one cell."""
@@ -203,9 +212,6 @@ class Sweep:
             return self.damage
         found = f"{unsteady} of {len(self.cells)} cells unsteady: quartiles of their visits over {_UNSTEADY:.0%} apart"
         return (*self.damage, f"{found}, {self.switches} involuntary switches: end other work, or measure again")
-
-
-COLUMNS = ("M_words", "alpha", "L", "time_per_word_s")
 
 
 def measure_sweep(
@@ -317,18 +323,6 @@ def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:
 
 
 # Vector loops over the memory that Apex-MAP reads: what a swept word takes, from the first cache to past the last.
-
-
-PASSES = 5
-"""Visits to each size; the median counts."""
-LEAST_SIZES = 8
-"""Sizes that are visited whatever the budget."""
-WORDS = 2**23
-"""Words that a visit reads at least, in whole sweeps."""
-PAST_CACHE = 2
-"""The largest M in last-level caches: beyond it nothing new is met."""
-LEAST_SHARE = 0.1
-"""Of the time of a pair of words, one read and one written, the least that writing is taken for."""
 
 
 def measure_vectors(

@@ -28,6 +28,36 @@ STEADY = 0.06
 """Least doubt about the power of a trend that makes it unsteady."""
 SLOPE_FLOOR = 0.02
 """Least doubt about the power of a trend."""
+GRID_SHARE = 1 / 15.8
+"""Share of the grid's predicted cost that may be spent."""
+BELOW_LIMIT = 1 - 1 / 1024
+"""How close to a memory limit speed still follows its trend; at the limit it is 0."""
+VERIFIED_SHARE = 0.5
+"""The same where b was measured as well."""
+SWEEP_SHARE = 0.15
+"""Share of what may be spent that the first sweep takes at most."""
+THICKEN_SHARE, HALVINGS = 0.03, 2
+"""Share of the rest that halving the sweep's intervals takes at most, each time."""
+MIDDLE_SHARE, TOP_SHARE = 0.2, 0.9
+"""Shares of the rest for the point on the way up, and of what is then left for the top one."""
+RESERVE = 4
+"""Cheapest points that are left over for intervals that turn out not to be straight."""
+WIDE = 1.2 * np.log(2)
+"""An interval is halved with what is left if it is wider, in log size."""
+WIDEST_STEP = 2 * np.log(2)
+"""The first sweep takes wider steps, up to this, where even its cheapest points are dear compared with the whole."""
+LEAST_POINTS = 8
+"""The sweep takes one point per octave, or more where a to b would have fewer than this many."""
+LEAST_REACH = np.log(1.15)
+"""A point further up is worth measuring from this distance in log size on."""
+CLOSEST = np.log(1.015)
+"""Points are never closer than this in log size."""
+MOST_POINTS = 80
+"""From this many points on nothing is refined; the first sweep takes no more either."""
+WORST = 3.0
+"""The greatest error may be this many times the accuracy asked for, which is the mean error's."""
+AIM = 2.0
+"""The greatest error that refining aims at, in the same terms: what is expected is not what is."""
 
 
 @dataclass(frozen=True)
@@ -153,42 +183,6 @@ class Curve:
     def _slope(self, left: int, right: int) -> float:
         slope = float((self.s[right] - self.s[left]) / (self.x[right] - self.x[left])) if left < right else 0.0
         return slope if abs(slope) > ties.SAME else 0.0  # what is level but for rounding neither rises nor falls
-
-
-# The adaptive builder: logarithmic sizes, the next point by error reduction per second, a trend where points are
-# dear.
-
-
-GRID_SHARE = 1 / 15.8
-"""Share of the grid's predicted cost that may be spent."""
-BELOW_LIMIT = 1 - 1 / 1024
-"""How close to a memory limit speed still follows its trend; at the limit it is 0."""
-VERIFIED_SHARE = 0.5
-"""The same where b was measured as well."""
-SWEEP_SHARE = 0.15
-"""Share of what may be spent that the first sweep takes at most."""
-THICKEN_SHARE, HALVINGS = 0.03, 2
-"""Share of the rest that halving the sweep's intervals takes at most, each time."""
-MIDDLE_SHARE, TOP_SHARE = 0.2, 0.9
-"""Shares of the rest for the point on the way up, and of what is then left for the top one."""
-RESERVE = 4
-"""Cheapest points that are left over for intervals that turn out not to be straight."""
-WIDE = 1.2 * np.log(2)
-"""An interval is halved with what is left if it is wider, in log size."""
-WIDEST_STEP = 2 * np.log(2)
-"""The first sweep takes wider steps, up to this, where even its cheapest points are dear compared with the whole."""
-LEAST_POINTS = 8
-"""The sweep takes one point per octave, or more where a to b would have fewer than this many."""
-LEAST_REACH = np.log(1.15)
-"""A point further up is worth measuring from this distance in log size on."""
-CLOSEST = np.log(1.015)
-"""Points are never closer than this in log size."""
-MOST_POINTS = 80
-"""From this many points on nothing is refined; the first sweep takes no more either."""
-WORST = 3.0
-"""The greatest error may be this many times the accuracy asked for, which is the mean error's."""
-AIM = 2.0
-"""The greatest error that refining aims at, in the same terms: what is expected is not what is."""
 
 
 @dataclass

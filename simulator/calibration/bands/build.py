@@ -18,6 +18,12 @@ from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurfac
 
 # A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed.
 
+Method = Literal["adaptive", "gbbp", "grid"]
+METHODS: tuple[str, ...] = get_args(Method)
+KNOTS_PER_OCTAVE = 6
+"""Predicted cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
+LEAST_ACCURACY = 0.005
+
 
 @dataclass(frozen=True)
 class BuiltBand:
@@ -126,17 +132,6 @@ def save_speed_model(built: BuiltBand, path: str | Path) -> None:
     """Write a band with its points as JSON, whole or not at all."""
     path = Path(path)
     files.write_json(path, built.to_dict())
-
-
-# `build`: a speed band from any source by any of the three methods, one signature.
-
-
-Method = Literal["adaptive", "gbbp", "grid"]
-METHODS: tuple[str, ...] = get_args(Method)
-
-KNOTS_PER_OCTAVE = 6
-"""Predicted cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
-LEAST_ACCURACY = 0.005
 
 
 def build(

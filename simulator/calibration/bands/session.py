@@ -20,6 +20,7 @@ from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
 
 
 Availability = Literal["idle", "fair"]
+POINTS = 20
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,6 @@ class CutRule:
         high, low = ideal * (1 + outer) * (1 - float(loads.l_min)), ideal * (1 - outer) * (1 - float(loads.l_max))
         half, mid = spread * ideal, (low + high) / 2
         return Cut(size, max(0.0, min(low, mid - half)), mid or half, max(high, mid + half))
-
-
-# One building of a band under way.
 
 
 @dataclass
@@ -237,9 +235,6 @@ def tell(cut: Cut) -> str:
 
 
 # Builders of sizes known in advance: 20 equidistant ones (speed-bands-gbbp, section 3), or halved rows of panels.
-
-
-POINTS = 20
 
 
 def grid_sizes(smallest: float, largest: float) -> list[float]:

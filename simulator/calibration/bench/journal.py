@@ -21,6 +21,7 @@ IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "q
 """What must be the same of two machines for measurements to stand side by side."""
 
 Entry = dict[str, Any]
+FORMAT, KIND = 2, "points"
 
 
 class Journal:
@@ -222,9 +223,6 @@ def _short(value: Any) -> str:
 
 
 # Points by their key, each written again when it has more samples.
-
-
-FORMAT, KIND = 2, "points"
 
 
 class Keepable(Protocol):

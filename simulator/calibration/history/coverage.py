@@ -49,6 +49,20 @@ KINDS: tuple[Kind, ...] = ("kernel", "command", "allocation", "regression")
 RUNS_OF_ALL = 4.0
 """Runs that the scatter of all cases counts as, added to those of one."""
 LEAST_SD = 1e-9
+HALF_LIFE = 20.0
+"""Sittings after which a case counts half."""
+PRIOR = 2.0
+"""Cases that say that nothing is to be widened."""
+MOST = 10.0
+"""Largest factor: what misses by more is no doubt too small."""
+LEAST_CASES = 6
+"""Residuals that can show a bias."""
+SIGNIFICANT = 0.05
+LEFT = 0.9
+"""Share of a PE left to us below which other programs ran there."""
+LEARNT = "learnt"
+"""Name of the source of doubt that a factor adds."""
+UNKNOWN = "cause unknown"
 
 
 @dataclass(frozen=True)
@@ -207,26 +221,6 @@ def kept_comparisons(*, machine: Machine | None = None) -> tuple[Comparison, ...
         except (ScenarioError, ValueError):
             continue
     return tuple(found)
-
-
-# How often stated intervals held, how wide they were, and by what factor they are widened where they hold too
-# seldom.
-
-
-HALF_LIFE = 20.0
-"""Sittings after which a case counts half."""
-PRIOR = 2.0
-"""Cases that say that nothing is to be widened."""
-MOST = 10.0
-"""Largest factor: what misses by more is no doubt too small."""
-LEAST_CASES = 6
-"""Residuals that can show a bias."""
-SIGNIFICANT = 0.05
-LEFT = 0.9
-"""Share of a PE left to us below which other programs ran there."""
-LEARNT = "learnt"
-"""Name of the source of doubt that a factor adds."""
-UNKNOWN = "cause unknown"
 
 
 @dataclass(frozen=True)

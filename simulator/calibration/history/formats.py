@@ -18,6 +18,7 @@ _FACTS = ("application", "version", "machine", "made")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _NO_TIME = ("Unknown", "None")
 _SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
+_Regions = dict[str, dict[tuple[float, ...], list[float]]]
 
 
 def import_runs(
@@ -209,9 +210,6 @@ def _seconds(cell: str) -> float | None:
         return to_number(cell)
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-_Regions = dict[str, dict[tuple[float, ...], list[float]]]
 
 
 def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:

@@ -34,6 +34,12 @@ Point = Mapping[str, float]
 """Parameter -> value."""
 Runner = Callable[[Point, float], dict[str, float] | None]
 """Runs a program at a point and returns its seconds in all and by part; None if it outlasted the limit in seconds."""
+APPLICATIONS = ("matmul",)
+"""What can be recorded by its name alone."""
+COMPUTATION, COMMUNICATION = "computation", "communication"
+SIZE, PROCESSES = "N", "P"
+WARM_UP = 256
+"""Least order of the product that all ranks make first, so that no recorded run pays for libraries and compilation."""
 
 
 @dataclass(frozen=True)
@@ -197,14 +203,6 @@ def _shown(value: float) -> str:
 
 
 # Recording runs of a built-in application, on one process per PE of this machine, with the times of their parts.
-
-
-APPLICATIONS = ("matmul",)
-"""What can be recorded by its name alone."""
-COMPUTATION, COMMUNICATION = "computation", "communication"
-SIZE, PROCESSES = "N", "P"
-WARM_UP = 256
-"""Least order of the product that all ranks make first, so that no recorded run pays for libraries and compilation."""
 
 
 @dataclass(frozen=True)

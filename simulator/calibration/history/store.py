@@ -37,6 +37,8 @@ CREATE INDEX IF NOT EXISTS runs_of_application ON runs (application, version);
 _TABLES = ("runs", "parameters", "times")
 _APPLICATION_ID = 0x41505254  # "APRT", so that another program's database is not taken for a history
 _MAGIC = b"SQLite format 3\x00"
+USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
+"""Columns taken as the measured time when none is named, in this order."""
 
 
 @dataclass(frozen=True)
@@ -220,10 +222,6 @@ def _check_schema(database: sqlite3.Connection, path: Path) -> None:
 
 
 # A run-time model fitted to the runs of a CSV file or a run history.
-
-
-USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
-"""Columns taken as the measured time when none is named, in this order."""
 
 
 def fit_table(

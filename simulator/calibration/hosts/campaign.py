@@ -85,6 +85,11 @@ MESSAGES = "messages between hosts"
 
 Progress = Callable[[str, str, float], None]
 """Called with a host, what is measured there, and the share of the whole that is done."""
+_WITHOUT = (
+    "its speeds are those of all PEs at once",
+    "what runs of the command on its PEs lose to each other is not known",
+)
+"""Of a kernel, of a command."""
 
 
 @dataclass(frozen=True)
@@ -525,13 +530,6 @@ def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict
                 notes.append(f"{host.name}: what its PEs lose to each other is not known: {error.lines[0]}")
     times = {int(size): tuple(map(float, row)) for size, row in within_s.items()}
     measured[host.name] = MeasuredHost(host.name, about, found, neighbours, times, notes=tuple(notes), others=others)
-
-
-_WITHOUT = (
-    "its speeds are those of all PEs at once",
-    "what runs of the command on its PEs lose to each other is not known",
-)
-"""Of a kernel, of a command."""
 
 
 def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, together: bool) -> dict[str, Any]:

@@ -56,6 +56,7 @@ _CAUSES = (
     ("Permission denied", "it asks for a password or refuses the key; set up a key with which ssh gets in"),
 )
 """What ssh says -> what to do."""
+Address = Annotated[str, Field(max_length=80, pattern=r"^[0-9A-Fa-f:.%\w]+$")]
 
 
 class HostError(CalibrationError):
@@ -64,9 +65,6 @@ class HostError(CalibrationError):
     def __init__(self, host: str, reason: str) -> None:
         super().__init__(f"{host}: {reason}")
         self.host, self.reason = host, reason
-
-
-Address = Annotated[str, Field(max_length=80, pattern=r"^[0-9A-Fa-f:.%\w]+$")]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore", allow_inf_nan=False))

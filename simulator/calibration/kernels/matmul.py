@@ -13,6 +13,7 @@ from simulator.programs.applications.matmul import problem_size, volume
 
 _BLOCK_ELEMENTS = 2**18
 """Operands are filled in blocks of about this size, so that filling needs no memory to speak of."""
+Loops = Callable[[Matrix, Matrix, Matrix], None]
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,6 @@ def textbook(a: Matrix, b: Matrix, c: Matrix) -> None:
 def add_textbook(a: Matrix, b: Matrix, c: Matrix) -> None:
     """Add A x B to C."""
     _compiled_loops()[1](a, b, c)
-
-
-Loops = Callable[[Matrix, Matrix, Matrix], None]
 
 
 @cache

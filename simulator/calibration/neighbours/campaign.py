@@ -54,6 +54,10 @@ _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command that sleeps above which others disturbed it: its wall seconds tell nothing."""
 _SLEEPS, _SLEEPS_PER_S = 20, 50.0
 """Voluntary switches of a run, and more for each second, above which a command sleeps."""
+_PAIRS = 24
+"""Pairs drawn for a check, at most."""
+_SIZES = 2
+"""Sizes drawn of each kernel."""
 
 
 @dataclass(frozen=True)
@@ -459,12 +463,6 @@ def neighbours_wishes(
 
 
 # Tables in the place of runs, and a finished model against pairs that are measured after it was frozen.
-
-
-_PAIRS = 24
-"""Pairs drawn for a check, at most."""
-_SIZES = 2
-"""Sizes drawn of each kernel."""
 
 
 def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), seed: int = 0) -> NeighboursModel:

@@ -24,6 +24,16 @@ MAX_STRANGERS = 100
 
 Ends = tuple[int, int]
 """File descriptors that a process writes to and reads from."""
+_COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
+"""Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
+_WANTED_S = 0.02
+"""About how long the ping-pongs of a sample take alone."""
+_BUSY_ROUNDS = 10
+"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
+_COST_SAMPLES = 3
+_MOST_ROUNDS = 2000
+_BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
+"""One competitor, always."""
 
 
 class Pairs:
@@ -146,18 +156,6 @@ CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends,
 
 
 # What a message costs in CPU at its ends: ping-pongs by the accounting of the system, alone and against computations.
-
-
-_COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
-"""Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
-_WANTED_S = 0.02
-"""About how long the ping-pongs of a sample take alone."""
-_BUSY_ROUNDS = 10
-"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
-_COST_SAMPLES = 3
-_MOST_ROUNDS = 2000
-_BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
-"""One competitor, always."""
 
 
 def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[int]) -> MessageCost:

@@ -30,6 +30,14 @@ _KEPT_WARM_UP = 1 / 3
 
 _SURELY_ENOUGH = 5.0
 """A warm-up this many times as long as a sample must last is no slow start of a run that is too short."""
+_PROBED_SHARE = 0.1
+"""The time is predicted from a run that takes at least this share of the cap."""
+_GROWTH = 0.5
+"""A time that grows by less than this share of what the volume grows by is still that of a program's start."""
+_LARGEST_STEP = 30.0
+"""By how much the volume grows at most from one probe to the next."""
+_MOST_PROBES = 100
+"""After so many probes the last one speaks for itself: n can only creep up where the volume leaps with each n."""
 
 
 @dataclass(frozen=True)
@@ -143,16 +151,6 @@ def inner_runs(runner: Runner, once_s: float, least_s: float) -> tuple[int, Usag
 
 
 # The largest problem size b: what can be allocated, what the user allows, or what fits the time for one point.
-
-
-_PROBED_SHARE = 0.1
-"""The time is predicted from a run that takes at least this share of the cap."""
-_GROWTH = 0.5
-"""A time that grows by less than this share of what the volume grows by is still that of a program's start."""
-_LARGEST_STEP = 30.0
-"""By how much the volume grows at most from one probe to the next."""
-_MOST_PROBES = 100
-"""After so many probes the last one speaks for itself: n can only creep up where the volume leaps with each n."""
 
 
 @dataclass(frozen=True)

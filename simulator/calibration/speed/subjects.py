@@ -20,6 +20,9 @@ from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKern
 from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
+_NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
+_START_S = 60.0
+"""How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
 
 
 @dataclass(frozen=True)
@@ -177,11 +180,6 @@ def _check_growth(subject: CommandSubject) -> None:
 
 
 # Real processes that run what is measured: a kernel in a child of ours, or a command line that a child starts.
-
-
-_NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
-_START_S = 60.0
-"""How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
 
 
 class _Child:

@@ -38,6 +38,13 @@ from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel, load_resource_model
 from simulator.programs.graphs.nodes import used_methods
 
+OnProgress = Callable[[str, float], None]
+COUNTING_SHARE = 0.7
+"""Of the budget, at most, goes into compiling and counting; what is counted is kept."""
+LEAST_S = 30e-9
+"""Runs that take less cannot be distinguished from their call and teach nothing."""
+_KEEP_EVERY_S = 5.0
+
 
 def counts_at(derived: Derived, values: Values) -> Counts:
     """Total amounts of every operation at one set of values, by each method that the graph has."""
@@ -45,14 +52,6 @@ def counts_at(derived: Derived, values: Values) -> Counts:
         method: {name: amount for name, amount in ruvs_at(derived, method, values).items() if amount}
         for method in used_methods(derived.seg)
     }
-
-
-OnProgress = Callable[[str, float], None]
-COUNTING_SHARE = 0.7
-"""Of the budget, at most, goes into compiling and counting; what is counted is kept."""
-LEAST_S = 30e-9
-"""Runs that take less cannot be distinguished from their call and teach nothing."""
-_KEEP_EVERY_S = 5.0
 
 
 def programs() -> list[Program]:

@@ -34,6 +34,19 @@ PRECISION = 0.01
 _CONTROL_STEPS = 20_000
 _MOST_INNER = 10**5
 _CALLS = 300
+FORMAT = 2
+KIND = "cost runs"
+_RUN = (
+    "characterisation/costs/micro*.py",
+    "characterisation/costs/timing.py",
+    "characterisation/derive/**/*.py",
+    "characterisation/kernels.py",
+    "calibration/kernels/*.py",
+)
+"""What decides counts and times; below `simulator/`."""
+_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource.py")
+"""What decides the model that is made of them."""
+_COMPILERS = ("numba", "llvmlite")
 
 
 @dataclass(frozen=True)
@@ -220,21 +233,6 @@ def _chain(steps: int) -> float:
 
 
 # What a calibration has counted and timed so far, on disk: interrupted or short of time, the next one goes on.
-
-
-FORMAT = 2
-KIND = "cost runs"
-_RUN = (
-    "characterisation/costs/micro*.py",
-    "characterisation/costs/timing.py",
-    "characterisation/derive/**/*.py",
-    "characterisation/kernels.py",
-    "calibration/kernels/*.py",
-)
-"""What decides counts and times; below `simulator/`."""
-_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource.py")
-"""What decides the model that is made of them."""
-_COMPILERS = ("numba", "llvmlite")
 
 
 def fingerprint(machine: Machine, *, fitted: bool = False) -> str:

@@ -23,6 +23,20 @@ Counts = Mapping[Method, Mapping[str, float]]
 
 MICRO, KERNEL, STREAM = "micro", "kernel", "stream"
 """Roles: a micro-benchmark; a kernel of the study at a training size; words read in order, for the memory term."""
+Words = NDArray[np.int64]
+STRETCH = 64
+"""Words read in order from one place, of a memory model: L."""
+_GATHERED = ("load", "store")
+GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
+TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
+"""Roles of the runs that a method's costs are fitted to."""
+FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
+"""Micro-benchmarks whose flops over time make R of equation 6."""
+OWN_SHRINKAGE = 1e-3
+"""Where a program's own runs teach: weak."""
+NOT_OVERLAPPED = 1 / 3
+"""Guess: share of the words that are not found in the nearest cache after all, and are waited for."""
+_NOMINAL_HZ = 3e9
 
 
 @dataclass(frozen=True)
@@ -59,13 +73,9 @@ def bytes_of(arguments: Sequence[Any]) -> float:
 
 # Memory beyond the nearest cache, by working set: from a memory model, or from a quick sweep.
 
-Words = NDArray[np.int64]
 
-STRETCH = 64
-"""Words read in order from one place, of a memory model: L."""
 SWEEP_BYTES = tuple(2**k for k in range(14, 27, 2))
 """Working sets of the quick sweep, 16 KiB to 64 MiB."""
-_GATHERED = ("load", "store")
 
 
 @dataclass(frozen=True)
@@ -125,17 +135,6 @@ def read_words(words: Words) -> int:
 
 
 # Cost vectors.
-
-GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
-TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
-"""Roles of the runs that a method's costs are fitted to."""
-FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
-"""Micro-benchmarks whose flops over time make R of equation 6."""
-OWN_SHRINKAGE = 1e-3
-"""Where a program's own runs teach: weak."""
-NOT_OVERLAPPED = 1 / 3
-"""Guess: share of the words that are not found in the nearest cache after all, and are waited for."""
-_NOMINAL_HZ = 3e9
 
 
 @dataclass(frozen=True)

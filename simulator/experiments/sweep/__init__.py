@@ -46,6 +46,16 @@ __all__ = [
     "sweep",
     "version_of",
 ]
+BATCH_S = 0.5
+"""Cheap points are handed out together as far as they take so long: what is not handed in yet is lost with a worker."""
+GATHER_S = 20.0
+"""How long a finished batch may take to come from its worker."""
+LOOK_S = 0.5
+"""How often to look which workers are there."""
+Tell = Callable[[dict[str, Any]], None]
+"""Given each answer: `place`, `text` or `errors`, and `spent_s`."""
+KILLED = "its worker was killed, and once more when it was tried alone"
+ROWS_AT_ONCE = 1000
 
 
 class Stock(WorkerPlugin):
@@ -68,18 +78,6 @@ def task(name: str, places: list[int], ask: Ask, threads: int) -> str:
     """A batch of points, answered on a worker; see `answer_batch`."""
     stock = cast("Stock", get_worker().plugins[name])
     return answer_batch(name, stock.payload, stock.folder, places, ask, threads)
-
-
-BATCH_S = 0.5
-"""Cheap points are handed out together as far as they take so long: what is not handed in yet is lost with a worker."""
-GATHER_S = 20.0
-"""How long a finished batch may take to come from its worker."""
-LOOK_S = 0.5
-"""How often to look which workers are there."""
-
-Tell = Callable[[dict[str, Any]], None]
-"""Given each answer: `place`, `text` or `errors`, and `spent_s`."""
-KILLED = "its worker was killed, and once more when it was tried alone"
 
 
 @dataclass
@@ -204,9 +202,6 @@ class Dispatcher:
 def now_s() -> float:
     """Seconds on a clock that never goes back."""
     return time.monotonic()
-
-
-ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,14 @@ SECRET = "APPORTION_SWEEP_SECRET"  # noqa: S105 - the name of a variable
 PROOF_S = 10.0
 """How long either side may take to prove what it knows; others are heard at the same time."""
 _BYTES = 32
+CONNECT_S = 10.0
+CLOSE_S = 2.0
+FILES, FILES_EACH = 32, 16
+"""Files that this process opens for a cluster, and for each of its workers; some to spare."""
+_OURS = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
+"""Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
+_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
+"""Each has a level of its own."""
 
 
 @cache
@@ -113,21 +121,11 @@ class TrustedNanny(Nanny):
         super().__init__(*arguments, **options | {"worker_class": TrustedWorker, "env": {SECRET: secret()}})
 
 
-CONNECT_S = 10.0
-CLOSE_S = 2.0
 OWN: dict[str, Any] = {
     **dict.fromkeys((f"distributed.worker.memory.{name}" for name in ("spill", "target", "pause")), False),
     "distributed.scheduler.allowed-failures": 0,
 }
 """What is kept on workers is little: a point that fills the memory is ended, and named, before the machine suffers."""
-
-
-FILES, FILES_EACH = 32, 16
-"""Files that this process opens for a cluster, and for each of its workers; some to spare."""
-_OURS = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
-"""Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
-_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
-"""Each has a level of its own."""
 
 
 def cores_here() -> int:

@@ -37,6 +37,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _current: ContextVar["KeptRuns | None"] = ContextVar("kept runs", default=None)
+AT_ONCE = 256
+"""Points whose makespans are in memory at once."""
+_OF_TIMES = ("mean", "low", "high", "median", "run_low", "run_high")
+_OF_DIFFERENCES = ("mean", "low", "high")
+Times = NDArray[np.float64]
+_Way = tuple[bool, int | None]
+"""Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
+MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
+_WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
+_TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*")
+"""What a process leaves that is killed while it writes."""
 
 
 class KeptRuns:
@@ -172,13 +183,6 @@ def _unpacked(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
 # The table of a sweep: one row per point and configuration, with every parameter, the seed and paired differences.
 
 
-AT_ONCE = 256
-"""Points whose makespans are in memory at once."""
-_OF_TIMES = ("mean", "low", "high", "median", "run_low", "run_high")
-_OF_DIFFERENCES = ("mean", "low", "high")
-Times = NDArray[np.float64]
-
-
 def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, str]) -> "pd.DataFrame":
     """One row per point and configuration, in the plan's order; of a point that failed one row without a configuration.
 
@@ -220,10 +224,6 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
 def _times(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> dict[str, Times]:
     name = plan.points[number].hash
     return makespans_s(found[name]) if name in found else {}
-
-
-_Way = tuple[bool, int | None]
-"""Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
 
 
 def _way(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> _Way:
@@ -305,14 +305,10 @@ class Shelf(Mapping[str, dict[str, Any]]):
         return (self._folder or Path()) / f"{name}.json"
 
 
-MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
-_WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
 _WAYS |= {
     "question": "rule by which work is divided (--advise, --as-is)",
     "version": "version of apportion or its libraries",
 }
-_TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*")
-"""What a process leaves that is killed while it writes."""
 
 
 class Keep:

@@ -24,6 +24,8 @@ Ask = Callable[[Scenario, int], dict[str, Any]]
 Its entry `configurations` is a list of `name`, `tick_s` and `makespan_ticks` (replication,).
 """
 LIMIT_BYTES = 2**30
+_Changed = list[tuple[tuple[str, ...], dict[str, Any]]]
+"""Changes of each point, and what stands at each path then."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,6 @@ def make_plan(  # noqa: PLR0913 - all by name
     shared = _hash(common.common)
     listed = [Point(_hash([shared, sorted(values.items())]), changes, values) for changes, values in changed]
     return Plan(**{**vars(common), "points": tuple(listed)})
-
-
-_Changed = list[tuple[tuple[str, ...], dict[str, Any]]]
-"""Changes of each point, and what stands at each path then."""
 
 
 def _changed(template: Template, asked: Sequence[Sequence[str]]) -> tuple[_Changed, dict[str, Any]]:

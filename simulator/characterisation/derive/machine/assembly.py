@@ -41,6 +41,30 @@ _WITHOUT_DATA = (
 )
 _NOTHING = re.compile(r"(nop\w*|endbr64|vzeroupper|vzeroall|mfence|lfence|sfence|lock|rep|data16)$")
 _READ_ONLY = re.compile(r"(cmp|test|bt)[bwlq]?$|(i?div|i?mul)[bwlq]$")
+WIDTH = 6.0
+"""Instructions begun per cycle."""
+UNITS = {"alu": 4.0, "load": 3.0, "load_wide": 2.0, "store": 2.0, "store_wide": 1.0, "add": 2.0, "multiply": 2.0}
+ENTRIES = 24
+"""Turns of a loop that are followed to see its chain."""
+LOAD_CYCLES = 5.0
+"""Until a loaded value can be used, of one in a vector register two more."""
+_WIDE = ("256", "512")
+_WIDE_DIVIDE = 1.3
+"""Times as long as a scalar division, a division of a vector."""
+_FLAG_READERS = re.compile(r"(j(?!mp)[a-z]+|cmov\w+|set\w+|adc[bwlq]?|sbb[bwlq]?)$")
+_FLAG_WRITERS = re.compile(
+    r"(add|sub|inc|dec|neg|and|or|xor|cmp|test|shl|shr|sar|sal|bt|imul|mul|v?u?comis[sd]|v?comis[sd]|adc|sbb)"
+)
+_PLAIN_WRITE = re.compile(r"(mov|lea|set|cvt|pop|v(?!f?n?m(add|sub)))")
+"""Two-operand instructions that do not read what they write; VEX-coded ones name what they read."""
+_WITHOUT_RESULT = re.compile(r"(cmp|test|bt|v?u?comis)")
+_REGISTER = re.compile(r"%(\w+)")
+_LEGACY = re.compile(r"[re]?([abcd])[xlh]$|[re]?(si|di|bp|sp)l?$")
+_ZEROING = re.compile(r"v?(xorp[sd]|pxor)|xor[lq]")
+_LABEL = re.compile(r'^(?P<name>"[^"]+"|[-\w$.]+):')
+_ADDRESS = re.compile(r"movabsq\s+\$(?P<name>[A-Za-z_][\w.$]*), (?P<register>%\w+)")
+RED_ZONE_BYTES = 128
+"""Bytes below the stack pointer that a function may use (System V ABI)."""
 
 
 def is_jump(mnemonic: str) -> bool:
@@ -119,15 +143,8 @@ def _is_memory(operand: str) -> bool:
 
 # Cycles of blocks.
 
-WIDTH = 6.0
-"""Instructions begun per cycle."""
-UNITS = {"alu": 4.0, "load": 3.0, "load_wide": 2.0, "store": 2.0, "store_wide": 1.0, "add": 2.0, "multiply": 2.0}
 UNITS |= {"vector": 3.0, "floating": 4.0, "branch": 1.0, "divider": 1.0}
 """How many of each kind of work a core does per cycle; `floating` is all work on vector registers together."""
-ENTRIES = 24
-"""Turns of a loop that are followed to see its chain."""
-LOAD_CYCLES = 5.0
-"""Until a loaded value can be used, of one in a vector register two more."""
 
 
 @dataclass(frozen=True)
@@ -160,19 +177,6 @@ _KINDS = {
     "call": Kind(("branch",), 2),
     "return": Kind(("branch",), 2),
 }
-_WIDE = ("256", "512")
-_WIDE_DIVIDE = 1.3
-"""Times as long as a scalar division, a division of a vector."""
-_FLAG_READERS = re.compile(r"(j(?!mp)[a-z]+|cmov\w+|set\w+|adc[bwlq]?|sbb[bwlq]?)$")
-_FLAG_WRITERS = re.compile(
-    r"(add|sub|inc|dec|neg|and|or|xor|cmp|test|shl|shr|sar|sal|bt|imul|mul|v?u?comis[sd]|v?comis[sd]|adc|sbb)"
-)
-_PLAIN_WRITE = re.compile(r"(mov|lea|set|cvt|pop|v(?!f?n?m(add|sub)))")
-"""Two-operand instructions that do not read what they write; VEX-coded ones name what they read."""
-_WITHOUT_RESULT = re.compile(r"(cmp|test|bt|v?u?comis)")
-_REGISTER = re.compile(r"%(\w+)")
-_LEGACY = re.compile(r"[re]?([abcd])[xlh]$|[re]?(si|di|bp|sp)l?$")
-_ZEROING = re.compile(r"v?(xorp[sd]|pxor)|xor[lq]")
 
 
 @dataclass(frozen=True)
@@ -328,11 +332,6 @@ def _whole(register: str) -> str:
 
 
 # Counters.
-
-_LABEL = re.compile(r'^(?P<name>"[^"]+"|[-\w$.]+):')
-_ADDRESS = re.compile(r"movabsq\s+\$(?P<name>[A-Za-z_][\w.$]*), (?P<register>%\w+)")
-RED_ZONE_BYTES = 128
-"""Bytes below the stack pointer that a function may use (System V ABI)."""
 
 
 def put_counters(text: str, address: int) -> Counting:
