@@ -39,8 +39,6 @@ from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
-# The runs that are made: a journal, and the table of those that ended well.
-
 
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the journal next to a table."""

@@ -18,8 +18,6 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
 
-# Kinds of PEs as allocation sees them: PEs of a platform that are alike, with what a guess of costs needs.
-
 
 MOST_DEFAULT = 4
 """Most processes per PE that are looked at where nobody says."""

@@ -16,8 +16,6 @@ from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 
-# Times from what a program printed: by a pattern, by HPL's own table, or by the wall clock.
-
 
 MOST_CHARACTERS = 500
 """Longest pattern."""

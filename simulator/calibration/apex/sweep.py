@@ -21,8 +21,6 @@ from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.models.memory.model import Sweeps
 
-# Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
-
 
 FORMAT, KIND = 2, "apexmap visits"
 WHAT = "measurements of a memory sweep"

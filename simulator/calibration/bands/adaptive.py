@@ -12,8 +12,6 @@ from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
 
-# What the adaptive builder knows: speed over size in log-log, its trend beyond, and how wrong it may be.
-
 
 NEAR, FAR = 2.0, 4.0
 """The trend's last and former slope span at least these factors in size."""

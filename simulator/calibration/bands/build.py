@@ -16,7 +16,6 @@ from simulator.calibration.bands.source import Floats, ReplaySource, Source, Tab
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurface
 
-# A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed.
 
 Method = Literal["adaptive", "gbbp", "grid"]
 METHODS: tuple[str, ...] = get_args(Method)

@@ -14,8 +14,6 @@ from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.memory.model import MemoryModel
 from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
 
-# Runs that costs are fitted to: what each used by every method, and how long it took.
-
 
 Floats = NDArray[np.float64]
 Counts = Mapping[Method, Mapping[str, float]]

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-# Kinds of names and expressions.
-
 
 ORDER = ("bool", "int", "float", "complex")
 _FLOAT_FUNCTIONS = {"int", "len", "round", "bool", "floor", "ceil", "trunc"}

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from simulator.characterisation.derive.machine.code import WRAPPERS, CodeBlock, Counting, is_math
 
-# Operations of one instruction.
-
 
 _WIDTHS = (("%zmm", "512"), ("%ymm", "256"), ("%xmm", "128"))
 _ARITHMETIC = (
