@@ -39,7 +39,6 @@ from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
-
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the journal next to a table."""
 FORMAT, KIND = 2, "allocation runs"

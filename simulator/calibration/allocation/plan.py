@@ -18,7 +18,6 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
 
-
 MOST_DEFAULT = 4
 """Most processes per PE that are looked at where nobody says."""
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")

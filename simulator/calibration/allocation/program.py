@@ -16,7 +16,6 @@ from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 
-
 MOST_CHARACTERS = 500
 """Longest pattern."""
 KEEP_BYTES = 2**20

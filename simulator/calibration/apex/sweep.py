@@ -21,7 +21,6 @@ from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.models.memory.model import Sweeps
 
-
 FORMAT, KIND = 2, "apexmap visits"
 WHAT = "measurements of a memory sweep"
 LEAST_PASSES = 3

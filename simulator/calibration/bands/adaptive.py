@@ -12,7 +12,6 @@ from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
 
-
 NEAR, FAR = 2.0, 4.0
 """The trend's last and former slope span at least these factors in size."""
 STEEPEST = 2.5

@@ -16,7 +16,6 @@ from simulator.calibration.bands.source import Floats, ReplaySource, Source, Tab
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurface
 
-
 Method = Literal["adaptive", "gbbp", "grid"]
 METHODS: tuple[str, ...] = get_args(Method)
 KNOTS_PER_OCTAVE = 6

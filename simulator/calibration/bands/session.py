@@ -16,7 +16,6 @@ from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
 
-
 Availability = Literal["idle", "fair"]
 POINTS = 20
 

@@ -14,7 +14,6 @@ from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.memory.model import MemoryModel
 from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
 
-
 Floats = NDArray[np.float64]
 Counts = Mapping[Method, Mapping[str, float]]
 """Method -> operation -> how often one run uses it."""

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-
 ORDER = ("bool", "int", "float", "complex")
 _FLOAT_FUNCTIONS = {"int", "len", "round", "bool", "floor", "ceil", "trunc"}
 """Functions whose result is an int; those of `math` else give a float."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from simulator.characterisation.derive.machine.code import WRAPPERS, CodeBlock, Counting, is_math
 
-
 _WIDTHS = (("%zmm", "512"), ("%ymm", "256"), ("%xmm", "128"))
 _ARITHMETIC = (
     (re.compile(r"v?(add|sub|addsub|hadd)(?P<kind>[sp][sd])$"), "add"),
