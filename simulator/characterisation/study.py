@@ -73,8 +73,6 @@ def make_subject(
 ) -> Subject:
     """A subject from what a user names.
 
-    Raises ScenarioError if there is no such kernel, file or function, or arguments, sizes or design cannot be used.
-
     `text`: a kernel's name, or `FILE.py:FUNCTION`.
     `args`: `n=1000` and the like; see `parse_arguments`. Kernels know n only.
     `sizes`: values of n (of the first whole number among the arguments, if none is called n) that are judged.
@@ -196,8 +194,6 @@ def characterise(
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
     """Derive, predict, measure and compare one function; a plain document.
-
-    Raises ScenarioError if the function cannot be analysed, CalibrationError if its runs are too short to be timed.
 
     `methods`: those wanted; component timing is always taken, since errors are compared with its own.
     `budget_s`: seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.

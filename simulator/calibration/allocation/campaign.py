@@ -74,8 +74,6 @@ class MadeRun:
 class RunTable:
     """Runs, on disk as they are made: each a line of a journal, and those that ended well a row of a table.
 
-    Raises ScenarioError if there are runs of something else, or the table holds other rows.
-
     `path`: the CSV file: `N,time_s`, per kind `KIND.pes` and `KIND.procs`, and with phases `KIND.comp_s` and
     `KIND.comm_s`. The journal lies next to it, and is read if it is there.
     `kinds`: names of the kinds, in order.
@@ -194,8 +192,6 @@ def make_runs(
     Pilots come first; then all else in rounds, each run once in a round, in an order drawn from the plan's seed. Before
     each run the expected costs are corrected by what was measured, and what the budget then does not pay for is left
     out, from the end of the plan on; the reserve is used where the budget pays for it.
-
-    Raises ScenarioError if it is to run here and a kind is no processor of this machine.
 
     `on_run`: called after each run: what it was, its seconds, and the share of the budget that is spent.
 

@@ -71,8 +71,6 @@ def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mappi
     PEs are alike if their speeds, cores and loads are, and the memory of their nodes. A kind is named after what the
     names of its PEs have in common: `fast[01-08]` gives `fast`.
 
-    Raises ScenarioError if `most` names no kind.
-
     `kernel`: whose speeds the guess takes; by default dgemm's, or those of the first kernel that a PE has.
     `size`: problem size, elements, at which speeds are taken.
     `most`: most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at
@@ -296,10 +294,7 @@ class ConstructionPlan(Record):
 
 
 def read_plan(path: str | Path) -> ConstructionPlan:
-    """Read the file of a plan.
-
-    Raises ScenarioError if it is none, or damaged; with the run where it is one.
-    """
+    """Read the file of a plan."""
     document = files.read_json(Path(path))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise ScenarioError(f"{path}: this is no allocation plan; name a file of `{WRITER} -o`")

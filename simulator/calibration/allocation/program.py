@@ -108,10 +108,7 @@ def _seconds(text: str | None) -> float:
 
 
 def make_reader(time: str | None, phases: str | None) -> OutputReader:
-    """A reader from the options: a pattern or `hpl`; without a time pattern it is the wall clock.
-
-    Raises ScenarioError if a pattern is too long, no regular expression, or has not the groups it needs.
-    """
+    """A reader from the options: a pattern or `hpl`; without a time pattern it is the wall clock."""
     found = _compiled("--time", HPL_TIME if time == "hpl" else time) if time else None
     if found is not None and not (found.groups == 1 or "time_s" in found.groupindex):
         raise ScenarioError(f"--time has {found.groups} groups; give one, or one named time_s")
@@ -171,11 +168,7 @@ def placed_ranks(kinds: tuple[PEKind, ...], allocation: Allocation) -> tuple[Pla
 
 
 def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> None:
-    """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make.
-
-    ScenarioError
-        One line per fault.
-    """
+    """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make."""
     faults, used = [], set()
     for kind in kinds:
         for pe in kind.pes:
@@ -219,10 +212,7 @@ class AllocatedProgram:
         return any("{" + place + "}" in word for word in self.words for place in _FOUND_BY)
 
     def rendered(self, size: float, ranks: Sequence[PlacedRank]) -> list[str]:
-        """The words of a run; a word that is `{pin}` or `{python}` becomes several.
-
-        Raises ScenarioError if a PE has no processor where one is asked for.
-        """
+        """The words of a run; a word that is `{pin}` or `{python}` becomes several."""
         values = self._values(size, ranks)
         found: list[str] = []
         for word in self.words:
@@ -266,9 +256,6 @@ def parse_program(
     """Words of a command template and the file templates, checked; there is no shell.
 
     A word with a slash that names a file here stays that file wherever the program runs.
-
-    Raises ScenarioError if the command is empty or badly quoted, its program is not there, it has an unknown
-    placeholder, nothing tells the program N and P, or ranks are to be pinned and nothing does that.
     """
     try:
         words = shlex.split(command)

@@ -109,8 +109,6 @@ def fit_held_out(
     """Fit all models to four fifths of the cells, drawn at random, and judge them by the rest.
 
     A point is a row for each cell; `machine`, `measured_here` and `sweeps` as in `fit_memory`.
-
-    Raises `ScenarioError` if the cells are too few to hold one out, or for the simplest model.
     """
     count = len(points)
     share = round(HELD_OUT_SHARE * count)

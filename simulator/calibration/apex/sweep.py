@@ -226,9 +226,6 @@ def measure_sweep(
     `budget_s` are wall seconds for everything, visits of earlier calls included, and no visit starts after it; after
     `most_passes` visits to each cell, at least 3, the rest is left. Unless the budget is `firm`, three visits are made
     however long they take.
-
-    Raises `ScenarioError` if a firm budget is too small for three visits to each cell, with what is needed; or if the
-    store holds another sweep; `CalibrationError` if the process ends.
     """
     visits = Visits(store, subject=plan.to_dict(), machine=machine)
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
@@ -328,8 +325,6 @@ def measure_vectors(
     """Sweep memory of 8 KiB to two last-level caches by vector loops.
 
     Sizes are visited up and down in turn. Of a first pass that goes on beyond the budget, larger sizes are left out.
-
-    Raises `CalibrationError` if the process ends.
     """
     sizes = _sizes(plan, machine)
     seen: dict[int, list[tuple[float, float]]] = {}

@@ -209,10 +209,7 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
 
 
 def read_replay(path: str | Path) -> ReplaySource:
-    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
-
-    Raises `ScenarioError` if it holds neither.
-    """
+    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept."""
     path = Path(path)
     return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)
 

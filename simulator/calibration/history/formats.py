@@ -30,8 +30,6 @@ def import_runs(
     `times` are the columns of a CSV that are times, those that end in `_s` if empty.
 
     Returns the runs, and one line for each thing that was left out and why.
-
-    Raises `ScenarioError` if the file cannot be read as that kind; with file and line.
     """
     path = Path(path)
     text = files.read_text(path)
@@ -50,10 +48,7 @@ def import_runs(
 
 
 def export_runs(records: Sequence[RunRecord], kind: str) -> str:
-    """Text of a file that holds the runs.
-
-    Raises `ScenarioError` if the kind is unknown, there is no run, or Extra-P cannot express the runs.
-    """
+    """Text of a file that holds the runs."""
     if not records:
         raise ScenarioError("there are no runs to write; name a history that has some")
     if kind == "csv":

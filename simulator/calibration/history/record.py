@@ -61,10 +61,7 @@ class RunPlan:
 
 
 def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
-    """Parse `N=1000:2000:4000,P=1:2`; values may also be separated by commas.
-
-    Raises `ScenarioError` if a part has no name, a value is no number, or a name comes twice.
-    """
+    """Parse `N=1000:2000:4000,P=1:2`; values may also be separated by commas."""
     found: dict[str, list[float]] = {}
     name = ""
     for part in text.split(","):
@@ -95,9 +92,6 @@ def make_plan(
     """Check a command line against its grid; the command is split into words here and never sees a shell.
 
     `budget` has its unit, such as `60s`; the runs are named as the program by default.
-
-    Raises `ScenarioError` if the command is empty or badly quoted, names a parameter that the grid lacks or lacks one
-    that it has, or the budget or the repetitions are not above 0.
     """
     try:
         words = tuple(shlex.split(command))
@@ -130,8 +124,6 @@ def record_runs(
     in it is the time of a part, and `total_s` replaces the wall time.
 
     Returns one line for each thing that did not fit into the budget.
-
-    Raises `CalibrationError` if a run fails; earlier ones are kept.
     """
     machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
@@ -234,9 +226,6 @@ def make_application_plan(
     """Check a grid against an application and this machine.
 
     `budget` has its unit, such as `60s`, and starting the processes counts.
-
-    Raises `ScenarioError` if there is no such application or kernel, or the grid, the budget or the repetitions do not
-    fit; `CalibrationError` on any system but Linux.
     """
     if application not in APPLICATIONS:
         raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")

@@ -116,10 +116,7 @@ class ClusterPlan:
         return {"kernel": self.kernel, "columns": self.columns, "command": self.command, "max_size": self.max_size}
 
     def check(self) -> None:
-        """Refuse a budget that is too small before any host is reached.
-
-        Raises `ScenarioError` with what would suffice.
-        """
+        """Refuse a budget that is too small before any host is reached."""
         if self.budget_s < LEAST_BUDGET_S:
             given = units.show_duration(self.budget_s)
             raise ScenarioError(f"--budget: {given} of measuring is too short; give {2 * LEAST_BUDGET_S:g}s or more")
@@ -352,8 +349,6 @@ def measure_cluster(
     `lost` says of hosts why they are left out, and more are added; measurements of `again`, a host or `MESSAGES`, are
     forgotten first. What is on `beside` messages within a host, such as a load that the application will meet, begins
     and ends with them.
-
-    Raises `ScenarioError` if the folder holds another measurement; `CalibrationError` if no host holds out.
     """
     begin_s = time.monotonic()
     with _journal(folder, plan) as kept:

@@ -236,10 +236,7 @@ class Host:
         return self._fault or self._refused
 
     def refuse(self, reason: str) -> NoReturn:
-        """Give the host up for what it answered.
-
-        Raises `HostError` with the reason.
-        """
+        """Give the host up for what it answered."""
         self._refused = self._refused or reason
         self._poke()
         raise HostError(self.name, reason)
@@ -254,10 +251,7 @@ class Host:
             self._deadline_s = math.inf
 
     def reach(self) -> About:
-        """Start the agent there, and say what the host is.
-
-        Raises `HostError` if it cannot be reached, lacks what is needed, or says what is no answer.
-        """
+        """Start the agent there, and say what the host is."""
         try:
             self._process = subprocess.Popen(
                 self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
@@ -286,10 +280,7 @@ class Host:
         self._lose("it is closed")
 
     def call(self, do: str, *, limit_s: float = CALL_S, **fields: Any) -> dict[str, Any]:
-        """Have the agent do something and wait for its answer.
-
-        Raises `HostError` if it fails, or does not answer in time.
-        """
+        """Have the agent do something and wait for its answer."""
         number, answer = next(self._numbers), Future[dict[str, Any]]()
         with self._lock:
             self._calls[number] = answer
@@ -303,10 +294,7 @@ class Host:
         return told
 
     def send(self, command: dict[str, Any]) -> None:
-        """Hand a command to the agent.
-
-        Raises `HostError` if the host is lost.
-        """
+        """Hand a command to the agent."""
         if self.fault:
             raise HostError(self.name, self.fault)
         self._outgoing.append(_line(command))

@@ -32,10 +32,7 @@ MOST_COLUMNS = 2**20
 
 
 def sized_kernel(name: str) -> SizedKernel:
-    """The kernel of a name.
-
-    Raises `ScenarioError` if there is none, with those there are.
-    """
+    """The kernel of a name."""
     return named(name, SIZED_KERNELS)
 
 

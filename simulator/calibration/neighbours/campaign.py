@@ -194,9 +194,6 @@ def measure_neighbour_visits(
 
     `budget_s` are wall seconds for everything, visits of earlier calls included; `make_plan` and `items` say which
     cells of which items, by default those of a calibration.
-
-    Raises `ScenarioError` if the budget is too small for the probes, with what is needed; or if the store holds another
-    campaign; `CalibrationError` if a run fails.
     """
     if budget_s < LEAST_BUDGET_S:
         raise BudgetTooShortError(budget_s, LEAST_BUDGET_S, (" for processes to start", ""))
@@ -444,9 +441,6 @@ def neighbours_wishes(
 
     `kernels` are in addition to the probes, six of ours by default; each of `commands` is a line with `{n}` and
     formulas of its size and its volume; `cpus` are by default one of each core that may be used.
-
-    Raises `ScenarioError` if a kernel is unknown, a command cannot be used, or one core only may be; `CalibrationError`
-    if the system is not Linux.
     """
     require_linux()
     topology = this_topology() if cpus is None else _topology(cpus)
@@ -469,8 +463,6 @@ def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), 
     """Fit a recorded table of visits; the same table gives the same bits.
 
     `caches` are name and bytes of each cache that all PEs of the table's machine share.
-
-    Raises `ScenarioError` if the table cannot be used.
     """
     visits = read_visits(table)
     count = max(max((*visit.pes, len(visit.neighbours))) + 1 for visit in visits)
@@ -504,10 +496,7 @@ def judge_neighbours(
     budget_s: float,
     on_progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Measure random pairs of random sizes of the model's kernels, and say how far it is off.
-
-    Raises `ScenarioError` if the budget is too small, or nothing that the model knows can be run here.
-    """
+    """Measure random pairs of random sizes of the model's kernels, and say how far it is off."""
     items = _drawn_items(model, wishes, this_machine())
     chosen = measure_neighbour_visits(
         wishes,

@@ -80,8 +80,6 @@ def calibrate_resource(
 ) -> HardwareModel:
     """Calibrate the costs of this machine's PE; what was counted and timed before in the store is used again.
 
-    Raises CalibrationError if too little could be counted, or this is not Linux.
-
     `budget_s`: soft limit in seconds. Micro-benchmarks that cannot be counted within their part of it are left out,
     said in the warnings: the next call counts on.
     `memory`: seconds of a word by working set; None to measure them here.
@@ -209,18 +207,12 @@ def _words(words: int) -> tuple[Any, ...]:
 
 
 def kept_here() -> Path:
-    """Path of the model of this machine, its compiler and these sources; it may not be there yet.
-
-    Raises ScenarioError if there is no folder that only this user can write.
-    """
+    """Path of the model of this machine, its compiler and these sources; it may not be there yet."""
     return _folder() / f"{fingerprint(machines.this_machine(), fitted=True)}.json"
 
 
 def runs_beside(path: Path | None) -> Path:
-    """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from.
-
-    Raises ScenarioError as `kept_here`.
-    """
+    """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from."""
     if path is not None:
         return path.with_suffix(".runs.json")
     return _folder() / f"{fingerprint(machines.this_machine())}.runs.json"

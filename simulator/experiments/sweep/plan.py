@@ -125,9 +125,6 @@ def make_plan(  # noqa: PLR0913 - all by name
 ) -> Plan:
     """The plan of a scenario file and the changes of each point; the base, without any, is put before them.
 
-    Raises ScenarioError if the scenario itself is wrong, or a change has no meaning; a value that breaks it is its
-    point's affair.
-
     `level`: how often stated intervals are to hold: it decides no answer of a point.
     `template`: the file as it was read already.
     `here`: whether the points are done on this machine, whose memory the base then has to fit.
