@@ -110,7 +110,7 @@ class LinkMeasurement:
 
 
 def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
-    """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds."""
+    """Measure message times for real, as far as the budget allows; it goes on from what the store holds."""
     require_linux()
     machine = this_machine()
     cpus = pair_places(machine)
