@@ -321,8 +321,7 @@ def descendants() -> list[int]:
     """Numbers of all processes that this one started, and that those did, by the system's table."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        words = (_text(folder / "stat") or "").rpartition(")")[2].split()
-        if words:
+        if words := _stat(folder.name):
             children.setdefault(int(words[1]), []).append(int(folder.name))
     found = [*children.get(os.getpid(), [])]
     for number in found:  # grows while it is walked
@@ -332,10 +331,12 @@ def descendants() -> list[int]:
 
 def process_state(number: int) -> tuple[str, float]:
     """The state of a process as the system writes it (`T`: stopped), and the CPU seconds that it has used."""
-    words = (_text(Path(f"/proc/{number}/stat")) or "").rpartition(")")[2].split()
-    if len(words) < 13:
-        return "", 0.0
-    return words[0], (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    words = _stat(number)
+    return (words[0], (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")) if words else ("", 0.0)
+
+
+def _stat(number: int | str) -> list[str]:
+    return (_text(Path(f"/proc/{number}/stat")) or "").rpartition(")")[2].split()
 
 
 def clock_hz() -> float | None:
