@@ -44,7 +44,6 @@ def run_jobs(
 
     `stream`: its jobs in the order of submission.
     `cluster`: the PEs; a number stands for so many equal ones.
-    `policy`, `estimates`: who starts when and where, and what is planned with.
     `times`: run times of jobs that are applications or moldable, by number of processes and class of PEs.
     `programs`: what really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such
     job.

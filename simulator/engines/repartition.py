@@ -193,7 +193,6 @@ def stretch(
     """Some iterations, with what moves before them, and the gather, broadcast and barrier of the decision after them.
 
     `before`: who had which units up to now; None if the same.
-    `begun_s`: when all processes begin.
     """
     made, processes = work.stretch(now, first, count), len(now.partition)
     head: tuple[Operation, ...] = (WaitUntil(begun_s),) if begun_s else ()

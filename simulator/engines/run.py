@@ -92,7 +92,6 @@ def run(  # noqa: PLR0913 - all by name
     `operations`, `sharing`: what `Custom` operations do, by name: functions of a `Context` and the arguments that yield
     the events they wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has
     these.
-    `progress`: called now and then with how many runs are done, of how many.
     """
     scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table

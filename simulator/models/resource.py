@@ -217,7 +217,6 @@ class CostVector:
         Raises ScenarioError if an operation has no cost here.
 
         `working_set_bytes`: what its accesses go through, any shape; see `MemoryTerm.time_s`.
-        `used_by`: where the RUV stands, for messages.
         """
         refused = self.refusal(ruv, used_by=used_by)
         if refused is not None:

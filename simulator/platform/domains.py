@@ -367,7 +367,6 @@ def sharing(
     Raises ScenarioError with all that is wrong with it.
 
     `domains`, `uses`: as the node's entry says them.
-    `here`: where that stands.
     `levels`: of the node: a cache without a capacity has that of its level.
     """
     faults, notes = site.faults(), tuple[str, ...]()
@@ -489,8 +488,6 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
     """A domain with `{node}` in place of its node's name, as it is read back.
 
     Raises ScenarioError if its name does not hold that of its node.
-
-    `names`: of its PEs.
     """
     name = domain.name.replace(node, NODE)
     if NODE not in name:

@@ -63,9 +63,6 @@ def job_lines(scenario: Scenario, runs: RunSet, kind: str) -> Iterator[str]:
     """Text of a file of jobs, a line at a time: configuration after configuration, each replication after replication.
 
     Raises ScenarioError for another kind.
-
-    `scenario`, `runs`: what was simulated, and its runs.
-    `kind`: one of `JOB_FILES`.
     """
     return _swf(scenario, runs) if _checked(kind) == ".swf" else _table(_scenario_jobs(scenario, runs))
 
@@ -78,7 +75,6 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
     `jobs`: the stream, or what became of it: then waits, run times, processors and what was killed are those of the
     run. In the Standard Workload Format ids that are no numbers become 1, 2, ...; the sizes that a moldable job may
     have are not said, and what runs is a number with a name in the head.
-    `kind`: one of `JOB_FILES`.
     """
     if _checked(kind) == ".swf":
         return _stream_swf(jobs)

@@ -240,8 +240,6 @@ def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tu
     """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots.
 
     Raises ScenarioError if it leads nowhere; the last key of a mapping may be new.
-
-    `field`: the way so far, to what stands `here`.
     """
     where = ".".join(map(str, field)) or "the top level"
     for count in range(len(parts), 0, -1):

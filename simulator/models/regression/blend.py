@@ -180,7 +180,6 @@ def cell_weights(time_s: Floats, step_s: float) -> Floats:
 def fit_blend(formula: Formula, cells: Cells) -> Blend:
     """Fit the default model.
 
-    `formula`: the user's cost formula.
     `cells`: at least two; times above 0.
     """
     step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))

@@ -273,7 +273,6 @@ class RuntimeModel(Record):
         not determine a target at all; one line per target.
 
         `values`: parameter -> array of shape (n,) or one number.
-        `level`: probability that an interval is meant to hold.
         `labels`: how messages name each target; `target 1`, `target 2`, ... if None.
         """
         check_level(level)

@@ -226,7 +226,6 @@ class Network:
 
         Links of one fitted model that knows what a further hop costs count together, by their number on the route.
 
-        `routes`: of some pairs.
         `pair`, `sizes_bytes`: route and payload of each message; (messages,).
         """
         models, which = self._models

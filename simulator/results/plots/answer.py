@@ -34,9 +34,7 @@ def shares(
 ) -> Drawing:
     """Draw what each PE or node has as now, hatched, and as advised, full; beneath its name its speed and load.
 
-    `rows`: of `simulator.gathered_shares`.
     `unit`: what is shared out, such as `rows`.
-    `of`: what a row is of.
     `names`: what the configurations before and after are called; nothing is drawn of one without a name.
     """
     if not rows:

@@ -146,7 +146,6 @@ def _draw_waits(axes: "Axes", waits_s: "Floats", text: str, place: int) -> None:
 def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
     """Draw mean and 95th percentile of the bounded slowdown by class.
 
-    `found`: in their order; `simulator.results.job_metrics.by_class`.
     `what`: what the classes are of: `processors`.
     """
     if not found:

@@ -36,8 +36,6 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
     """Write a timeline that Perfetto opens; packed if the name ends in `.gz`.
 
     Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
-
-    `about`: plain data that a reader finds under `otherData`.
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")

@@ -110,10 +110,7 @@ def _constant_range(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
 
 
 def kinds_of(count: int, alike: Callable[[int, int], bool]) -> list[list[int]]:
-    """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike.
-
-    `alike`: called with an index and a later one.
-    """
+    """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike."""
     kinds: list[list[int]] = []
     for number in range(count):
         for kind in kinds:
@@ -197,7 +194,6 @@ def doubts(
 ) -> tuple[str, ...]:
     """One line for each reason to doubt, those of the models themselves first.
 
-    `now`: with its time zone.
     `most_days`: age from which a calibration is called old, and a difference of ages too.
     """
     calibrations = [entry for node in nodes for entry in node.calibrations] + [link.calibration for link in links]
