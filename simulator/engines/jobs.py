@@ -122,7 +122,7 @@ def _by_process(
         queue.promised,
         costs.killed[queue.choice, queue.kinds()],
         first,
-        np.array([number for one in numbers for number in one], dtype=np.int64) if named else None,
+        np.array([number for group in numbers for number in group], dtype=np.int64) if named else None,
     )
 
 

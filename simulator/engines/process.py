@@ -459,7 +459,9 @@ class _Results:
         self._busy[place][replication] = simulation.usage.busy
         self._finish[place][replication] = simulation.finish
         if simulation.log is not None:
-            self._logs[place, replication] = tuple(sorted(simulation.log, key=lambda one: (one.process, one.index)))
+            self._logs[place, replication] = tuple(
+                sorted(simulation.log, key=lambda entry: (entry.process, entry.index))
+            )
 
     def run_set(self, scenario: Scenario, tick_s: float) -> RunSet:
         """All runs."""

@@ -46,7 +46,7 @@ class Nodes:
     """Of each node, where it is not the one that all have."""
 
     def __repr__(self) -> str:
-        names, pe = [one.name for one in self.nodes], self.pes[0]
+        names, pe = [node.name for node in self.nodes], self.pes[0]
         kernels = ", ".join(sorted(pe.speeds)) or "none"
         loaded = "" if pe.load is None else ", load"
         return f"Nodes({some_names(names)}: {pe.cores} cores each, kernels: {kernels}{loaded})"

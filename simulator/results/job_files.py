@@ -212,8 +212,8 @@ def _executables(stream: Stream) -> tuple[Ints, dict[str, tuple[str, ...]]]:
     if not stream.applications or np.any(stream.executable >= 0):
         return stream.executable, names
     said = (
-        f"{one.name} {' '.join(f'{key}={value}' for key, value in one.parameters.items())}"
-        for one in stream.applications
+        f"{application.name} {' '.join(f'{key}={value}' for key, value in application.parameters.items())}"
+        for application in stream.applications
     )
     return stream.application, names | {"executable": tuple(said)}
 

@@ -257,7 +257,7 @@ class RuntimeModel(Record):
         columns = dict(zip(self.names, targets.T, strict=True))
         means = np.array([float(part.fit.point(columns)[0]) for part in self.parts])
         tails = [_log_tails(part, columns) for part in self.parts]
-        own = np.array([float(np.sqrt(np.mean(one**2))) for one in tails]) * means / means.sum()
+        own = np.array([float(np.sqrt(np.mean(tail**2))) for tail in tails]) * means / means.sum()
         sd = float(np.sqrt(own @ self.correlation @ own))
         if not sd > NOTHING:
             return None

@@ -254,7 +254,7 @@ def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> D
         sizes = np.geomspace(float(fit.measured.sizes.min()), float(fit.measured.sizes.max()), 25)
         found = [fit.model.estimate(float(size), fit.measured.allocations, level=level) for size in sizes]
         mean, low, high = (np.array([getattr(one, name) for one in found]) for name in ("mean_s", "low_s", "high_s"))
-        best = [int(one) for one in dict.fromkeys(np.nanargmin(mean, axis=1).tolist())][:_MOST_CONFIGURATIONS]
+        best = [int(index) for index in dict.fromkeys(np.nanargmin(mean, axis=1).tolist())][:_MOST_CONFIGURATIONS]
         for place, (dash, row) in enumerate(zip(itertools.cycle(_DASHES), best, strict=False)):
             given = zip(fit.measured.kinds, fit.measured.allocations[row].tolist(), strict=True)
             text = " + ".join(f"{pes} {kind} x {each}" for kind, (pes, each) in given if pes)

@@ -76,7 +76,7 @@ def _draw(
     axes: "Axes", *, steps: Sequence[_Step], mean: float, top: float, what: str, start: str, unit_s: float, below: str
 ) -> None:
     """Steps and their mean."""
-    edges = [one / unit_s for one in (*(step.start_s for step in steps), steps[-1].end_s)]
+    edges = [time_s / unit_s for time_s in (*(step.start_s for step in steps), steps[-1].end_s)]
     if any(step.low < step.high for step in steps):
         low, high = ([*(getattr(step, side) for step in steps), getattr(steps[-1], side)] for side in ("low", "high"))
         axes.fill_between(edges, low, high, step="post", color=series(0), alpha=0.2, lw=0)

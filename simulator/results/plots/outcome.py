@@ -325,7 +325,7 @@ def costs(points: Sequence[Entry], *, unit: str) -> Drawing:
 
     def draw(axes: "Axes") -> None:
         rest, base = (
-            [one for one in found if bool(one.get(key)) is on] for key, on in (("front", False), ("base", True))
+            [row for row in found if bool(row.get(key)) is on] for key, on in (("front", False), ("base", True))
         )
         axes.plot(*_places(rest), color=series(0), ls="", marker="o", ms=4, alpha=0.55, label="point")
         axes.plot(*_places(front), color=series(1), lw=1, marker="D", ms=5, label="on the front")
@@ -445,7 +445,7 @@ def breakdown(processes: Sequence[Entry], *, name: str = "") -> Drawing:
             axes.barh(range(len(rows)), widths, 0.66, ends, **look)
             ends = [end + width for end, width in zip(ends, widths, strict=True)]
         alone = len({entry.get("pe") for entry in rows}) == len(rows)
-        names = [label(one.get("pe")) if alone else f"{label(one.get('pe'))}, {one.get('process')}" for one in rows]
+        names = [label(row.get("pe")) if alone else f"{label(row.get('pe'))}, {row.get('process')}" for row in rows]
         name_rows(axes, names, below="mean time in s", ends=(len(rows) - 0.45, -0.55))
 
     heights = 1.0 + 0.3 * len(rows), 0.75 + 0.2 * len(rows)

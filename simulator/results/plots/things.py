@@ -35,7 +35,7 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
 
     match thing:
         case RunSet():
-            rows = [{"name": one["name"], "predicted_makespan_s": one} for one in thing.summary(level=level)]
+            rows = [{"name": row["name"], "predicted_makespan_s": row} for row in thing.summary(level=level)]
             found = outcome.makespans(rows, level=level)
         case JobRuns():
             found = jobs.waits({thing.policy.name: thing.wait_s})

@@ -97,6 +97,6 @@ def _slices(runs: JobRuns, job: Ints, track: Ints) -> Iterator[str]:
         )
     ]
     order = np.lexsort((track, runs.start_ticks[job]))
-    for one, lane in zip(job[order].tolist(), track[order].tolist(), strict=True):
-        head = f'{{"ph":"X","name":{names[one]},"pid":{PID},"tid":{lane + 1}'
-        yield f'{head},"ts":{starts[one]!r},"dur":{lasting[one]!r},"args":{details[one]}}}'
+    for row, lane in zip(job[order].tolist(), track[order].tolist(), strict=True):
+        head = f'{{"ph":"X","name":{names[row]},"pid":{PID},"tid":{lane + 1}'
+        yield f'{head},"ts":{starts[row]!r},"dur":{lasting[row]!r},"args":{details[row]}}}'
