@@ -6,7 +6,7 @@ stated with them as a bound: nobody can buy it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,34 +105,6 @@ class JobAdvice:
     def _gain(self, place: int) -> str:
         low, mean, high = (float(getattr(self.gains, name)[place]) for name in ("low", "mean", "high"))
         return units.show_interval(mean, low, high, unit=self.metric.unit)
-
-    def document(self) -> dict[str, Any]:
-        """Plain data."""
-        centres = self.compared.centres()[:, 0]
-        rows = []
-        for place, one in enumerate(self.candidates):
-            gain = self.gains.row(place)
-            per = None if not one.price else float(self.gains.mean[place]) / one.price
-            chance = float(self.chances[place])
-            rows.append({
-                "name": one.alternative.name, "kind": one.kind, "value": float(centres[place + 1]), "gain": gain,
-                "share": float(self.gains.mean[place] / centres[0]) if centres[0] else None,
-                "chance_best": None if np.isnan(chance) else chance, "price": one.price, "gain_per_price": per,
-                "overloaded": self.compared.overloaded[place + 1],
-            })  # fmt: skip
-        base = {"name": self._name(None), "value": float(centres[0]), "overloaded": self.compared.overloaded[0]}
-        return {
-            "sentence": self.sentence,
-            "refused": self.refused,
-            "objective": self.metric.name,
-            "base": base,
-            "candidates": rows,
-            "pays_most": None if self.best is None else self._name(self.best),
-            "ties": [self._name(place) for place in self.ties],
-            "pays_most_per_price": None if self.best_per_price is None else self._name(self.best_per_price),
-            "ties_per_price": [self._name(place) for place in self.ties_per_price],
-            "compared": self.compared.document(),
-        }
 
 
 def candidates(

@@ -191,51 +191,6 @@ class Compared:
         said = self.own if self.of_one_log else None
         return self.values.mean(axis=0) if said is None else _own_values(said, self.metrics)
 
-    def document(self) -> dict[str, Any]:
-        """Plain data: alternatives, and each pair's differences with intervals and verdict."""
-        centres = self.centres()
-        return {
-            "stream": self.stream,
-            "jobs": self.jobs,
-            "draws": self.draws,
-            "replications": int(self.values.shape[0]),
-            "units": self.units if np.isfinite(self.units) else None,
-            "level": self.level,
-            "warm_up": self.warm_up,
-            "seed": self.seed,
-            "refused": self.refused,
-            "untold": {metric.name: self.no_interval(metric) for metric in self.metrics},
-            "alternatives": [self._alternative(place, centres) for place in range(len(self.alternatives))],
-            "differences": [self._difference(place, one) for one in self.metrics for place in range(len(self.pairs))],
-        }
-
-    def _alternative(self, place: int, centres: Floats) -> dict[str, Any]:
-        one = self.alternatives[place]
-        return {
-            "name": one.name,
-            "policy": one.policy.to_dict(),
-            "estimates": one.estimates.to_dict() | {"label": one.planned_with},
-            "pes": one.pes,
-            "platform": one.setting.label or None,
-            "overloaded": self.overloaded[place],
-            "overloaded_draws": self.overloaded_draws[place],
-            "metrics": {
-                metric.name: _finite(centres[place, number]) for number, metric in enumerate(self.metrics)
-            },
-        }  # fmt: skip
-
-    def _difference(self, place: int, metric: Metric) -> dict[str, Any]:
-        pair = self.pairs[place]
-        found = self.by_metric[metric.name].row(place)
-        names = [self.alternatives[one].name for one in (pair.base, pair.other)]
-        return {
-            "metric": metric.name,
-            "base": names[0],
-            "other": names[1],
-            **found,
-            "verdict": self.verdict(place, metric),
-        }
-
     def verdict(self, place: int, metric: Metric) -> str:
         """`less`, `more`, `alike` (equal in every draw), `open` (they cannot be distinguished), or `refused`."""
         found = self.by_metric[metric.name]
@@ -473,10 +428,6 @@ def _own_values(found: tuple[job_metrics.JobAverages, ...], metrics: tuple[Metri
 
 def _or_nan(value: float | None) -> float:
     return float("nan") if value is None else value
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _all(ask: Callable[[int], Row], count: int, workers: int | None, progress: Callable[[int, int], None]) -> list[Row]:

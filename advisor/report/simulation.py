@@ -114,9 +114,9 @@ class Simulation:
 class ShownSimulation:
     """A simulation with what its page shows beyond what `--json` prints."""
 
-    simulation: Simulation = field(metadata=documents.FLAT)
-    compared: Compared = field(metadata=documents.FLAT)
-    illustration: Illustration = field(metadata=documents.FLAT)
+    simulation: Simulation
+    compared: Compared
+    illustration: Illustration
 
 
 def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:

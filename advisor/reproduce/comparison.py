@@ -1,9 +1,11 @@
 """A paper's table and ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from advisor.results import Provenance
+from simulator import documents
 from simulator.calibration import read_shipped_table
 
 REPRODUCED = "reproduced"
@@ -77,18 +79,106 @@ class Compared:
     because: str
     cells: tuple[Cell, ...] = ()
 
+    @property
+    def offs(self) -> list[float]:
+        """How far the cells that could be had lie beyond rounding."""
+        return [cell.off for cell in self.cells if cell.off is not None]
+
+    @property
+    def within_rounding(self) -> int:
+        """Cells that are the same."""
+        return sum(off == 0 for off in self.offs)
+
+    @property
+    def worst_off_percent(self) -> float | None:
+        """Of the cell that is furthest off."""
+        return max(self.offs, default=None)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: counts over the cells, and all of them."""
-        had = [cell.off for cell in self.cells if cell.off is not None]
+        """Plain data: the cells and counts over them."""
+        counts = {"compared": len(self.offs), "within_rounding": self.within_rounding}
+        return documents.by_field(self) | counts | {"worst_off_percent": self.worst_off_percent}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper whose tables were computed, or why they could not be."""
+
+    name: str
+    citation: str
+    misprints: tuple[str, ...]
+    tables: tuple[Compared, ...] = ()
+    figures: tuple[str, ...] = ()
+    """Drawings, from the folder of all."""
+    result: Mapping[str, Any] | None = field(default=None, metadata=documents.SPARE)
+    """What its module returned."""
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return documents.by_field(self) | {"state": "done" if self.error is None else "failed"}
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What `apportion reproduce all` answers."""
+
+    papers: tuple[Paper, ...]
+    provenance: Provenance
+
+    @property
+    def tables(self) -> list[tuple[str, Compared]]:
+        """All of them, each with the name of its paper."""
+        return [(paper.name, one) for paper in self.papers for one in paper.tables]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Of all tables."""
+        return [cell for _, table in self.tables for cell in table.cells]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Verdict -> tables and figures."""
+        verdicts = [table.verdict for _, table in self.tables]
+        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+    @property
+    def compared(self) -> int:
+        """Cells that could be computed."""
+        return sum(cell.ours is not None for cell in self.cells)
+
+    @property
+    def within_rounding(self) -> int:
+        """Cells that are the same."""
+        return sum(cell.off == 0 for cell in self.cells)
+
+    @property
+    def not_reproduced(self) -> list[tuple[str, Compared]]:
+        """Tables that differ or cannot be had."""
+        return [(name, one) for name, one in self.tables if one.verdict in {NOT_REPRODUCED, IMPOSSIBLE}]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What failed, and what papers warn of."""
+        failed = [f"{one.name} failed: {one.error}" for one in self.papers if one.error]
+        said = [f"{one.name}: {line}" for one in self.papers for line in (one.result or {}).get("warnings", ())]
+        return (*failed, *said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        cells = {"printed": len(self.cells), "compared": self.compared, "within_rounding": self.within_rounding}
         return {
-            "number": self.number,
-            "title": self.title,
-            "verdict": self.verdict,
-            "because": self.because,
-            "cells": [cell.to_dict() for cell in self.cells],
-            "compared": len(had),
-            "within_rounding": sum(off == 0 for off in had),
-            "worst_off_percent": max(had) if had else None,
+            "format": 1,
+            "command": "reproduce",
+            **documents.by_field(self),
+            "verdicts": dict(VERDICTS),
+            "counts": self.counts,
+            "cells": cells,
+            "not_reproduced": [
+                {"paper": name} | {key: getattr(one, key) for key in ("number", "title", "verdict", "because")}
+                for name, one in self.not_reproduced
+            ],
+            "warnings": list(self.warnings),
         }
 
 

@@ -163,32 +163,32 @@ class VerifiedConfiguration:
     name: str
     partition: tuple[int, ...]
     placement: tuple[int, ...]
-    processes: tuple[int, ...]
-    """On each PE, those that take part."""
-    also: tuple[str, ...]
-    """Its further names."""
-    predicted_s: float | None
-    predicted_mean_s: float | None
-    predicted_mean_interval_s: MaybeRange | None
-    predicted_interval_s: Range | None
-    """What should hold the measured median; None of one replication, and where nothing is drawn."""
-    predicted_range_s: Range | None
-    """The interval of one run."""
+    predicted_s: float
     measured_s: tuple[float, ...]
-    measured_median_s: float | None
-    median_sd_percent: float | None
-    error_percent: float | None
-    interval_holds: bool | None
-    runs_inside: int | None
+    measured_median_s: float
+    error_percent: float
+    processes: tuple[int, ...] = ()
+    """On each PE, those that take part; empty where that is not said."""
+    also: tuple[str, ...] = ()
+    """Its further names."""
+    predicted_mean_s: float | None = None
+    predicted_mean_interval_s: MaybeRange | None = None
+    predicted_interval_s: Range | None = None
+    """What should hold the measured median; None of one replication, and where nothing is drawn."""
+    predicted_range_s: Range | None = None
+    """The interval of one run."""
+    median_sd_percent: float | None = None
+    interval_holds: bool | None = None
+    runs_inside: int | None = None
     """Single runs in the interval of one run."""
-    residual: Residual | None
+    residual: Residual | None = None
 
     @property
     def stated(self) -> str:
         """The median that was predicted, with its interval, and that was measured."""
         predicted = units.show_interval(self.predicted_s, *(self.predicted_interval_s or (None, None)))
-        off = "" if self.error_percent is None else f", {self.error_percent:+.1f} %"
-        return f"predicted {predicted}, measured {units.show_interval(self.measured_median_s)}{off}"
+        measured = units.show_interval(self.measured_median_s)
+        return f"predicted {predicted}, measured {measured}, {self.error_percent:+.1f} %"
 
     @property
     def row(self) -> dict[str, object]:

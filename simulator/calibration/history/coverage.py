@@ -18,13 +18,13 @@ is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import read
+from simulator.base.documents import FLAT, read
 from simulator.base.errors import ScenarioError
 from simulator.base.intervals import LEVEL
 from simulator.base.machine import Machine
@@ -298,32 +298,56 @@ class Bias:
         }
 
 
-def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, Any]:
-    """What stated intervals were worth, by kind of prediction and version of the model, in the order they began.
+@dataclass(frozen=True)
+class OfModel:
+    """What intervals of one version of a model were worth."""
+
+    kind: str
+    subject: str
+    model: str
+    version: str
+    seen: Coverage = field(metadata=FLAT)
+    learnt: float
+    factor: float
+    bias: Bias | None
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
+class OfKind:
+    """What intervals of a kind of prediction were worth, over all models."""
+
+    kind: str
+    seen: Coverage = field(metadata=FLAT)
+
+
+@dataclass(frozen=True)
+class History:
+    """What all stated intervals were worth, in the order in which models began."""
+
+    level: float
+    comparisons: int
+    groups: tuple[OfModel, ...]
+    kinds: tuple[OfKind, ...]
+
+
+def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> History:
+    """What stated intervals were worth, by version of the model and by kind of prediction.
 
     Intervals that were stated for another level are stretched as of a normal distribution.
-
-    Returns
-    -------
-    dict
-        `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of one
-        run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
     """
-    names = list(dict.fromkeys((one.kind, one.subject, one.version) for one in found))
     groups = []
-    for kind, subject, version in names:
+    for kind, subject, version in dict.fromkeys((one.kind, one.subject, one.version) for one in found):
         own = [one for one in found if (one.kind, one.subject, one.version) == (kind, subject, version)]
-        about = {"kind": kind, "subject": subject, "model": own[-1].model, "version": version}
-        bias = bias_of(own)
-        learnt = {"learnt": own[-1].learnt, "factor": factor(own, level=level)}
-        group = (
-            about | asdict(summary_of(own, level=level)) | learnt | {"bias": None if bias is None else bias.to_dict()}
-        )
-        groups.append(group | {"first": own[0].made, "last": own[-1].made})
-    kinds = list(dict.fromkeys(kind for kind, _, _ in names))
-    of_kind = {kind: summary_of([one for one in found if one.kind == kind], level=level) for kind in kinds}
-    pooled = [{"kind": kind} | asdict(summary) for kind, summary in of_kind.items()]
-    return {"level": level, "comparisons": len(found), "groups": groups, "kinds": pooled}
+        seen, last = summary_of(own, level=level), own[-1]
+        widen = last.learnt, factor(own, level=level)
+        groups.append(OfModel(kind, subject, last.model, version, seen, *widen, bias_of(own), own[0].made, last.made))
+    kinds = tuple(
+        OfKind(kind, summary_of([one for one in found if one.kind == kind], level=level))
+        for kind in dict.fromkeys(one.kind for one in found)
+    )
+    return History(level, len(found), tuple(groups), kinds)
 
 
 def summary_of(cases: Sequence[Comparison], *, level: float) -> Coverage:

@@ -8,7 +8,6 @@ from typing import get_args
 import pytest
 
 from advisor.cli.modes import TABLE
-from advisor.report.pages import page_of, render_html
 from simulator.scheduling.estimates import CORRECTIONS, SOURCES
 from simulator.scheduling.policy import WORDS
 from tests.support.command_line import apportion_here as apportion
@@ -169,12 +168,6 @@ def test_the_words_of_options_are_those_of_the_simulator():
     assert words("estimates") == set(SOURCES) - {"given"} | {"fit", "predicted"}
     assert words("correction") == set(CORRECTIONS)
     assert {mode.split()[-1] for mode in TABLE["jobs run"].axes[2].modes} == words("backfill")
-
-
-def test_a_page_of_a_document_without_parts_is_a_page():
-    page = page_of({"command": "jobs run"})
-    assert page.answer == "Nothing was simulated."
-    assert "This document has no averages" in render_html({"command": "jobs run"})
 
 
 @pytest.mark.slow

@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 
 from advisor import wording
-from advisor.report.pages import page_of, render_html
 from advisor.results import Described
 from advisor.whatif import whatif_document
-from simulator import documents
 from simulator.base.units import show_duration
+from tests.support.made import made
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
 from tests.support.pages import HOSTILE, Page, hostile_whatif, words
-from tests.support.rendered import grid_data, render_whatif
+from tests.support.rendered import grid_data, page_of, render_html, render_whatif
 
 NAMES = ("equal", "by-speed", "advised")
 
@@ -72,7 +71,7 @@ def test_without_a_script_every_point_is_in_a_table(document, text):
     cells = words(page, "td")
     for entry in document["points"]:
         for one in entry["configurations"]:
-            told = wording.with_interval(documents.from_dict(Described, one["makespan_s"]))
+            told = wording.with_interval(made(Described, one["makespan_s"]))
             assert told in cells
             assert re.fullmatch(r"[\d.]+ s \([\d.]+ to [\d.]+\)", told)
     assert cells.count("failed") == 2  # in the matrix and among the points
