@@ -24,7 +24,7 @@ MACHINE = {
     "governor": None,
     "pe_count": 2,
 }
-DRAWN = {"replications": 40, "truths": 20, "level": 0.9, "deterministic": False}
+DRAWN = {"replications": 200, "truths": 20, "level": 0.9, "deterministic": False}
 NAMES = ("equal", "constant", "functional", "fastest-pe")
 
 

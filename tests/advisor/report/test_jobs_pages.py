@@ -110,7 +110,7 @@ def test_alternatives_have_their_metrics_and_what_is_not_the_same():
     assert asked["Draws"] == "40, resampled weeks of the log"
     assert asked["The log counts as"] == "47 independent parts"
     assert dict(page.sections[2].blocks[1].items) == {
-        "The same in all": "backfill easy, processors counted, estimates limit"
+        "The same in all": "backfill easy, processors counted, same second instant, estimates limit"
     }
 
 
