@@ -8,7 +8,8 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
+from advisor.cli.declared import only_with, only_without
+from advisor.cli.jobs import SIMULATED, Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
 from advisor.cli.options import LEVEL, REPLICATIONS, Json, Level, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
@@ -27,13 +28,16 @@ MaybeLog = Annotated[
 Model = Annotated[
     Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Of each stream of the generator.")]
-Load = Annotated[float, typer.Option(help="Offered load of the generator's streams.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=1, metavar="N", help="Of each stream of the generator."), only_with("model")
+]
+Load = Annotated[float, typer.Option(help="Offered load of the generator's streams."), only_with("model")]
 Draws = Annotated[
     Literal["weeks", "users", "shaken", "loads", "none"],
     typer.Option(
         help="What is resampled: whole weeks, users, submissions within a minute, or loads alone (--platform)."
     ),
+    only_without("model"),
 ]
 Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
@@ -51,9 +55,12 @@ Change = Annotated[
         metavar="PATH=VALUE",
         help="Another platform: platform.network.link.bandwidth=x2, or a scenario file. Repeatable.",
     ),
+    SIMULATED,
 ]
 SizeWords = Annotated[
-    str, typer.Option(metavar="S1,S2,...", help="What moldable jobs get: fixed (as they ask), fit, advised.")
+    str,
+    typer.Option(metavar="S1,S2,...", help="What moldable jobs get: fixed (as they ask), fit, advised."),
+    only_without("model"),
 ]
 Policies = Annotated[str, typer.Option(metavar="P1,P2,...", help="In words; the first is the base.")]
 EstimateLists = Annotated[
@@ -87,15 +94,15 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     policies: Policies = "easy,fcfs",
     estimates: EstimateLists = "limit",
     procs: ProcsLists = None,
-    platform: Platform = None,
+    platform: Annotated[Platform, only_without("model")] = None,
     times: Times = "predicted",
     change: Change = None,
     sizes: SizeWords = "fixed",
     model: Model = None,
     count: Jobs = 2000,
     load: Load = 0.7,
-    clean: Clean = "strong",
-    first: First = None,
+    clean: Annotated[Clean, only_without("model")] = "strong",
+    first: Annotated[First, only_without("model")] = None,
     draws: Draws = "weeks",
     replications: Replications = 100,
     metric: Metrics = "wait,slowdown",
@@ -111,9 +118,9 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion jobs compare KTH-SP2-1996-2.swf.gz --policies 'easy,sjf easy,conservative' -o out/kth
     """
-    from advisor.jobs.answers import Comparison, JobsCompared
     from advisor.jobs.compare import alternatives
     from advisor.jobs.compare import compare as compared
+    from advisor.report.job_answers import Comparison, JobsCompared
     from advisor.report.job_choices import comparison_page, save_answer
 
     cut, on = (clean, first), (platform, times, change, replications)
@@ -149,14 +156,14 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     policy: PolicyWords = "easy",
     estimates: EstimateWords = "limit",
     procs: Procs = None,
-    platform: Platform = None,
+    platform: Annotated[Platform, only_without("model")] = None,
     times: Times = "predicted",
     change: Change = None,
     model: Model = None,
     count: Jobs = 2000,
     load: Load = 0.7,
-    clean: Clean = "strong",
-    first: First = None,
+    clean: Annotated[Clean, only_without("model")] = "strong",
+    first: Annotated[First, only_without("model")] = None,
     objective: Objective = "wait",
     add: Add = None,
     price: Price = None,
@@ -174,8 +181,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
-    from advisor.jobs.answers import JobsAdvised
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
+    from advisor.report.job_answers import JobsAdvised
     from advisor.report.job_choices import changes_page, save_answer
 
     asked, on = None if procs is None else [procs], (platform, times, change, replications)

@@ -243,7 +243,6 @@ def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:
     if len(names) == 1:
         yield _points(frame, names[0], changed[0], level=_level(document))
     yield plots.makespans(_best_rows(frame, names, changed), level=_level(document))
-    yield _differences(frame, names, changed, level=_level(document))
 
 
 def _points(frame: "pd.DataFrame", name: str, shown: str, *, level: float) -> plots.Drawing:
@@ -294,15 +293,6 @@ def _named(row: Any, names: list[str], changed: list[str]) -> str:
     if row["point"] == 0:
         return "as it is"
     return ", ".join(f"{short.rpartition('.')[2]} {row[name]}" for name, short in zip(names, changed, strict=True))
-
-
-def _differences(frame: "pd.DataFrame", names: list[str], changed: list[str], *, level: float) -> plots.Drawing:
-    rows: list[dict[str, Any]] = []
-    for _, row in frame[frame["point"] > 0].iterrows():
-        mean, low, high = (float(row[f"difference_{part}_s"]) for part in ("mean", "low", "high"))
-        name = f"{_named(row, names, changed)}: {row['configuration']}"
-        rows.append({"name": name, "mean": mean, "low": low, "high": high, "sure": low > 0 or high < 0})
-    return plots.differences(rows, axis="makespan less that of now, in s", level=level)
 
 
 def _ran_jobs(ran: RanJobs, folder: Path) -> Iterator[plots.Drawing]:

@@ -47,22 +47,15 @@ def result_of(
     budget_s: float,
     seconds: Mapping[str, float],
 ) -> QuickstartResult:
-    """Everything a reader of the result needs.
-
-    Parameters
-    ----------
-    answer
-        Its scenario has the candidates.
-    seconds
-        What each stage took.
-    """
+    """Everything a reader of the result needs; the scenario of the answer has the candidates."""
     scenario, made, host = answer.scenario, answer.recommendation, answer.measured.hosts[0]
     best, equal, machine = made.configuration, configuration_now(made), host.about.machine
     verified, bias = _all_verified(verification, scenario, made)
     medians = {one.name: one.measured_median_s for one in verified}
     pes = scenario.platform.pes
     share, predicted_share = verification.share_of(len(pes) - 1), partitions.mean_share(pes[-1])
-    digests = {name: files.digest(files.read_bytes(folder / name)) for name in ("load.csv", "scenario.yaml")}
+    inputs = {"trace": "load.csv", "scenario": "scenario.yaml"}
+    digests = {name: files.digest(files.read_bytes(folder / file)) for name, file in inputs.items()}
     rule = "" if pes[-1].load is None else pes[-1].load.rule
     times = Trace(tuple(trace.times_s.tolist()), tuple(trace.values.tolist()), trace.end_s)
     shown = list(dict.fromkeys((best.name, equal.name)))
@@ -88,9 +81,7 @@ def result_of(
         bias=bias,
         available_share=share,
         seconds=seconds,
-        provenance=Provenance.of(
-            scenario.seed, {"trace": digests["load.csv"], "scenario": digests["scenario.yaml"]}, machine
-        ),
+        provenance=Provenance.of(scenario.seed, digests, machine),
         report=str((folder / "report.html").resolve()),
         scenario=str((folder / "scenario.yaml").resolve()),
     )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from advisor import wording
 from advisor.jobs.advise import BOUND
-from advisor.jobs.answers import AlternativeFacts, Change, Comparison, DifferenceFacts, JobsAdvised, JobsCompared
 from advisor.jobs.compare import METRICS, Compared, Metric
 from advisor.jobs.paired import Apart
 from advisor.report.html import render_page
+from advisor.report.job_answers import AlternativeFacts, Change, Comparison, DifferenceFacts, JobsAdvised, JobsCompared
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import lifted
 from advisor.report.verdict import verdict

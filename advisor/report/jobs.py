@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from advisor import wording
-from advisor.jobs.answers import Planned, PolicyWords
 from advisor.report.html import render_page
+from advisor.report.job_answers import Planned, PolicyWords
 from advisor.report.origin import head, provenance_section
 from advisor.report.verdict import verdict
 from advisor.results import Provenance

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advise.advice import Advice
-from advisor.jobs.answers import JobsAdvised, JobsCompared
 from advisor.report.advice import advice_page
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
+from advisor.report.job_answers import JobsAdvised, JobsCompared
 from advisor.report.job_choices import changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
 from advisor.report.quickstart import QuickstartResult, quickstart_page

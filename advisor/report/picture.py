@@ -1,7 +1,7 @@
 """The answer as a picture: who gets how much, advised against as now in time, predicted against measured."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -278,14 +278,3 @@ def lifted(shown: Sequence[blocks.Block], most: int = 2) -> tuple[tuple[blocks.F
     """The first figures of a section, which its page opens with, and what is left of it."""
     figures = [one for one in shown if isinstance(one, blocks.Figure)][:most]
     return tuple(figures), tuple(one for one in shown if one not in figures)
-
-
-def commands(*lines: tuple[str, str]) -> tuple[blocks.Command, ...]:
-    """Lines with what they are for, those without a line left out."""
-    return tuple(_commands(lines))
-
-
-def _commands(lines: Sequence[tuple[str, str]]) -> Iterator[blocks.Command]:
-    for said, line in lines:
-        if line:
-            yield blocks.Command(line, said)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from advisor import wording
 from advisor.report.illustrated import RULES, Speed, Trace
 from advisor.report.origin import MessageTimes, head, machine_section, provenance_section
-from advisor.report.picture import answer_picture, commands
+from advisor.report.picture import answer_picture
 from advisor.report.strategies import first_rows, strategies_section
 from advisor.report.timelines import Timeline, TooLong, timeline_section
 from advisor.report.verdict import speeds_line, verdict
@@ -158,13 +158,11 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
 
 
 def _run(result: QuickstartResult) -> tuple[blocks.Command, ...]:
-    """Real runs again, and host files for launchers."""
+    """Real runs again, but beside others, which does not repeat; and host files for launchers."""
     path = shlex.quote(result.scenario)
-    again = "" if result.load.rule == "given" else path  # what others take does not repeat
-    return commands(
-        ("advised and equal split, really run again", again and f"apportion verify {path} --budget 60s"),
-        ("host files and launch lines", f"apportion advise {path} -o out/advice"),
-    )
+    again = blocks.Command(f"apportion verify {path} --budget 60s", "advised and equal split, really run again")
+    advise = blocks.Command(f"apportion advise {path} -o out/advice", "host files and launch lines")
+    return (advise,) if result.load.rule == "given" else (again, advise)
 
 
 def _verdict(result: QuickstartResult) -> str:

@@ -60,10 +60,7 @@ def _figure(found: Sequence[Comparison]) -> blocks.Block:
             for one in found[::-1]
         ]
     )
-    return blocks.Figure(
-        drawn,
-        CAPTION,
-    )
+    return blocks.Figure(drawn, CAPTION)
 
 
 def _subject(one: Comparison) -> str:

@@ -7,8 +7,9 @@ no parameters of any system. One cell (M, alpha, L) in five is kept from all fit
 from pathlib import Path
 from typing import Any
 
+from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
-from advisor.reproduce.comparison import REPEATED, Cell, Compared, judged
+from advisor.reproduce.comparison import judged
 from simulator import files, plots
 from simulator.calibration import JudgedFit, fit_held_out, read_memory_times
 from simulator.models import MemoryModel

@@ -15,20 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from advisor.report.papers import PERCENT, REPEATED, Cell, Compared
 from advisor.report.text import aligned
 from advisor.reproduce import characterisation_study
-from advisor.reproduce.comparison import (
-    PERCENT,
-    REPEATED,
-    Cell,
-    Compared,
-    defined,
-    given,
-    judged,
-    lost,
-    published,
-    shipped_rows,
-)
+from advisor.reproduce.comparison import defined, given, judged, lost, published, shipped_rows
 from simulator import files, load_scenario, load_seg, plots, run, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 from simulator.characterisation import total_ruv

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from advisor.report.papers import Paper, Reproduced
 from advisor.reproduce import PAPERS
-from advisor.reproduce.comparison import Paper, Reproduced
 from advisor.results import Provenance
 from simulator import ApportionError, files
 
@@ -107,7 +107,7 @@ def _paper(name: str, folder: Path | None, on_paper: Callable[[str, str], None])
 
 def _write(found: Reproduced, folder: Path) -> None:
     from advisor.report.html import render_page
-    from advisor.reproduce.page import papers_page
+    from advisor.report.papers import papers_page
 
     short = replace(found, papers=tuple(replace(one, result=None) for one in found.papers))
     # What a paper's module returned stands in its own folder.

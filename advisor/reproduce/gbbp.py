@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
-from advisor.reproduce.comparison import REPEATED, Cell, Compared, defined, lost
+from advisor.reproduce.comparison import defined, lost
 from simulator import LoadTrace, files, plots, read_trace, units
 from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, build, read_recorded_sizes
 from simulator.load_traces import load_study

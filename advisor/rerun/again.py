@@ -248,8 +248,8 @@ def rerun_page(found: Rerun) -> blocks.Page:
                 f"{one.before:.4g}",
                 f"{one.after:.4g}",
                 _ratio(one.ratio),
-                _range(one),
-                _yes(within=one.within),
+                f"{one.low:.4g} to {one.high:.4g}",
+                "yes" if one.within else "no",
             )
             for one in sorted(found.measured, key=lambda one: one.within)
         ],
@@ -282,11 +282,3 @@ def _verdict(found: Rerun) -> str:
 
 def _ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.4g}"
-
-
-def _range(one: Figure) -> str:
-    return f"{one.low:.4g} to {one.high:.4g}"
-
-
-def _yes(*, within: bool) -> str:
-    return "yes" if within else "no"

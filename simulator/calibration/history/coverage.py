@@ -280,22 +280,12 @@ class Bias:
         """For a reader."""
         how = "slower" if self.percent > 0 else "faster"
         seen = "one sitting" if self.sittings == 1 else f"{self.sittings} sittings"
-        return (
-            f"{abs(self.percent):.1f} % {how} than predicted (median; {self.cases} of {self.of} cases, {seen}): "
-            f"{self.cause}"
-        )
+        cases = f"{self.cases} of {self.of} cases, {seen}"
+        return f"{abs(self.percent):.1f} % {how} than predicted (median; {cases}): {self.cause}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "percent": self.percent,
-            "cases": self.cases,
-            "of": self.of,
-            "p": self.p,
-            "sittings": self.sittings,
-            "cause": self.cause,
-            "text": self.text,
-        }
+        return asdict(self) | {"text": self.text}
 
 
 @dataclass(frozen=True)
@@ -316,7 +306,7 @@ class OfModel:
 
 @dataclass(frozen=True)
 class OfKind:
-    """What intervals of a kind of prediction were worth, over all models."""
+    """The same of a kind of prediction, over all models."""
 
     kind: str
     seen: Coverage = field(metadata=FLAT)
@@ -324,7 +314,7 @@ class OfKind:
 
 @dataclass(frozen=True)
 class History:
-    """What all stated intervals were worth, in the order in which models began."""
+    """All of that, in the order in which models began."""
 
     level: float
     comparisons: int
@@ -333,20 +323,15 @@ class History:
 
 
 def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> History:
-    """What stated intervals were worth, by version of the model and by kind of prediction.
-
-    Intervals that were stated for another level are stretched as of a normal distribution.
-    """
-    groups = []
+    """What stated intervals were worth; those of another level are stretched as of a normal distribution."""
+    groups = list[OfModel]()
     for kind, subject, version in dict.fromkeys((one.kind, one.subject, one.version) for one in found):
         own = [one for one in found if (one.kind, one.subject, one.version) == (kind, subject, version)]
-        seen, last = summary_of(own, level=level), own[-1]
-        widen = last.learnt, factor(own, level=level)
-        groups.append(OfModel(kind, subject, last.model, version, seen, *widen, bias_of(own), own[0].made, last.made))
-    kinds = tuple(
-        OfKind(kind, summary_of([one for one in found if one.kind == kind], level=level))
-        for kind in dict.fromkeys(one.kind for one in found)
-    )
+        seen, last, widen = summary_of(own, level=level), own[-1], factor(own, level=level)
+        about = kind, subject, last.model, version, seen, last.learnt, widen, bias_of(own), own[0].made, last.made
+        groups.append(OfModel(*about))
+    by_kind = {one.kind: [other for other in found if other.kind == one.kind] for one in found}
+    kinds = tuple(OfKind(kind, summary_of(own, level=level)) for kind, own in by_kind.items())
     return History(level, len(found), tuple(groups), kinds)
 
 

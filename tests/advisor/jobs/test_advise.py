@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from advisor.jobs.advise import BOUND, advise, candidates
-from advisor.jobs.answers import JobsAdvised
 from advisor.jobs.compare import Alternative
 from advisor.jobs.setting import Setting
+from advisor.report.job_answers import JobsAdvised
 from advisor.results import Provenance
 from simulator import Estimates, Policy, ScenarioError
 from tests.studies import job_coverage as study

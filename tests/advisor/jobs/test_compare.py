@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from advisor.jobs.answers import Comparison
 from advisor.jobs.compare import METRICS, alternatives, compare, read_policy
 from advisor.jobs.paired import FEWEST_STREAMS, differences, holm
+from advisor.report.job_answers import Comparison
 from simulator import Estimates, Policy, ScenarioError
 from tests.studies import job_coverage as study
 

@@ -6,8 +6,7 @@ import json
 import pytest
 
 from advisor.cli import _run
-from advisor.reproduce import allocation, characterisation, gbbp
-from advisor.reproduce.comparison import (
+from advisor.report.papers import (
     DEFINITION,
     IMPOSSIBLE,
     INPUT,
@@ -17,9 +16,9 @@ from advisor.reproduce.comparison import (
     REPRODUCED,
     VERDICTS,
     Cell,
-    half_of_last_digit,
-    judged,
 )
+from advisor.reproduce import allocation, characterisation, gbbp
+from advisor.reproduce.comparison import half_of_last_digit, judged
 from advisor.reproduce.everything import lines, reproduce_all
 from simulator import ApportionError, ScenarioError
 
