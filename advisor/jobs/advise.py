@@ -121,16 +121,10 @@ def candidates(
 
     Raises ScenarioError for a price of an unknown kind, or one that is not positive.
 
-    Parameters
-    ----------
-    stream
-        Its moldable jobs get other sizes.
-    changed
-        The platform with something changed: a node added, a faster link.
-    add
-        PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
-    prices
-        By kind; that of `add` is for each PE.
+    `stream`: its moldable jobs get other sizes.
+    `changed`: the platform with something changed: a node added, a faster link.
+    `add`: PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
+    `prices`: by kind; that of `add` is for each PE.
     """
     known = dict(prices or {})
     if wrong := [name for name, price in known.items() if name not in KINDS or not price > 0]:

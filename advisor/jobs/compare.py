@@ -207,10 +207,7 @@ def read_policy(text: str, *, named: bool = False) -> Policy:
 
     Raises ScenarioError for a word that no policy has.
 
-    Parameters
-    ----------
-    named
-        Have PEs named in any case, as a platform needs them; a placement says so itself.
+    `named`: have PEs named in any case, as a platform needs them; a placement says so itself.
     """
     fields: dict[str, str] = {}
     for word in text.replace("shortest first", "shortest").split():
@@ -247,12 +244,9 @@ def alternatives(
 
     Raises ScenarioError if two are the same, and for advised sizes of a stream whose run times nobody predicts.
 
-    Parameters
-    ----------
-    estimates
-        A number stands for a quantile of the run times that the setting predicts.
-    sizes
-        What moldable jobs get: as they ask, whatever ends first, or what `setting.advised_sizes` says for `stream`.
+    `estimates`: a number stands for a quantile of the run times that the setting predicts.
+    `sizes`: what moldable jobs get: as they ask, whatever ends first, or what `setting.advised_sizes` says for
+    `stream`.
     """
     places = [Setting(one) if isinstance(one, int) else one for one in settings]
     lists = tuple(policies), tuple(estimates), tuple(places), tuple(sizes)
@@ -300,25 +294,15 @@ def compare(  # noqa: PLR0913 - all by name
 
     Raises ScenarioError for unknown words, fewer than one alternative, and what a policy refuses.
 
-    Parameters
-    ----------
-    source
-        A log, or a generator: its streams 0, 1, ... are the draws.
-    choices
-        The first one is the base of all differences, unless `all_pairs`.
-    draws
-        `weeks`, `users`, `shaken`, `loads` (of the platform; the other kinds draw those too) or `none`; nothing to a
-        generator.
-    replications
-        Draws, or streams.
-    metrics
-        Names in `METRICS`.
-    level
-        How often intervals are to hold.
-    warm_up
-        Share of the jobs, those that ended first, that averages leave out.
-    workers
-        Threads; one per core if not given.
+    `source`: a log, or a generator: its streams 0, 1, ... are the draws.
+    `choices`: the first one is the base of all differences, unless `all_pairs`.
+    `draws`: `weeks`, `users`, `shaken`, `loads` (of the platform; the other kinds draw those too) or `none`; nothing to
+    a generator.
+    `replications`: draws, or streams.
+    `metrics`: names in `METRICS`.
+    `level`: how often intervals are to hold.
+    `warm_up`: share of the jobs, those that ended first, that averages leave out.
+    `workers`: threads; one per core if not given.
     """
     if not choices:
         raise ScenarioError("alternatives: there is none; name at least one policy")

@@ -86,18 +86,11 @@ def differences(
     has. One log (`own`) whose parts are resampled: the log's own differences, whose standard error and skewness are
     those of the draws, as in the bootstrap, enlarged for the variance that a draw from so few parts lacks.
 
-    Parameters
-    ----------
-    draws
-        (difference, draw).
-    own
-        Of the log itself, (difference,); None where draws are independent streams.
-    units
-        Of how many independent parts the log is; see `simulator.job_draws.units_of`.
-    level
-        How often an interval is to hold.
-    comparisons
-        How many intervals hold together; all rows if not given.
+    `draws`: (difference, draw).
+    `own`: of the log itself, (difference,); None where draws are independent streams.
+    `units`: of how many independent parts the log is; see `simulator.job_draws.units_of`.
+    `level`: how often an interval is to hold.
+    `comparisons`: how many intervals hold together; all rows if not given.
 
     Sources: P. Hall, "On the removal of skewness by transformation", JRSS B 54, 1992 (its equation for the monotone
     transform); S. Holm, "A simple sequentially rejective multiple test procedure", 1979.

@@ -24,10 +24,10 @@ from advisor.report.quickstart import (
 )
 from advisor.report.timelines import median_replication, timelines
 from advisor.results import Provenance
-from advisor.verification import Bias, Residual, Verification, bias_of, residuals
-from advisor.verification.check import VerifiedConfiguration
+from advisor.verification import Bias, Verification, bias_of, residuals
+from advisor.verification.check import VerifiedConfiguration, verified_of
 from advisor.verification.pieces import Piece
-from simulator import Configuration, LoadTrace, Scenario, files, matmul, partitions, shares_of
+from simulator import LoadTrace, Scenario, files, matmul, partitions, shares_of
 from simulator.calibration import MeasuredHost, Measurement, NeighboursModel, one_of_each_kind
 
 KERNEL = "dgemm"
@@ -67,7 +67,7 @@ def result_of(
         warnings=(*([f"bias: {bias.text}"] if bias else []), *_warnings(answer, share, predicted_share)),
         machine=machine,
         kernels=tuple(_kernels(host, scenario)),
-        calibration=Calibration(tuple(map(_piece, pieces)), _neighbours(host, scenario)),
+        calibration=Calibration(tuple(map(PieceFacts.of, pieces)), _neighbours(host, scenario)),
         load=MeasuredLoad(pes[-1].name, rule, times, predicted_share),
         messages=MessageTimes.of(scenario.platform.network.uniform_model),
         compared=replace(
@@ -114,12 +114,6 @@ def _point(point: Mapping[str, Any], n: int) -> SpeedPoint:
     )
 
 
-def _piece(piece: Piece) -> PieceFacts:
-    attained = float(np.median(piece.attained))
-    off, corrected = 100 * (attained / piece.said - 1), 100 * (piece.ratio - 1)
-    return PieceFacts(piece.pe, piece.rows, piece.said, attained, off, corrected)
-
-
 def _warnings(answer: Answer, share: float, predicted_share: float) -> list[str]:
     """What the reader must know before believing a figure; tables mark points that are not stable."""
     pes, host, found = answer.scenario.platform.pes, answer.measured.hosts[0], list[str]()
@@ -156,24 +150,6 @@ def _all_verified(
     ran = tuple(named[name] for name in verification.measured_s)
     parted = residuals(scenario.with_configurations(ran), made.runs, verification)
     entries = tuple(
-        _verified(one, verification.measured_s[one.name], made.runs.of(one.name), parted.get(one.name)) for one in ran
+        verified_of(one, verification.measured_s[one.name], made.runs.of(one.name), parted.get(one.name)) for one in ran
     )
     return entries, bias_of([one.error_percent for one in entries], parted)
-
-
-def _verified(
-    configuration: Configuration, measured_s: Floats, simulated_s: Floats, residual: Residual | None
-) -> VerifiedConfiguration:
-    predicted, measured = float(np.median(simulated_s)), float(np.median(measured_s))
-    low, high = (float(end) for end in np.quantile(simulated_s, (0.05, 0.95)))
-    return VerifiedConfiguration(
-        name=configuration.name,
-        partition=configuration.partition,
-        placement=configuration.placement,
-        predicted_s=predicted,
-        predicted_range_s=(low, high),
-        measured_s=tuple(measured_s.tolist()),
-        measured_median_s=measured,
-        error_percent=100 * (predicted / measured - 1),
-        residual=residual,
-    )

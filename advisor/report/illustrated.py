@@ -90,19 +90,12 @@ def illustration(
 ) -> Illustration:
     """Platform, timelines and text of a scenario.
 
-    Parameters
-    ----------
-    scenario
-        With the configurations.
-    runs
-        Of it.
-    names
-        Configurations whose timelines are shown, the one to show first in front; `MOST_TIMELINES` at most. The
-        replication is the one nearest the median of the first.
-    before
-        What the first one is compared with: what runs now.
-    launched
-        Whether host files and the like were written for the first one.
+    `scenario`: with the configurations.
+    `runs`: of it.
+    `names`: configurations whose timelines are shown, the one to show first in front; `MOST_TIMELINES` at most. The
+    replication is the one nearest the median of the first.
+    `before`: what the first one is compared with: what runs now.
+    `launched`: whether host files and the like were written for the first one.
     """
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
     replication = median_replication(runs, shown[0])

@@ -271,16 +271,10 @@ def ran_jobs(
 
     Raises ScenarioError for a run without jobs.
 
-    Parameters
-    ----------
-    log
-        The file that the stream was read from.
-    warm_up
-        Share of the jobs that averages leave out.
-    delayed
-        Of the sample of `--fairness`.
-    seed
-        Of that sample.
+    `log`: the file that the stream was read from.
+    `warm_up`: share of the jobs that averages leave out.
+    `delayed`: of the sample of `--fairness`.
+    `seed`: of that sample.
     """
     stream, overloaded, load = runs.stream, job_metrics.overload(runs), job_metrics.offered_load(runs)
     return RanJobs(

@@ -25,10 +25,7 @@ def provenance_section(
 ) -> blocks.Section:
     """Everything needed to do it again.
 
-    Parameters
-    ----------
-    more
-        What else there is to know, such as the time taken.
+    `more`: what else there is to know, such as the time taken.
     """
     facts = [("Made", origin.made or wording.NOTHING), ("Seed", str(seed)), *_rested_on(origin)]
     facts += [(name, text) for name, text in (more or {}).items() if text]

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from advisor import wording
 from advisor.report.illustrated import RULES, Speed, Trace
 from advisor.report.origin import MessageTimes, head, machine_section, provenance_section
@@ -14,6 +16,7 @@ from advisor.report.verdict import speeds_line, verdict
 from advisor.report.verification import errors_of, first_measured, verification_section
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
+from advisor.verification.pieces import Piece
 from advisor.verification.residuals import Bias
 from simulator import Machine, Share, blocks, documents, intervals, plots
 
@@ -69,6 +72,13 @@ class PieceFacts:
     speed_attained: float
     difference_percent: float
     corrected_by_percent: float
+
+    @classmethod
+    def of(cls, piece: Piece) -> "PieceFacts":
+        """Of the runs of a piece, by their median."""
+        attained = float(np.median(piece.attained))
+        off, corrected = 100 * (attained / piece.said - 1), 100 * (piece.ratio - 1)
+        return cls(piece.pe, piece.rows, piece.said, attained, off, corrected)
 
 
 @dataclass(frozen=True)

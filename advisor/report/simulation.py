@@ -307,10 +307,7 @@ def page_of_runs(
 ) -> blocks.Page:
     """The page of a simulation.
 
-    Parameters
-    ----------
-    drawn
-        Whether it is to be written, with timelines and the platform.
+    `drawn`: whether it is to be written, with timelines and the platform.
     """
     judged = compared(loaded, runs, level=simulation.drawn.held)
     before, best = reference(judged), next(one for one in loaded.configurations if one.name == judged.recommended)

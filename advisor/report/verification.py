@@ -26,10 +26,7 @@ def verification_page(
 ) -> blocks.Page:
     """Predicted, really run, judged.
 
-    Parameters
-    ----------
-    scorecard
-        Of all that was verified on this machine; see `advisor.report.scorecard`.
+    `scorecard`: of all that was verified on this machine; see `advisor.report.scorecard`.
     """
     machine, repetitions = verified.provenance.machine, verified.repetitions
     asked = verified.application

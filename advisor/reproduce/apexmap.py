@@ -37,10 +37,7 @@ Document = dict[str, Any]
 def reproduce(folder: Path | None = None) -> Document:
     """Every model's fit to the recorded times, and its errors.
 
-    Parameters
-    ----------
-    folder
-        Where a figure for each model goes; None for nowhere.
+    `folder`: where a figure for each model goes; None for nowhere.
 
     Returns
     -------

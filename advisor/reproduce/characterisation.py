@@ -237,10 +237,7 @@ def table_lines(found: Document) -> list[str]:
 def reproduce(folder: Path | None = None) -> Document:
     """Compute the paper's tables, judge the recorded study of the methods, and fit all forms of message times.
 
-    Parameters
-    ----------
-    folder
-        Where a figure of each medium goes; None for nowhere.
+    `folder`: where a figure of each medium goes; None for nowhere.
 
     Returns
     -------

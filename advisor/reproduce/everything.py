@@ -50,12 +50,8 @@ def reproduce_all(
 ) -> Reproduced:
     """Compute all papers; one that fails stops no other.
 
-    Parameters
-    ----------
-    folder
-        Where everything goes; None: nowhere.
-    on_paper
-        Called with each paper's name and state: `computing`, `done` or `failed: REASON`.
+    `folder`: where everything goes; None: nowhere.
+    `on_paper`: called with each paper's name and state: `computing`, `done` or `failed: REASON`.
     """
     if folder is not None:
         files.make_folder(folder)

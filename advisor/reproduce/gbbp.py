@@ -70,12 +70,8 @@ def recorded_table(folder: Path | None = None) -> Document:
 def score(built: Mapping[str, BuiltBand], sizes: Floats, truth: Floats) -> dict[str, Document]:
     """Every method's row.
 
-    Parameters
-    ----------
-    built
-        Bands by method, `grid` among them.
-    sizes, truth
-        The held-out sweep: elements, and speeds in volume per second.
+    `built`: bands by method, `grid` among them.
+    `sizes`, `truth`: the held-out sweep: elements, and speeds in volume per second.
 
     Returns
     -------
@@ -157,10 +153,7 @@ def _table_lines(found: Document) -> list[str]:
 def reproduce(folder: Path | None = None) -> Document:
     """The paper's Table 1 on recorded speeds, and its load-function study.
 
-    Parameters
-    ----------
-    folder
-        Where a figure of each kernel's bands goes, as in the paper's figure 10; None for nowhere.
+    `folder`: where a figure of each kernel's bands goes, as in the paper's figure 10; None for nowhere.
     """
     return {"table_1": recorded_table(folder), "load_study": study_shipped_trace()}
 

@@ -69,14 +69,9 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequ
 
     Raises ScenarioError if the manifest is none, asks for what the user has not agreed to, or cannot be run again.
 
-    Parameters
-    ----------
-    root
-        The command line, as click has it: which options each command has.
-    output
-        Where the new results go; nowhere to stay by default.
-    consent
-        What the user agrees to run: `Words.asked`.
+    `root`: the command line, as click has it: which options each command has.
+    `output`: where the new results go; nowhere to stay by default.
+    `consent`: what the user agrees to run: `Words.asked`.
     """
     record = read_record(path)
     words = words_of(record, root)

@@ -309,15 +309,15 @@ class History:
 
 def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> History:
     """What stated intervals were worth; those of another level are stretched as of a normal distribution."""
-    groups = list[OfModel]()
+    groups = []
     for kind, subject, version in dict.fromkeys((one.kind, one.subject, one.version) for one in found):
         own = [one for one in found if (one.kind, one.subject, one.version) == (kind, subject, version)]
         seen, last, widen = summary_of(own, level=level), own[-1], factor(own, level=level)
-        about = kind, subject, last.model, version, seen, last.learnt, widen, bias_of(own), own[0].made, last.made
-        groups.append(OfModel(*about))
-    by_kind = {one.kind: [other for other in found if other.kind == one.kind] for one in found}
-    kinds = tuple(OfKind(kind, summary_of(own, level=level)) for kind, own in by_kind.items())
-    return History(level, len(found), tuple(groups), kinds)
+        about = kind, subject, last.model, version, seen, last.learnt, widen
+        groups.append(OfModel(*about, bias_of(own), own[0].made, last.made))
+    kinds = {one.kind: [other for other in found if other.kind == one.kind] for one in found}
+    pooled = tuple(OfKind(kind, summary_of(own, level=level)) for kind, own in kinds.items())
+    return History(level, len(found), tuple(groups), pooled)
 
 
 def summary_of(cases: Sequence[Comparison], *, level: float) -> Coverage:
