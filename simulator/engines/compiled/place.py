@@ -42,8 +42,7 @@ def cache_folder() -> Path | None:
 
 def kernels_kept() -> bool:
     """Whether kernels of this version were compiled for this processor before."""
-    folder = cache_folder()
-    return folder is not None and next(folder.glob("*.nbc"), None) is not None
+    return any(folder.glob("*.nbc")) if (folder := cache_folder()) else False
 
 
 def _fingerprint() -> str:
