@@ -274,27 +274,25 @@ class Bias:
 
 
 @dataclass(frozen=True)
-class OfModel:
-    """What intervals of one version of a model were worth."""
+class OfKind:
+    """What intervals of a kind of prediction were worth, over all models."""
 
     kind: str
+    seen: Coverage = field(metadata=FLAT)
+
+
+@dataclass(frozen=True)
+class OfModel(OfKind):
+    """The same of one version of a model."""
+
     subject: str
     model: str
     version: str
-    seen: Coverage = field(metadata=FLAT)
     learnt: float
     factor: float
     bias: Bias | None
     first: str
     last: str
-
-
-@dataclass(frozen=True)
-class OfKind:
-    """The same of a kind of prediction, over all models."""
-
-    kind: str
-    seen: Coverage = field(metadata=FLAT)
 
 
 @dataclass(frozen=True)
@@ -312,9 +310,9 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> History:
     groups = []
     for kind, subject, version in dict.fromkeys((one.kind, one.subject, one.version) for one in found):
         own = [one for one in found if (one.kind, one.subject, one.version) == (kind, subject, version)]
-        seen, last, widen = summary_of(own, level=level), own[-1], factor(own, level=level)
-        about = kind, subject, last.model, version, seen, last.learnt, widen
-        groups.append(OfModel(*about, bias_of(own), own[0].made, last.made))
+        last, learnt = own[-1], (own[-1].learnt, factor(own, level=level), bias_of(own))
+        seen = summary_of(own, level=level)
+        groups.append(OfModel(kind, seen, subject, last.model, version, *learnt, own[0].made, last.made))
     kinds = {one.kind: [other for other in found if other.kind == one.kind] for one in found}
     pooled = tuple(OfKind(kind, summary_of(own, level=level)) for kind, own in kinds.items())
     return History(level, len(found), tuple(groups), pooled)
@@ -322,8 +320,7 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> History:
 
 def summary_of(cases: Sequence[Comparison], *, level: float) -> Coverage:
     """How many intervals of some cases held, how wide they were, and how far predictions were off."""
-    stated = [one for one in cases if one.stated]
-    judged = [one for one in cases if one.runs_inside is not None]
+    stated, judged = [one for one in cases if one.stated], [one for one in cases if one.runs_inside is not None]
     inside, runs = sum(one.runs_inside or 0 for one in judged), sum(one.runs for one in judged)
     sides = [[one.half_width(above=above, level=level) for above in (False, True)] for one in stated]
     error = float(np.median([abs(one.residual) for one in cases])) if cases else None
@@ -349,10 +346,7 @@ def share_held(held: int, of: int, *, level: float = 0.95) -> Held | None:
 
 
 def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
-    """The factor, at least 1, on half-widths that were not widened before, so that intervals hold as often as stated.
-
-    `cases`: oldest first.
-    """
+    """The factor, at least 1, by which intervals of cases, the oldest first, would hold as often as stated."""
     stated = [one for one in cases if one.stated and not is_busy(one)]
     if not stated:
         return 1.0
@@ -373,8 +367,7 @@ def bias_of(cases: Sequence[Comparison]) -> Bias | None:
     slower, of = int(np.sum(residuals > 0)), int(np.sum(residuals != 0))
     if of < LEAST_CASES:
         return None
-    p = _sign_test(residuals)
-    middle = float(np.median(residuals))
+    p, middle = _sign_test(residuals), float(np.median(residuals))
     if p >= SIGNIFICANT or middle == 0:
         return None
     sittings = len({one.sitting for one in cases})
