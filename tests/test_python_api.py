@@ -23,6 +23,7 @@ from advisor.advise.partition import SpeedKinds, Speeds
 from advisor.verification.check import Verified
 from simulator import calibration, models, notebook
 from simulator.models.memory.levels import MemoryLevel
+from tests.support.made import made
 
 ROOT = Path(__file__).parent.parent
 TUTORIAL = ROOT / "scenarios" / "tutorial" / "python.md"
@@ -127,7 +128,7 @@ def verified():
         "error_percent": -4.3,
     }
     document = {"recommended": HOSTILE, "best_measured": HOSTILE, "regret": 0.0, "configurations": [one]}
-    return sim.documents.from_dict(Verified, document | {"mean_absolute_error_percent": 4.3, "repetitions": 6})
+    return made(Verified, document | {"mean_absolute_error_percent": 4.3, "repetitions": 6})
 
 
 def memory_model():

@@ -1,4 +1,4 @@
-"""Dataclasses as plain data for JSON and YAML, and back: `read` what a file says, strictly; `from_dict` in a process.
+"""Dataclasses as plain data for JSON and YAML, and back, strictly.
 
 The strict reader is cattrs with hooks of our own: cattrs alone takes the text "5" for a number and any text for a list.
 """
@@ -39,7 +39,6 @@ __all__ = [
     "Record",
     "at",
     "by_field",
-    "from_dict",
     "in_file",
     "named",
     "read",
@@ -51,8 +50,6 @@ __all__ = [
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
 """Makes a value of plain data, as cattrs calls it: with the data and the annotation."""
-_EMPTY = {str: "", int: 0, float: 0.0, bool: False}
-"""The value that a lenient reader takes where a document says none."""
 
 
 FLAT: dict[str, Any] = {"flat": True}
@@ -128,26 +125,6 @@ def by_field(record: Any, *, sparse: bool = False) -> dict[str, Any]:
         elif not (sparse and _is_default(field, value)) and not ("spare" in field.metadata and _is_empty(plain)):
             entries[_names(field)[0]] = plain
     return entries
-
-
-def from_dict(kind: type[T], document: object) -> T:
-    """A dataclass from plain data, by the annotations of its fields, leniently.
-
-    Files of older versions lack fields, which are read as nothing: None where a field allows it, else 0, an empty text
-    and the like; so is what is no number where one is wanted. Fields that are not known are left out.
-
-    Raises TypeError if something else stands where a list or an object is to be.
-    """
-    known = _held(document, Mapping, {})
-    hints = _hints(cast("Any", kind))
-    values = {}
-    for field in fields(cast("Any", kind)):
-        if "flat" in field.metadata:
-            values[field.name] = _lenient(hints[field.name], known)
-        else:
-            entry = next((known[name] for name in _names(field) if name in known), None)
-            values[field.name] = _lenient(hints[field.name], entry)
-    return kind(**values)
 
 
 def read(kind: type[T], data: object, **known: Any) -> T:
@@ -488,33 +465,6 @@ def _written(kind: Any) -> list[Field[Any]]:
     return [field for field in fields(kind) if field.metadata.get("written", True)]
 
 
-def _lenient(hint: Any, value: Any) -> Any:
-    """A value as an annotation wants it; nothing where it does not fit."""
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in {Union, UnionType}:
-        some = [arg for arg in args if arg is not NoneType]
-        if NoneType in args and _is_nothing(some[0], value):
-            return None
-        return _lenient(max(some, key=lambda member: _fields_said(member, value)), value)
-    if is_dataclass(hint):
-        return from_dict(cast("type", hint), value)
-    if origin is tuple:
-        parts = _held(value, (list, tuple), ())
-        return (
-            tuple(_lenient(args[0], part) for part in parts) if args[-1] is ... else tuple(map(_lenient, args, parts))
-        )
-    return _plain(hint, args, value)
-
-
-def _plain(hint: Any, args: tuple[Any, ...], value: Any) -> Any:
-    origin = get_origin(hint)
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return {name: _lenient(args[1], part) for name, part in _held(value, Mapping, {}).items()}
-    if hint in _EMPTY:
-        return _EMPTY[hint] if _is_nothing(hint, value) else hint(value)
-    return value
-
-
 def _fields_said(hint: Any, value: object) -> int:
     """How many fields of a dataclass a document has."""
     return (
@@ -528,20 +478,3 @@ def _is_default(field: Field[Any], value: Any) -> bool:
 
 def _is_empty(plain: object) -> bool:
     return plain is None or (isinstance(plain, str) and not plain)
-
-
-def _is_nothing(hint: Any, value: object) -> bool:
-    """Whether a value cannot be what an annotation wants."""
-    if hint in {int, float}:
-        return not isinstance(value, int | float) or not math.isfinite(value)
-    fixed = get_origin(hint) is tuple and ... not in get_args(hint)
-    if fixed and isinstance(value, list | tuple):
-        return len(value) != len(get_args(hint))
-    return value is None or (is_dataclass(hint) and value == {})
-
-
-def _held(value: Any, kinds: Any, nothing: Any) -> Any:
-    """A list or an object of a document; nothing where there is none."""
-    if value is not None and not isinstance(value, kinds):
-        raise TypeError(f"{value!r} stands where a list or an object is to be")
-    return nothing if value is None else value
