@@ -69,7 +69,8 @@ def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
                 arguments.append(value)
             else:
                 options += [flag] if one.is_flag else [flag, value]
-    return blocks.Command(shlex.join(["apportion", *command.split(), *arguments, *options]), label)
+    words = command.split()[: -1 if target.hidden else None]  # what is meant where nothing is named
+    return blocks.Command(shlex.join(["apportion", *words, *arguments, *options]), label)
 
 
 def _values(value: Any) -> list[str]:

@@ -189,7 +189,7 @@ def advise_cluster(
     Parameters
     ----------
     folder
-        Keeps a node file of each host and the link's, as `apportion platform` reads them.
+        Keeps a node file of each host and the link's, as `apportion cluster --join` reads them.
     check
         What real runs have to say of the scenario.
     loaded

@@ -185,7 +185,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What `apportion jobs advise` answers."""
+    """What `apportion jobs` answers."""
 
     command: str
     sentence: str

@@ -26,7 +26,7 @@ PAGES: Mapping[str, tuple[type, Callable[[Any], blocks.Page]]] = {
     "jobs compare": (Comparison, comparison_page),
     "jobs run": (RanJobs, jobs_page),
     "quickstart": (QuickstartResult, quickstart_page),
-    "reproduce": (Reproduced, papers_page),
+    "lab reproduce": (Reproduced, papers_page),
     "simulate": (ShownSimulation, simulation_page),
     "verify": (Verified, verification_page),
     "whatif": (Findings, whatif_page),

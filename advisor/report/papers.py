@@ -70,7 +70,7 @@ class CellCounts:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What `apportion reproduce all` answers."""
+    """What `apportion lab reproduce all` answers."""
 
     papers: tuple[PaperFacts, ...]
     counts: Mapping[str, int]
@@ -95,7 +95,7 @@ def papers_page(found: Reproduced) -> blocks.Page:
         title="The tables of the papers and ours",
         answer=f"Of {sum(counts.values())} tables and figures: {said}." if said else "No paper was computed.",
         sections=(_inventory(found), *papers, _impossible(found), _provenance(found)),
-        command="reproduce",
+        command="lab reproduce",
         made=found.provenance.made,
         settings="on shipped recordings, nothing was run",
         key_figures=blocks.pairs(

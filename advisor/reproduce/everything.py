@@ -117,7 +117,7 @@ def _document(found: Sequence[Document]) -> Document:
     cells = [cell for entry in found for table in entry["tables"] for cell in table["cells"]]
     return {
         "format": FORMAT,
-        "command": "reproduce",
+        "command": "lab reproduce",
         "papers": list(found),
         "verdicts": dict(VERDICTS),
         "counts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},

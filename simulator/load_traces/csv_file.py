@@ -25,7 +25,7 @@ from simulator.base.units import parse_zoned, to_number
 from simulator.models.load import AfterEnd, Floats, LoadTrace
 
 TITLE = "# Apportion load trace, recorded"
-WRITER = "apportion record"
+WRITER = "apportion calibrate load"
 _HEAD_LINES = 1000
 _IDENTITY = ("host", "system", "cpu_model", "cores", "memory_bytes")
 

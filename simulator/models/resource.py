@@ -385,7 +385,7 @@ def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
 
 FORMAT = 1
 KIND = "resource"
-WRITER = "apportion calibrate resource"
+WRITER = "apportion lab resource"
 
 
 @dataclass(frozen=True)

@@ -270,7 +270,7 @@ def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> D
     Parameters
     ----------
     fit
-        What `apportion allocate fit` found; the configurations are those that were measured.
+        What `apportion fit` found; the configurations are those that were measured.
     """
 
     def draw(axes: "Axes") -> None:

@@ -17,7 +17,7 @@ KINDS = "fast:1:6,slow:8:1"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("allocate") / "model.json"
-    assert _run(["allocate", "fit", str(RUNS), "-o", str(path)]) == 0
+    assert _run(["fit", str(RUNS), "-o", str(path)]) == 0
     return path
 
 

@@ -13,7 +13,7 @@ TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial" / "speeds.json"
 
 
 def partition(*arguments, speeds=TUTORIAL, units=200_000):
-    assert _run(["partition", "--speeds", str(speeds), "--units", str(units), *map(str, arguments)]) == 0
+    assert _run(["advise", str(speeds), "--units", str(units), *map(str, arguments)]) == 0
 
 
 @pytest.fixture
