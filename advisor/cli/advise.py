@@ -203,17 +203,20 @@ Hostfile = Annotated[
 Seeded = Annotated[ScenarioSeed, Only(("with a scenario", "with --method banded"), _sought), DRAWN]
 
 
+Top = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="K", help="Show the K best candidates."),
+    Only(("with a scenario", "with runs"), _subject),
+]
+
+
 def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Subject,
     replications: Annotated[Replications, SCENARIO_ONLY] = None,
     seed: Seeded = None,
     vary: Vary = None,
     objective: Sought = "mean",
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="K", help="Show the K best candidates."),
-        Only(("with a scenario", "with runs"), _subject),
-    ] = None,
+    top: Top = None,
     budget: Budget = None,
     runs: Runs = None,
     oversubscribe: Oversubscribe = False,

@@ -122,17 +122,15 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Measure all hosts of a cluster at once, and say who should get how much: one command, one line to run.
 
-    Over ssh with your own configuration, or srun inside an allocation. Nothing has to be installed there but Python
-    3.11 with NumPy; what is sent is removed at the end. Hosts that fail are named and left out. Example:
+    Over ssh with your own configuration, or srun inside an allocation, where only Python 3.11 with NumPy is needed;
+    what is sent is removed at the end, hosts that fail are named and left out. With --join from files. Examples:
 
     apportion cluster --hosts fast1,fast2,slow[1-4] --verify
 
     apportion cluster --join n01.json,n02.json,link.json --names 'fast[01-08],slow[01-32]' -o out/joined
     """
     if join is not None:
-        days = units.parse_duration(max_age, field="--max-age") / 86400
-        inputs = [located(Path(name)) for text in join for name in text.split(",")]
-        _join(inputs, output, names, kernel, days, topology, uplink, as_json=as_json)
+        _join(join, output, names, kernel, max_age, topology, uplink, as_json=as_json)
         return
     from advisor.cluster.answer import Asked, answer_cluster
     from advisor.report.cluster import cluster_page
@@ -223,11 +221,11 @@ def _reached(
 
 
 def _join(
-    inputs: list[Path],
+    join: list[str],
     output: Path,
     names: str | None,
     kernel: str | None,
-    days: float,
+    max_age: str,
     topology: Path | None,
     uplink: str | None,
     *,
@@ -237,6 +235,8 @@ def _join(
     path = output if output.suffix == SCENARIO_SUFFIX else output / "scenario.yaml"
     if path.exists():
         raise ScenarioError(f"--output: {path} is there already; name a new one")
+    inputs = [located(Path(name)) for text in join for name in text.split(",")]
+    days = units.parse_duration(max_age, field="--max-age") / 86400
     ends = None if uplink is None else _uplink(uplink)
     joined = simulator.join_platform(inputs, names=names, kernel=kernel, most_days=days, topology=topology, uplink=ends)
     files.write_text(path, joined.text)

@@ -168,6 +168,12 @@ Model = Annotated[
 ]
 
 
+Output = Annotated[
+    Path | None,
+    file("MODEL.json", "the model; with --plan the plan, with --run a row per run, runs.csv by default"),
+]
+
+
 def fit(  # noqa: PLR0913, PLR0917 - one per option
     runs: Runs,
     formula: Formula = None,
@@ -196,10 +202,7 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
     level: Annotated[Level, only_with("model")] = LEVEL,
     budget: Budget = None,
     plot: Annotated[Plot, FORMULA] = None,
-    output: Annotated[
-        Path | None,
-        file("MODEL.json", "the model; with --plan the plan, with --run a row per run, runs.csv by default"),
-    ] = None,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Fit a model to measured runs: coefficients of a cost formula, or times of processes on kinds of PEs.

@@ -39,57 +39,66 @@ def _of(*kinds: str, why: str = "") -> Only:
 TRACE, STREAM = _of(*TRACES), _of(STREAMS)
 
 
+Kind = Annotated[
+    str,
+    typer.Argument(
+        help=f"Of a load trace {', '.join(TRACES)}; lublin a stream of jobs (Lublin and Feitelson).",
+        autocompletion=offered(*TRACES, STREAMS),
+    ),
+]
+Interval = Annotated[
+    str,
+    typer.Option(help="Step of the trace."),
+    _of("constant", "ar1", "diurnal", "bootstrap", why="whose changes lie at exact times"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as mean_on=10s. Repeatable."),
+    TRACE,
+]
+Recording = Annotated[
+    Path | None,
+    typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.", **INPUT),
+    TRACE,
+]
+JobsKind = Annotated[
+    Literal["batch", "interactive", "both", "combined"],
+    typer.Option("--class", help="One kind of jobs, both merged, or combined, which does not tell them apart."),
+    STREAM,
+]
+Load = Annotated[
+    float | None,
+    typer.Option(help="Offered load, by stretching gaps between arrivals; as drawn by default."),
+    STREAM,
+]
+Users = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; sqrt(jobs) by default."), STREAM]
+Estimates = Annotated[
+    Literal["none", "exact", "tsafrir"],
+    typer.Option(help="Limits: none, the run times, or as users state them (Tsafrir, Etsion and Feitelson)."),
+    STREAM,
+]
+Most = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="Greatest estimate, such as 60h; 100min or more."),
+    only_with("estimates", "tsafrir"),
+]
+
+
 def generate(  # noqa: PLR0913, PLR0917 - one per option
-    kind: Annotated[
-        str,
-        typer.Argument(
-            help=f"Of a load trace {', '.join(TRACES)}; lublin a stream of jobs (Lublin and Feitelson).",
-            autocompletion=offered(*TRACES, STREAMS),
-        ),
-    ],
+    kind: Kind,
     output: Annotated[Path, file("TRACE.csv|STREAM.swf[.gz]", "the trace, or the log")],
     duration: Annotated[str, typer.Option(help="Length of the trace, such as 1h."), TRACE] = "1h",
-    interval: Annotated[
-        str,
-        typer.Option(help="Step of the trace."),
-        _of("constant", "ar1", "diurnal", "bootstrap", why="whose changes lie at exact times"),
-    ] = "1s",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as mean_on=10s. Repeatable."),
-        TRACE,
-    ] = None,
-    recording: Annotated[
-        Path | None,
-        typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.", **INPUT),
-        TRACE,
-    ] = None,
-    jobs_kind: Annotated[
-        Literal["batch", "interactive", "both", "combined"],
-        typer.Option("--class", help="One kind of jobs, both merged, or combined, which does not tell them apart."),
-        STREAM,
-    ] = "batch",
+    interval: Interval = "1s",
+    settings: Settings = None,
+    recording: Recording = None,
+    jobs_kind: JobsKind = "batch",
     count: Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="How many."), STREAM] = 50_000,
     processors: Annotated[int, typer.Option(min=1, metavar="N", help="Of the machine."), STREAM] = 128,
-    load: Annotated[
-        float | None,
-        typer.Option(help="Offered load, by stretching gaps between arrivals; as drawn by default."),
-        STREAM,
-    ] = None,
+    load: Load = None,
     start_hour: Annotated[float, typer.Option(metavar="H", help="Hour of the day at second 0."), STREAM] = 0.0,
-    users: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many; sqrt(jobs) by default."), STREAM
-    ] = None,
-    estimates: Annotated[
-        Literal["none", "exact", "tsafrir"],
-        typer.Option(help="Limits: none, the run times, or as users state them (Tsafrir, Etsion and Feitelson)."),
-        STREAM,
-    ] = "none",
-    most: Annotated[
-        str | None,
-        typer.Option(metavar="DURATION", help="Greatest estimate, such as 60h; 100min or more."),
-        only_with("estimates", "tsafrir"),
-    ] = None,
+    users: Users = None,
+    estimates: Estimates = "none",
+    most: Most = None,
     seed: Annotated[Seed, _of("on-off", "ar1", "diurnal", "bootstrap", STREAMS, why="where nothing is drawn")] = 0,
     as_json: Json = False,
 ) -> None:

@@ -14,32 +14,37 @@ HISTORY = Path("apportion-history.sqlite")
 RECORDED = only_with("grid")
 
 
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=V:V,...", help="Run every combination here, and keep the times. Repeatable."),
+]
+ApplicationOption = Annotated[
+    str | None,
+    typer.Option("--app", help="Built-in application to run on this machine's PEs: matmul."),
+    RECORDED,
+]
+Command = Annotated[
+    str | None,
+    typer.Option(help="Or a command line with {NAME} where a parameter goes; run without a shell."),
+    RECORDED,
+]
+Name = Annotated[
+    str | None,
+    typer.Option(help="Application that the runs are kept as; the program's name by default."),
+    RECORDED,
+]
+Budget = Annotated[str, typer.Option(help="Time after which no run goes on, for example 60s or 5min."), RECORDED]
+
+
 def history(  # noqa: PLR0913, PLR0917 - one per option
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=V:V,...", help="Run every combination here, and keep the times. Repeatable."),
-    ] = None,
-    application: Annotated[
-        str | None,
-        typer.Option("--app", help="Built-in application to run on this machine's PEs: matmul."),
-        RECORDED,
-    ] = None,
-    command: Annotated[
-        str | None,
-        typer.Option(help="Or a command line with {NAME} where a parameter goes; run without a shell."),
-        RECORDED,
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Application that the runs are kept as; the program's name by default."),
-        RECORDED,
-    ] = None,
+    grid: Grid = None,
+    application: ApplicationOption = None,
+    command: Command = None,
+    name: Name = None,
     kernel: Annotated[str, typer.Option(help="What matmul multiplies with: dgemm or matmul."), only_with("app")] = (
         "dgemm"
     ),
-    budget: Annotated[
-        str, typer.Option(help="Time after which no run goes on, for example 60s or 5min."), RECORDED
-    ] = "60s",
+    budget: Budget = "60s",
     repetitions: Annotated[int, typer.Option(help="Runs of each combination."), RECORDED] = 3,
     version: Annotated[str, typer.Option(help="Version of the application."), RECORDED] = "",
     kept: Annotated[Path, typer.Option("--history", help="The run history (SQLite)."), RECORDED] = HISTORY,

@@ -41,42 +41,50 @@ def _varied(given: Given) -> str:
     return "with several --vary" if len(given["vary"] or ()) > 1 else "with one --vary"
 
 
+Scenario = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
+]
+Zipped = Annotated[
+    bool,
+    typer.Option("--zip", help="Values side by side in place of all combinations."),
+    Only(("with several --vary",), _varied),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes here; by default one per core."),
+    ALL_POINTS,
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
+    ALL_POINTS,
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with what is finished in -o."),
+    ALL_POINTS,
+    only_with("output", why="where no table is written"),
+]
+OnlyOption = Annotated[
+    str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
+]
+
+
 def whatif(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[
-        Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
-    ],
+    scenario: Scenario,
     vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
-    zipped: Annotated[
-        bool,
-        typer.Option("--zip", help="Values side by side in place of all combinations."),
-        Only(("with several --vary",), _varied),
-    ] = False,
+    zipped: Zipped = False,
     scaling: Annotated[str | None, typer.Option(metavar="strong|weak", help=SCALING_HELP)] = None,
     nodes: Annotated[str | None, typer.Option(metavar="1,2,4,8", help=NODES_HELP)] = None,
     replications: Replications = None,
     seed: ScenarioSeed = None,
     advise: Annotated[bool | None, typer.Option("--advise/--as-is", help=ADVISE_HELP)] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes here; by default one per core."),
-        ALL_POINTS,
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
-        ALL_POINTS,
-    ] = None,
+    workers: Workers = None,
+    dask: DaskOption = None,
     output: Annotated[Path | None, folder("points, their table, report.html, manifest.json")] = None,
     table_form: Annotated[TableForm, ALL_POINTS] = "csv",
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with what is finished in -o."),
-        ALL_POINTS,
-        only_with("output", why="where no table is written"),
-    ] = False,
-    only: Annotated[
-        str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
-    ] = None,
+    resume: Resume = False,
+    only: OnlyOption = None,
     level: Annotated[Level, ALL_POINTS] = LEVEL,
     as_json: Json = False,
 ) -> None:
