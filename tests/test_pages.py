@@ -167,6 +167,9 @@ def unknown(words):
     command = commands._built()
     for word in itertools.takewhile(lambda word: word != "--", words):
         group = getattr(command, "commands", None)
+        if group and commands.UNNAMED in group and command.name == "jobs" and word not in group:
+            command = group[commands.UNNAMED]  # `jobs LOG`
+            continue
         if word.startswith("--"):
             known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
             if word.partition("=")[0] not in known:

@@ -243,9 +243,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
 
-    The scenario's configurations are compared too; gains are over as-now, else one process per core with equal units.
-    A speeds file has --units divided without a simulation; runs of a program that nobody changes say how many
-    processes to give to which PEs at a --size. Examples:
+    Gains are over as-now, else one process per core with equal units. A speeds file has --units divided without a
+    simulation; runs of a program that nobody changes say how many processes to give to which PEs at a --size. Examples:
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
 
@@ -257,8 +256,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     if subject == SPEEDS:
         if units is None:
             raise ScenarioError(f"{scenario} has speeds; add --units, how many there are to divide")
-        given = {"at": at, "correlation": correlation, "matrix": matrix}
-        given["objective"] = objective if method == "banded" else None
+        sought = objective if method == "banded" else None
+        given = {"at": at, "correlation": correlation, "matrix": matrix, "objective": sought}
         partition(scenario, units, method, given, seed=seed or 0, output=output, as_json=as_json)
         return
     if subject == RUNS:

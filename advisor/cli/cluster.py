@@ -16,6 +16,7 @@ from simulator import Interrupted, ScenarioError, calibration, documents, files,
 
 if TYPE_CHECKING:
     from advisor.cluster import ClusterWish
+    from advisor.cluster.answer import Asked
 
 SCENARIO_SUFFIX = ".yaml"
 """Of an output that is a file, not a folder."""
@@ -132,9 +133,7 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     if join is not None:
         _join(join, output, names, kernel, max_age, topology, uplink, as_json=as_json)
         return
-    from advisor.cluster.answer import Asked, answer_cluster
-    from advisor.report.cluster import cluster_page
-    from advisor.report.html import render_page
+    from advisor.cluster.answer import Asked
 
     if output.suffix == SCENARIO_SUFFIX:
         raise ScenarioError(f"--output: {output} is no name of a folder; name one")
@@ -142,6 +141,16 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
     wish = _wish(command, kernel or "dgemm", parameter, budget_s=budget_s, seed=seed, level=level, verify=verify)
     reached, words = _reached(hosts, hosts_file, ssh, slurm=slurm)
     asked = Asked(wish, reached, words, python, output, verify_s=VERIFY * budget_s if verify else None, update=update)
+    _measure(asked, as_json=as_json)
+
+
+def _measure(asked: "Asked", *, as_json: bool) -> None:
+    """Measure, answer and write; exit 1 where real runs were asked for and there are none."""
+    from advisor.cluster.answer import answer_cluster
+    from advisor.report.cluster import cluster_page
+    from advisor.report.html import render_page
+
+    output = asked.folder
     files.make_folder(output)
     try:
         with files.alone(output):
@@ -156,7 +165,7 @@ def cluster(  # noqa: PLR0913, PLR0917 - one per option
                 write=lambda: files.write_json(output / "cluster.json", documents.to_dict(result)),
                 said={"Report": str(output / "report.html"), "Scenario": str(output / "scenario.yaml")},
             )
-            if verify and result.verified is None:
+            if asked.verify_s is not None and result.verified is None:
                 raise typer.Exit(1)
     except KeyboardInterrupt as error:
         raise Interrupted(

@@ -12,7 +12,7 @@ import typer
 import simulator
 from advisor.cli.declared import Given, Only, only_with
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Changes, Json, ScenarioSeed, load_changed, offered, print_json
+from advisor.cli.options import APP, VERSION, Changes, Json, ScenarioSeed, load_changed, offered, print_json
 from simulator import ScenarioError, calibration, files, units
 
 TRACES = ("csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf")
@@ -111,8 +111,8 @@ def convert(  # noqa: PLR0913, PLR0917 - one per option
     to: Annotated[
         str, typer.Option(help="csv, extrap or extrap-json."), Only(("from a run history",), _subject)
     ] = "csv",
-    application: Annotated[str | None, typer.Option("--app", help="Application of the runs."), KEPT] = None,
-    version: Annotated[str | None, typer.Option(help="Its version."), Only(("from a run history",), _subject)] = None,
+    application: Annotated[str | None, APP, KEPT] = None,
+    version: Annotated[str | None, VERSION, Only(("from a run history",), _subject)] = None,
     time: Annotated[
         list[str] | None,
         typer.Option(help="CSV column of seconds; those that end in _s by default. Repeatable."),
@@ -170,7 +170,7 @@ def convert(  # noqa: PLR0913, PLR0917 - one per option
 
 def _trace(source: Path, output: Path, kind: str | None, options: dict[str, Any], cores: int) -> dict[str, Any]:
     """What a source measures is stated by it or by the user."""
-    from advisor.cli.show import trace_summary
+    from advisor.cli.described import trace_summary
     from simulator.load_traces import ImportOptions, import_trace, trace_text
 
     if kind is None:

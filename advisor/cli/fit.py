@@ -8,9 +8,9 @@ import typer
 
 import simulator
 from advisor.cli import allocate
-from advisor.cli.declared import Given, Only, is_given, only_with
+from advisor.cli.declared import Given, Only, is_given, only_with, only_without
 from advisor.cli.inputs import INPUT, located
-from advisor.cli.options import LEVEL, Json, Level, Plot, Seed, file
+from advisor.cli.options import APP, LEVEL, VERSION, Json, Level, Plot, Seed, file
 from advisor.cli.outputs import finish
 from simulator import ScenarioError, calibration, files, models
 
@@ -80,12 +80,12 @@ Response = Annotated[
 Method = Annotated[
     str, typer.Option(help="default, ols (plain least squares) or relative (errors in percent)."), FORMULA
 ]
-Application = Annotated[
-    str | None, typer.Option("--app", help="Application of the runs."), FORMULA, Only(("with a run history",), _runs_of)
-]
-Version = Annotated[str | None, typer.Option(help="Its version."), FORMULA, Only(("with a run history",), _runs_of)]
+Application = Annotated[str | None, APP, FORMULA, Only(("with a run history",), _runs_of)]
+Version = Annotated[str | None, VERSION, FORMULA, Only(("with a run history",), _runs_of)]
 Plan = Annotated[
-    bool, typer.Option("--plan", help="Say which few, cheap runs of a program to make on kinds of PEs, and their cost.")
+    bool,
+    typer.Option("--plan", help="Say which few, cheap runs of a program to make on kinds of PEs, and their cost."),
+    only_without("run"),
 ]
 Sizes = Annotated[
     str | None, typer.Option(metavar="N,N,...", help="Problem sizes that may be run, three or more."), PLAN
@@ -216,8 +216,6 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion fit plan.json --run --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
-    if plan and run:
-        raise ScenarioError("--plan and --run exclude each other; plan first, then give the plan with --run")
     if plan:
         if sizes is None:
             raise ScenarioError("--plan needs --sizes, such as 400,800,1200; give them")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli.declared import only_with, only_without
-from advisor.cli.options import LEVEL, Json, Level, print_json
+from advisor.cli.options import LEVEL, VERSION, Json, Level, print_json
 from simulator import ScenarioError, calibration, documents
 
 HISTORY = Path("apportion-history.sqlite")
@@ -46,7 +46,7 @@ def history(  # noqa: PLR0913, PLR0917 - one per option
     ),
     budget: Budget = "60s",
     repetitions: Annotated[int, typer.Option(help="Runs of each combination."), RECORDED] = 3,
-    version: Annotated[str, typer.Option(help="Version of the application."), RECORDED] = "",
+    version: Annotated[str, VERSION, RECORDED] = "",
     kept: Annotated[Path, typer.Option("--history", help="The run history (SQLite)."), RECORDED] = HISTORY,
     level: Annotated[Level, only_without("grid")] = LEVEL,
     as_json: Json = False,

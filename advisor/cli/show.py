@@ -8,8 +8,9 @@ import typer
 import simulator
 from advisor.cli.check import summary
 from advisor.cli.declared import Given, Only, only_with, only_without
+from advisor.cli.described import stream_document, tell_stream, trace_summary
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Json, Plot, folder, print_answers, print_json, print_warnings
+from advisor.cli.options import COLUMN, Json, Plot, folder, print_answers, print_json, print_warnings
 from simulator import ApportionError, calibration, files, models, shipped, units
 
 WRITER = "apportion calibrate"
@@ -85,9 +86,7 @@ def show(
         typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
         only_with("memory"),
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="Column to read, where the file has several."), Only((TRACE,), _shown)
-    ] = None,
+    column: Annotated[str | None, COLUMN, Only((TRACE,), _shown)] = None,
     output: Annotated[Path | None, folder("all shipped files, to edit them"), Only((NOTHING,), _shown)] = None,
     as_json: Json = False,
 ) -> None:
@@ -166,19 +165,6 @@ def _show_trace(path: Path, plot: Path | None, column: str | None, *, as_json: b
     print(f"mean {found.mean():.4g}, least {found.values.min():.4g}, greatest {found.values.max():.4g}")
 
 
-def trace_summary(path: Path, trace: "simulator.LoadTrace", column: str) -> dict[str, Any]:
-    """How long a load trace is, and between what its values lie."""
-    return {
-        "trace": str(path),
-        "column": column,
-        "rows": int(trace.values.size),
-        "duration_s": trace.end_s,
-        "mean": trace.mean(),
-        "least": float(trace.values.min()),
-        "greatest": float(trace.values.max()),
-    }
-
-
 def _show_runs_kept(path: Path, *, as_json: bool) -> None:
     """Runs of a history, oldest first."""
     records = calibration.list_runs(path)
@@ -194,8 +180,6 @@ def _show_runs_kept(path: Path, *, as_json: bool) -> None:
 
 def _show_log(path: Path, *, as_json: bool) -> None:
     """A stream of jobs as it is, not cleaned."""
-    from advisor.cli.generate import stream_document, tell_stream
-
     document = stream_document(simulator.read_stream(path, cleaning="none")) | {"command": "show", "log": str(path)}
     if as_json:
         print_json(document)

@@ -8,10 +8,9 @@ import typer
 import simulator
 from advisor.cli.declared import only_with, only_without
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import LENGTH, Json, Plot, print_json, print_warnings
+from advisor.cli.options import COLUMN, LENGTH, Json, Plot, print_json, print_warnings
 from simulator import ScenarioError, models, units
 
-Column = Annotated[str | None, typer.Option(help="Column to read, where the file has several.")]
 FEW_WINDOWS = 5
 """Futures that do not overlap, below which a study says that they are few."""
 
@@ -36,7 +35,7 @@ def trace(  # noqa: PLR0913, PLR0917 - one per option
         typer.Option(help="Run times on an idle PE, such as 10s,1min: predict theirs."),
         only_without("study"),
     ] = None,
-    column: Column = None,
+    column: Annotated[str | None, COLUMN] = None,
     resample: Annotated[str | None, typer.Option(help="Make equal steps of this length first, such as 1s.")] = None,
     plot: Plot = None,
     as_json: Json = False,

@@ -90,10 +90,10 @@ def test_help_says_where_an_option_has_an_effect(command):
     [
         ("calibrate speed --replay x --cpu 0", "cpu"),
         ("calibrate memory --replay x --length 0", "length"),
-        ("trace import x -o y --from swf --cpu 0", "cpu"),
-        ("trace import x -o y --from dinda --cores 1", "cores"),
+        ("convert x y.csv --from swf --cpu 0", "cpu"),
+        ("convert x y.csv --from dinda --cores 1", "cores"),
         ("lab generate constant -o y --seed 0", "seed"),
-        ("characterise matmul --sizes 200 --args n=1", "args"),
+        ("lab characterise matmul --sizes 200 --args n=1", "args"),
         ("show two-cores.json --kernel k", "kernel"),
         ("simulate two-cores --format csv", "format"),
         ("simulate two-cores --full --json", "full"),

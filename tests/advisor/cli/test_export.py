@@ -67,15 +67,13 @@ def test_what_is_refused_names_file_feature_and_option(tmp_path, scenario, capsy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "out"], "--simgrid needed"),
-        (["--simgrid"], "Invalid value: --output is missing; name a folder"),
-        (["--simgrid", "-o", "out", "--replication", "-1"], "--replication"),
-        (["--simgrid", "-o", "out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),
+        (["out", "--replication", "-1"], "--replication"),
+        (["out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),
     ],
 )
 def test_bad_options_get_one_line(scenario, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(scenario.parent)
-    assert _run(["export", "s.yaml", *arguments]) == 2
+    assert _run(["convert", "s.yaml", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
