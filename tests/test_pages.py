@@ -189,7 +189,7 @@ def test_every_command_that_a_page_names_is_there():
 
 def test_an_unknown_command_is_seen():
     assert unknown(["jobs", "run", "--order", "fcfs"]) is None
-    assert unknown(["jobs", "walk"]) == "walk"
+    assert unknown(["calibrate", "walk"]) == "walk"
     assert unknown(["simulate", "two-cores", "--replicate"]) == "--replicate"
 
 

@@ -70,7 +70,7 @@ TASKS: dict[str, dict[str, str]] = {
     },
 }
 """What somebody wants to do -> the commands for it, in the order of `--help`, with what each is about."""
-WORKSHOP = "apportion lab --help lists the workshop: papers, characterisation, load traces."
+WORKSHOP = "Workshop: apportion lab --help (papers, characterisation, load traces)"
 OLD: dict[str, str] = {
     "scenarios": "show",
     "record": "calibrate load",
@@ -120,8 +120,7 @@ class ByTask(TyperGroup):
         for task, own in TASKS.items():
             with formatter.section(task):
                 formatter.write_dl([(name.ljust(widest), about) for name, about in own.items()])
-        formatter.write_paragraph()
-        formatter.write_text(WORKSHOP)
+        formatter.write(f"\n{WORKSHOP}\n")
 
 
 class OfJobs(TyperGroup):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MaybeLog = Annotated[
     Path | None,
-    typer.Argument(metavar="[LOG]", help="A stream, as for jobs run; or none with --model.", **INPUT),
+    typer.Argument(metavar="LOG", help="A stream, as for jobs run; or none with --model.", **INPUT),
 ]
 Model = Annotated[
     Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")

@@ -65,7 +65,7 @@ OF_SPEEDS = Only((SPEED,), _shown)
 def show(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[PATH]", help="Any file that a command reads, or what it wrote.", **INPUT),
+        typer.Argument(metavar="PATH", help="Any file that a command reads, or what it wrote.", **INPUT),
     ] = None,
     plot: Annotated[Plot, Only((SPEED, TRACE), _shown)] = None,
     held_out: Annotated[
