@@ -63,11 +63,8 @@ def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
     given, options, arguments = stated | changes, list[str](), list[str]()
     for one in target.params:
         value = given.get(str(one.name))
-        words = said_as(one, value, _values(value))
-        if one.param_type_name == "argument":
-            arguments += words
-        else:
-            options += words
+        said = arguments if one.param_type_name == "argument" else options
+        said += said_as(one, value, _values(value))
     words = command.split()[: -1 if target.hidden else None]  # what is meant where nothing is named
     return blocks.Command(shlex.join(["apportion", *words, *arguments, *options]), label)
 

@@ -50,86 +50,99 @@ PLATFORM, TRACE = Only(("from a scenario",), _subject), Only(("into a load trace
 KEPT = Only(("into a run history", "from a run history"), _subject)
 
 
+Source = Annotated[
+    Path, typer.Argument(metavar="IN", help="A scenario, a run history, or a file of another program.", **INPUT)
+]
+Output = Annotated[
+    Path, typer.Argument(metavar="OUT", help="A folder for SimGrid, TRACE.csv, RUNS.sqlite, LOG.swf[.gz] or RUNS.")
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help=f"What IN is: for a load trace {', '.join(TRACES)}; for runs {', '.join(RUNS)}, by default as its "
+        "content says.",
+        autocompletion=offered(*dict.fromkeys((*TRACES, *RUNS))),
+    ),
+    Only(("into a load trace", "into a run history"), _subject),
+]
+Measures = Annotated[
+    str | None,
+    typer.Option(help="load, busy, busy-percent, available or available-percent."),
+    only_with("from", "csv", "sadf", "collectl", "prometheus"),
+]
+CoresOption = Annotated[
+    int,
+    typer.Option(min=1, help="Cores of the PE that the trace is for."),
+    Only((_BUSY,), _measured, why="which does not hang on the number of cores"),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the times: numbers, or dates, UTC where without a zone."),
+    TRACE,
+    only_with("from", "csv"),
+]
+ValueColumn = Annotated[
+    str | None, typer.Option(help="Column of the values."), TRACE, only_with("from", "csv", "sadf", "collectl")
+]
+Cpu = Annotated[
+    str | None,
+    typer.Option(help="Number of a processor, or all."),
+    only_with("from", "sadf", "collectl"),
+]
+Series = Annotated[
+    str | None,
+    typer.Option(help="prometheus: label=value. google: machine=NUMBER."),
+    only_with("from", "prometheus", "google"),
+]
+Processors = Annotated[int | None, typer.Option(min=1, help="Size of the log's machine."), only_with("from", "swf")]
+Start = Annotated[str | None, typer.Option(help="Where the window begins, such as 2d."), only_with("from", "swf")]
+Duration = Annotated[
+    str | None,
+    typer.Option(help="Length of the window; with simgrid how far to play."),
+    only_with("from", "swf", "simgrid"),
+]
+To = Annotated[str, typer.Option(help="csv, extrap or extrap-json."), Only(("from a run history",), _subject)]
+Time = Annotated[
+    list[str] | None,
+    typer.Option(help="CSV column of seconds; those that end in _s by default. Repeatable."),
+    Only(("into a run history",), _subject),
+]
+Replication = Annotated[
+    int,
+    typer.Option(min=0, help="The one whose draws are written: where loads start, speeds in their bands."),
+    PLATFORM,
+]
+SizeOption = Annotated[
+    float | None, typer.Option(help="Problem size at which speeds are taken that depend on it."), PLATFORM
+]
+Approximate = Annotated[
+    bool, typer.Option("--approximate", help="Leave out what SimGrid does not have, and say so."), PLATFORM
+]
+
+
 def convert(  # noqa: PLR0913, PLR0917 - one per option
-    source: Annotated[
-        Path, typer.Argument(metavar="IN", help="A scenario, a run history, or a file of another program.", **INPUT)
-    ],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A folder for SimGrid, TRACE.csv, RUNS.sqlite, LOG.swf[.gz] or RUNS.")
-    ],
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help=f"What IN is: for a load trace {', '.join(TRACES)}; for runs {', '.join(RUNS)}, by default as its "
-            "content says.",
-            autocompletion=offered(*dict.fromkeys((*TRACES, *RUNS))),
-        ),
-        Only(("into a load trace", "into a run history"), _subject),
-    ] = None,
-    measures: Annotated[
-        str | None,
-        typer.Option(help="load, busy, busy-percent, available or available-percent."),
-        only_with("from", "csv", "sadf", "collectl", "prometheus"),
-    ] = None,
-    cores: Annotated[
-        int,
-        typer.Option(min=1, help="Cores of the PE that the trace is for."),
-        Only((_BUSY,), _measured, why="which does not hang on the number of cores"),
-    ] = 1,
-    time_column: Annotated[
-        str | None,
-        typer.Option(help="Column of the times: numbers, or dates, UTC where without a zone."),
-        TRACE,
-        only_with("from", "csv"),
-    ] = None,
-    value_column: Annotated[
-        str | None, typer.Option(help="Column of the values."), TRACE, only_with("from", "csv", "sadf", "collectl")
-    ] = None,
+    source: Source,
+    output: Output,
+    kind: Kind = None,
+    measures: Measures = None,
+    cores: CoresOption = 1,
+    time_column: TimeColumn = None,
+    value_column: ValueColumn = None,
     time_unit: Annotated[str | None, typer.Option(help="s, ms or us."), TRACE, only_with("from", "csv")] = None,
-    cpu: Annotated[
-        str | None,
-        typer.Option(help="Number of a processor, or all."),
-        only_with("from", "sadf", "collectl"),
-    ] = None,
-    series: Annotated[
-        str | None,
-        typer.Option(help="prometheus: label=value. google: machine=NUMBER."),
-        only_with("from", "prometheus", "google"),
-    ] = None,
-    processors: Annotated[
-        int | None, typer.Option(min=1, help="Size of the log's machine."), only_with("from", "swf")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option(help="Where the window begins, such as 2d."), only_with("from", "swf")
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(help="Length of the window; with simgrid how far to play."),
-        only_with("from", "swf", "simgrid"),
-    ] = None,
-    to: Annotated[
-        str, typer.Option(help="csv, extrap or extrap-json."), Only(("from a run history",), _subject)
-    ] = "csv",
+    cpu: Cpu = None,
+    series: Series = None,
+    processors: Processors = None,
+    start: Start = None,
+    duration: Duration = None,
+    to: To = "csv",
     application: Annotated[str | None, APP, KEPT] = None,
     version: Annotated[str | None, VERSION, Only(("from a run history",), _subject)] = None,
-    time: Annotated[
-        list[str] | None,
-        typer.Option(help="CSV column of seconds; those that end in _s by default. Repeatable."),
-        Only(("into a run history",), _subject),
-    ] = None,
-    replication: Annotated[
-        int,
-        typer.Option(min=0, help="The one whose draws are written: where loads start, speeds in their bands."),
-        PLATFORM,
-    ] = 0,
+    time: Time = None,
+    replication: Replication = 0,
     seed: Annotated[ScenarioSeed, PLATFORM] = None,
-    size: Annotated[
-        float | None, typer.Option(help="Problem size at which speeds are taken that depend on it."), PLATFORM
-    ] = None,
-    approximate: Annotated[
-        bool, typer.Option("--approximate", help="Leave out what SimGrid does not have, and say so."), PLATFORM
-    ] = False,
+    size: SizeOption = None,
+    approximate: Approximate = False,
     changes: Annotated[Changes, PLATFORM] = None,
     as_json: Json = False,
 ) -> None:

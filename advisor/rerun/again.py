@@ -118,25 +118,14 @@ def words_of(record: Record, root: Any) -> Words:
         texts = [] if known else _texts(record, name, kind, value, where)
         words = said_as(parameters[name], value, texts, joined=True)
         argument = parameters[name].param_type_name == "argument"
-        if argument:
-            arguments += words
-        else:
-            options += words
+        (arguments if argument else options).extend(words)
         if name in record.rule.asks.split():
             asked += [shlex.join(words)] if argument else words
     return Words(tuple(record.command.split()), tuple(options), tuple(arguments), tuple(asked))
 
 
 def said_as(parameter: Any, value: Any, texts: Sequence[str], *, joined: bool = False) -> list[str]:
-    """The words that give a parameter of a command a value.
-
-    Parameters
-    ----------
-    texts
-        The value as texts; none leaves the parameter out, unless there is an option that says no.
-    joined
-        `--output=x` in one word, in place of the short `-o x` in two.
-    """
+    """The words that give a parameter a value, by its texts: `-o x`, or joined in one word, `--output=x`."""
     if parameter.param_type_name == "argument":
         return list(texts)
     if value is False:
