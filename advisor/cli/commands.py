@@ -39,6 +39,7 @@ from advisor.cli import (
 )
 from advisor.cli.declared import DeclaredCommand
 from advisor.cli.outputs import check_first
+from advisor.cli.renamed import OLD
 from simulator import ApportionError
 
 TASKS: dict[str, dict[str, str]] = {
@@ -71,38 +72,6 @@ TASKS: dict[str, dict[str, str]] = {
 }
 """What somebody wants to do -> the commands for it, in the order of `--help`, with what each is about."""
 WORKSHOP = "Workshop: apportion lab --help (papers, characterisation, load traces)"
-OLD: dict[str, str] = {
-    "scenarios": "show",
-    "record": "calibrate load",
-    "machine": "calibrate machine",
-    "platform": "cluster --join NODE.json,LINK.json -o FOLDER",
-    "characterise": "lab characterise",
-    "export": "convert SCENARIO FOLDER",
-    "partition": "advise SPEEDS.json --units N",
-    "reproduce": "lab reproduce",
-    "trace import": "convert FILE TRACE.csv --from KIND",
-    "trace generate": "lab generate KIND",
-    "trace show": "show TRACE.csv",
-    "trace functions": "lab trace TRACE.csv --window LENGTH",
-    "trace study": "lab trace TRACE.csv --window LENGTH --history H1,H2 --study",
-    "trace": "lab trace TRACE.csv --window LENGTH",
-    "calibrate resource": "lab resource",
-    "calibrate load-check": "lab load-check",
-    "history add": "convert RUNS.csv HISTORY.sqlite",
-    "history list": "show HISTORY.sqlite",
-    "history import": "convert RUNS HISTORY.sqlite",
-    "history export": "convert HISTORY.sqlite RUNS --to csv",
-    "history record": "lab history --grid NAME=V:V",
-    "history coverage": "lab history",
-    "history": "lab history",
-    "allocate plan": "fit CLUSTER.yaml --plan --sizes N,N,N",
-    "allocate run": "fit PLAN.json --run --command COMMAND",
-    "allocate fit": "fit RUNS.csv",
-    "allocate advise": "advise MODEL.json --kinds NAME:PES:MOST --size N",
-    "allocate": "fit RUNS.csv",
-    "jobs generate": "lab generate lublin",
-}
-"""A command of before -> the line that does it now."""
 
 
 class ByTask(TyperGroup):

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from advisor.cli.commands import COMMANDS, GROUPS, OLD, TASKS
+from advisor.cli.commands import COMMANDS, GROUPS, TASKS
+from advisor.cli.renamed import OLD
 from tests.support.command_line import APPORTION, apportion, apportion_here
 
 

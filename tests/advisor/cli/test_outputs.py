@@ -175,7 +175,7 @@ def test_a_figure_does_not_replace_what_is_in_the_results(tmp_path):
         assert apportion_here("plot", tmp_path / "d", "-o", tmp_path / "d" / "figure.svg").returncode == 0
 
 
-WRITERS = sorted(set(FOLDERS) - {"scenarios"})
+WRITERS = sorted(set(FOLDERS) - {"show"})
 
 
 NOT_OURS = [None, "no JSON", "[]", '{"format": 1, "kind": "other"}', '{"command": "fit"}']
@@ -192,6 +192,12 @@ def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
     with pytest.raises(ScenarioError, match=r"--output: .* which is no result of ours; name a new folder"):
         COMMANDS[name][0].callback(output=tmp_path)
     assert (tmp_path / "scenario.yaml").read_text() == "mine"
+
+
+def test_a_folder_of_an_older_version_is_refused_by_name(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"format": 1, "kind": "results", "command": "reproduce"}')
+    with pytest.raises(ScenarioError, match=r"`apportion reproduce` of an older version, which is now: apportion lab"):
+        COMMANDS["lab reproduce"][0].callback(output=tmp_path)
 
 
 def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path):
