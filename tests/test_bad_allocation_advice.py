@@ -1,4 +1,4 @@
-"""Every bad file or option of `apportion allocate` says what it must answer: those lines, and exit code 2."""
+"""Every bad file or option of `apportion advise` of runs says what it must answer: those lines, and exit code 2."""
 
 import csv
 from pathlib import Path
@@ -23,7 +23,7 @@ def model(tmp_path_factory):
                 rows.writerow((size, 1e-9 * size**3 / pes + 1e-8 * size**2 * pes, 0, 0, pes, 1))
             for each in (1, 2):
                 rows.writerow((size, 3e-10 * size**3 * each, 1, each, 0, 0))
-    assert _run(["allocate", "fit", str(folder / "runs.csv"), "-o", str(folder / "m.json")]) == 0
+    assert _run(["fit", str(folder / "runs.csv"), "-o", str(folder / "m.json")]) == 0
     return folder / "m.json"
 
 

@@ -1,4 +1,4 @@
-"""Every bad platform, plan, table or option of `apportion allocate plan|run` says what it must answer, exit code 2."""
+"""Every bad platform, plan, table or option of `apportion fit` says what it must answer, exit code 2."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ def test_a_bad_plan_gets_its_lines(refused, tmp_path, path):
     options, body = corpus.parts(path)
     file = tmp_path / "cluster.yaml"
     file.write_text(body or PLATFORM)
-    refused(path, ["allocate", "plan", file, *shlex.split(options), "--json"], FILE=file)
+    refused(path, ["fit", "--plan", file, *shlex.split(options), "--json"], FILE=file)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def good_plan(tmp_path_factory):
     (folder / "cluster.yaml").write_text(PLATFORM)
     plan = folder / "plan.json"
     arguments = ["--sizes", "100,200,300", "--budget", "60s", "-o", str(plan)]
-    assert _run(["allocate", "plan", str(folder / "cluster.yaml"), *arguments]) == 0
+    assert _run(["fit", "--plan", str(folder / "cluster.yaml"), *arguments]) == 0
     return plan.read_text()
 
 
@@ -55,5 +55,5 @@ def test_a_bad_run_gets_its_lines(refused, tmp_path, path, good_plan, monkeypatc
         good_plan.replace(before, after, 1) if is_change else body if body and not runs.exists() else good_plan
     )
     cpus = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
-    arguments = ["allocate", "run", plan, *shlex.split(options), "-o", runs, "--json"]
+    arguments = ["fit", "--run", plan, *shlex.split(options), "-o", runs, "--json"]
     refused(path, arguments, PLAN=plan, RUNS=runs, CPUS=cpus)

@@ -1,4 +1,4 @@
-"""Every bad speeds file or option of `apportion partition` says what it must answer: those lines, and exit code 2."""
+"""Every bad speeds file or option of `apportion advise` of a speeds file says what it must answer: those lines, and exit code 2."""
 
 from pathlib import Path
 
@@ -19,9 +19,9 @@ def test_a_bad_partition_gets_its_lines(refused, tmp_path, path):
     options, body = corpus.parts(path)
     speeds = tmp_path / "speeds.json"
     speeds.write_text(body)
-    refused(path, ["partition", "--speeds", speeds, *options.split(), "--json"], FILE=speeds, FOLDER=tmp_path)
+    refused(path, ["advise", speeds, *options.split(), "--json"], FILE=speeds, FOLDER=tmp_path)
 
 
 def test_a_speeds_file_that_is_not_there(apportion):
-    code, _, err = apportion("partition", "--speeds", "no-such.json", "--units", "5")
+    code, _, err = apportion("advise", "no-such.json", "--units", "5")
     assert (code, err) == (2, "error: no-such.json: no such file or directory\n")

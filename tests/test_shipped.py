@@ -80,18 +80,18 @@ def test_every_shipped_scenario_is_listed_by_a_name_that_leads_to_it(capsys):
         assert shipped.locate(scenario.name) == scenario.path
         assert scenario.title
         assert "$schema" not in scenario.title
-    assert _run(["scenarios"]) == 0
+    assert _run(["show"]) == 0
     told = capsys.readouterr().out
     assert [line.split()[0] for line in told.splitlines()] == [scenario.name for scenario in listed]
-    assert _run(["scenarios", "--json"]) == 0
+    assert _run(["show", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["scenarios"]) == len(listed)
 
 
 def test_shipped_files_are_copied_with_what_they_name(empty_folder, capsys):
-    assert _run(["scenarios", "-o", "mine"]) == 0
+    assert _run(["show", "-o", "mine"]) == 0
     assert (empty_folder / "mine/scenarios/scenario.schema.json").is_file()
     assert sim.load_scenario("mine/scenarios/tutorial/three-pes.yaml").replications == 200
-    assert _run(["scenarios", "-o", "mine"]) == 2
+    assert _run(["show", "-o", "mine"]) == 2
     assert "is there already; name a folder without the shipped files" in capsys.readouterr().err
 
 
@@ -101,8 +101,8 @@ def test_shipped_files_are_copied_with_what_they_name(empty_folder, capsys):
         ["check", "two-cores"],
         ["check", "matmul.seg"],
         ["simulate", "two-cores", "--replications", "2"],
-        ["partition", "--speeds", "scenarios/tutorial/speeds.json", "--units", "100"],
-        ["trace", "show", "on-off-1-2"],
+        ["advise", "scenarios/tutorial/speeds.json", "--units", "100"],
+        ["show", "on-off-1-2"],
         ["fit", "hpl-runs", "--formula", "N**3/(P*Q)", "--response", "time_s"],
     ],
     ids=" ".join,

@@ -144,7 +144,7 @@ def test_the_module_of_users_is_there(installed, tmp_path):
 COMMANDS = [
     "--version",
     "--help",
-    "scenarios",
+    "show",
     "check two-cores",
     "check --schema",
     "check two-cores --resolved",
@@ -153,12 +153,12 @@ COMMANDS = [
     "simulate scenarios/tutorial/sort-butterfly.yaml --replications 2 -o out",
     "advise three-pes --replications 20 -o advice",
     "whatif three-pes --vary platform.link.bandwidth=x1,x4 --replications 5 --workers 1",
-    "partition --speeds speeds --units 1000",
-    "trace show on-off-1-2",
-    "allocate fit allocation-runs",
-    "reproduce scopred",
-    "reproduce gbbp",
-    "machine",
+    "advise speeds --units 1000",
+    "show on-off-1-2",
+    "fit allocation-runs",
+    "lab reproduce scopred",
+    "lab reproduce gbbp",
+    "calibrate machine",
 ]
 
 
@@ -178,7 +178,7 @@ AFTERWARDS = [
     "calibrate speed --replay gbbp_dgemm --method gbbp -o speed.json",
     "predict speed.json --at size_elements=1000000",
     "calibrate network --replay characterisation_unix -o network.json",
-    "jobs generate --kind combined --jobs 200 --estimates tsafrir -o stream.swf",
+    "lab generate lublin --class combined --jobs 200 --estimates tsafrir -o stream.swf",
     "jobs run stream.swf -o out/jobs",
     "rerun out/jobs",
 ]

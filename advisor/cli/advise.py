@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli import signs
+from advisor.cli import allocate, signs
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_with
+from advisor.cli.declared import Given, Only, only_with
+from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
@@ -30,8 +32,8 @@ from advisor.cli.options import (
     read_budget,
 )
 from advisor.cli.outputs import check_room, finish
+from advisor.cli.partition import partition
 from advisor.cli.progress import search_sign
-from advisor.cli.scenarios import ScenarioFile
 from simulator import Interrupted, ScenarioError, blocks, files, units
 
 if TYPE_CHECKING:
@@ -45,8 +47,39 @@ VARY_HELP = (
     "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition; "
     "scheduling: also whether units move while it runs."
 )
+SPEEDS, RUNS = "with a speeds file", "with runs"
 
 
+def subject_of(path: Path) -> str:
+    """What advice is asked for: a scenario, a list of speeds, or runs of a program and the model of them."""
+    if path.suffix == ".csv":
+        return RUNS
+    if path.suffix == ".json" and path.is_file():
+        with suppress(ScenarioError):
+            document = files.read_json(path)
+            if isinstance(document, list):
+                return SPEEDS
+            if document.get("kind") == "process_count":
+                return RUNS
+    return "with a scenario"
+
+
+def _subject(given: Given) -> str:
+    return subject_of(given["scenario"])
+
+
+def _sought(given: Given) -> str:
+    subject = _subject(given)
+    return f"with --method {given['method']}" if subject == SPEEDS else subject
+
+
+def _drawing(given: Given) -> str:
+    return "with --objective regret" if given["objective"] == "regret" else "with mean, cvar or worst"
+
+
+SCENARIO_ONLY = Only(("with a scenario",), _subject)
+OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
+DRAWN = Only(("with mean, cvar or worst",), _drawing, why="which draws nothing")
 Vary = Annotated[
     str | None,
     typer.Option(
@@ -54,74 +87,224 @@ Vary = Annotated[
         help=VARY_HELP,
         autocompletion=offered("partition", "allocation", "both", "scheduling"),
     ),
+    SCENARIO_ONLY,
 ]
 Sought = Annotated[
     str,
     typer.Option(
-        metavar="mean|p95|worst|cost|energy",
-        help="What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws (power).",
-        autocompletion=offered("mean", "p95", "worst", "cost", "energy"),
+        metavar="mean|p95|worst|cost|energy|cvar|regret",
+        help="What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws (power); "
+        "with a speeds file mean, cvar, worst or regret.",
+        autocompletion=offered("mean", "p95", "worst", "cost", "energy", "cvar", "regret"),
     ),
+    Only(("with a scenario", "with --method banded"), _sought),
 ]
 Budget = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="What the search may take, such as 30s; the answer is then as good as it is."),
+    SCENARIO_ONLY,
 ]
-Runs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Simulated runs that each search may take.")]
+Runs = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Simulated runs that each search may take."), SCENARIO_ONLY
+]
 Oversubscribe = Annotated[
     bool,
     typer.Option("--oversubscribe", help="Also more processes than cores on a PE."),
     only_with("vary", "allocation", "both"),
+    SCENARIO_ONLY,
 ]
-Pareto = Annotated[bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")]
+Pareto = Annotated[
+    bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs."), SCENARIO_ONLY
+]
 Output = Annotated[
     Path | None,
     folder("report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"),
 ]
-Explained = Annotated[bool, typer.Option("--explain", help="Say why, how sensitive it is, what to measure next.")]
+Explained = Annotated[
+    bool, typer.Option("--explain", help="Say why, how sensitive it is, what to measure next."), SCENARIO_ONLY
+]
 MeasureNext = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
         help="First measure again, on this machine and for so long, what the advice doubts most, such as 60s.",
     ),
+    SCENARIO_ONLY,
 ]
 
 Command = Annotated[
     str | None,
     typer.Option(help="Agree to run this command line, which a model to be measured again names."),
     only_with("measure-next", why="where nothing is run"),
+    SCENARIO_ONLY,
+]
+
+
+Subject = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCENARIO|SPEEDS|RUNS",
+        help="A scenario; a list {name, sizes, speeds, max_size?, setup_s?, count?}; runs (CSV) or the model of them.",
+        **SCENARIO,
+    ),
+]
+Units = Annotated[int | None, typer.Option(help="How many units of work there are."), OF_SPEEDS]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="equal, proportional, functional, discontinuous, banded or grid2d.",
+        autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
+    ),
+    OF_SPEEDS,
+]
+At = Annotated[
+    str | None,
+    typer.Option(help="Size of the one benchmark, or peak; by default the smallest."),
+    only_with("method", "proportional"),
+]
+Correlation = Annotated[
+    float | None,
+    typer.Option(help="Of the PEs' places in their bands, from 0 to below 1."),
+    only_with("method", "banded"),
+    DRAWN,
+]
+Matrix = Annotated[
+    str | None,
+    typer.Option(metavar="ROWSxCOLUMNS", help="The matrix whose elements are the units."),
+    only_with("method", "grid2d"),
+]
+Kinds = Annotated[
+    str | None,
+    typer.Option(metavar="NAME:PES:MOST,...", help="Kinds that may be used: how many PEs, most processes on one."),
+    OF_RUNS,
+]
+Size = Annotated[float | None, typer.Option(metavar="N", help="The problem size to run."), OF_RUNS]
+Memory = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND=SIZE", help="Memory that the processes of one PE may use. Repeatable."),
+    only_with("footprint"),
+]
+Footprint = Annotated[
+    str | None,
+    typer.Option(metavar="FORMULA", help="Bytes of one process, by N and P (processes in all): '8*N**2/P'."),
+    only_with("memory"),
+]
+Hosts = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND=HOSTS", help="For the host files: fast=node1,slow=node[2-4]. Repeatable."),
+    OF_RUNS,
+    only_with("hostfile"),
+]
+Hostfile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write MPICH's host file here; of runs FILE.openmpi, .rankfile, .slurm too."),
+    Only(("with a scenario", "with runs"), _subject),
+]
+Seeded = Annotated[ScenarioSeed, Only(("with a scenario", "with --method banded"), _sought), DRAWN]
+
+
+Top = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="K", help="Show the K best candidates."),
+    Only(("with a scenario", "with runs"), _subject),
 ]
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: ScenarioFile,
-    replications: Replications = None,
-    seed: ScenarioSeed = None,
+    scenario: Subject,
+    replications: Annotated[Replications, SCENARIO_ONLY] = None,
+    seed: Seeded = None,
     vary: Vary = None,
     objective: Sought = "mean",
-    top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
+    top: Top = None,
     budget: Budget = None,
     runs: Runs = None,
     oversubscribe: Oversubscribe = False,
     pareto: Pareto = False,
-    output: Output = None,
-    hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
     measure_next: MeasureNext = None,
     command: Command = None,
-    resource_model: ResourceModel = None,
-    level: Level = LEVEL,
-    table_form: PrintedForm = "text",
+    resource_model: Annotated[ResourceModel, SCENARIO_ONLY] = None,
+    units: Units = None,
+    method: Method = "functional",
+    at: At = None,
+    correlation: Correlation = None,
+    matrix: Matrix = None,
+    kinds: Kinds = None,
+    size: Size = None,
+    memory: Memory = None,
+    footprint: Footprint = None,
+    output: Output = None,
+    hostfile: Hostfile = None,
+    hosts: Hosts = None,
+    level: Annotated[Level, Only(("with a scenario", "with runs"), _subject)] = LEVEL,
+    table_form: Annotated[PrintedForm, SCENARIO_ONLY] = "text",
     as_json: Json = False,
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
 
-    The scenario's configurations are compared too; gains are over as-now, else one process per core with equal units.
+    Gains are over as-now, else one process per core with equal units. A speeds file has --units divided without a
+    simulation; runs of a program that nobody changes say how many processes to give to which PEs at a --size. Examples:
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
+
+    apportion advise scenarios/tutorial/speeds.json --units 100000 -o partition.csv
+
+    apportion advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    asked: dict[str, Any] = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
+    subject = subject_of(scenario)
+    if subject == SPEEDS:
+        if units is None:
+            raise ScenarioError(f"{scenario} has speeds; add --units, how many there are to divide")
+        sought = objective if method == "banded" else None
+        given = {"at": at, "correlation": correlation, "matrix": matrix, "objective": sought}
+        partition(scenario, units, method, given, seed=seed or 0, output=output, as_json=as_json)
+        return
+    if subject == RUNS:
+        if kinds is None or size is None:
+            raise ScenarioError(f"{scenario} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")
+        shown: Any = {"top": top, "hostfiles": (hostfile, hosts), "as_json": as_json}
+        allocate.advise(scenario, kinds, size, level=level, limits=(memory, footprint), **shown)
+        return
+    search = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
+    shows = Shown(top, pareto=pareto, explained=explained, measured=measure_next, command=command, level=level)
+    written: Any = {"output": output, "hostfile": hostfile, "form": table_form, "as_json": as_json}
+    _simulated((scenario, resource_model), search, (vary, objective, budget), shows, **written)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is said beside the best configuration, and what is measured for it first."""
+
+    top: int | None
+    pareto: bool
+    explained: bool
+    measured: str | None
+    """How long to measure again first."""
+    command: str | None
+    level: float
+
+
+def _simulated(
+    source: tuple[Path, str | None],
+    search: dict[str, Any],
+    words: tuple[str | None, str, str | None],
+    shown: Shown,
+    *,
+    output: Path | None,
+    hostfile: Path | None,
+    form: str,
+    as_json: bool,
+) -> None:
+    """The answer for a scenario.
+
+    Parameters
+    ----------
+    source
+        The scenario's file, and its resource model if another one is asked for.
+    words
+        What varies, what is to be least, and the time that the search may take.
+    """
     from advisor.advise.advice import advice_of
     from advisor.advise.explanation import check_explained, explain
     from advisor.advise.export import export_files
@@ -129,29 +312,27 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.advise.pareto import pareto_fronts
     from advisor.advise.recommendation import recommend
 
-    loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
-    _check_asked(loaded, output, hostfile, pareto=pareto)
-    check_explained(objective if explained else "mean")
-    asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
+    load = partial(load_changed, source[0], resource_model=source[1], oversized=True)
+    loaded, (vary, objective, budget) = load(), words
+    _check_asked(loaded, output, hostfile, pareto=shown.pareto)
+    check_explained(objective if shown.explained else "mean")
+    asked = search | {"vary": _varied(vary, loaded, oversubscribe=search["oversubscribe"])}
     asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget)}
     measured = None
-    if measure_next is not None:
-        load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
-        loaded, measured = _measured_first(
-            scenario, load, asked | {"level": level}, measure_next, output, command=command
-        )
+    if shown.measured is not None:
+        about = asked | {"level": shown.level}
+        loaded, measured = _measured_first(source[0], load, about, shown.measured, output, command=shown.command)
     with _kept(output, loaded, asked | {"budget_s": budget}):
-        made = recommend(loaded, **asked, level=level, tell=search_sign)
-        explanation = explain(loaded, made) if explained else None
+        made = recommend(loaded, **asked, level=shown.level, tell=search_sign)
+        explanation = explain(loaded, made) if shown.explained else None
         made = (explanation and explanation.recommendation) or made
-        fronts = pareto_fronts(loaded, made) if pareto else ()
+        fronts = pareto_fronts(loaded, made) if shown.pareto else ()
         exports = export_files(loaded, made.configuration) if output is not None and output.suffix != ".json" else ()
-        advice = advice_of(
-            loaded, made, top=top, fronts=fronts, explanation=explanation, measured=measured, exports=tuple(exports)
-        )
-        page, written = _page(advice, loaded, made, output, top), _written(output)
+        more: Any = {"explanation": explanation, "measured": measured, "exports": tuple(exports)}
+        advice = advice_of(loaded, made, top=shown.top, fronts=fronts, **more)
+        page = _page(advice, loaded, made, output, shown.top)
         write = partial(_write, output, hostfile, advice, page, loaded, made)
-        finish(advice, page, as_json=as_json, write=write, said=written, form=table_form)
+        finish(advice, page, as_json=as_json, write=write, said=_written(output), form=form)
 
 
 def _page(

@@ -1,92 +1,67 @@
-"""`apportion allocate plan | run | fit | advise`: how many processes to run on which PEs, by real runs."""
+"""How many processes to run on which PEs, by real runs: what `fit` plans, makes and fits, and `advise` ranks."""
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import simulator
-from advisor.cli.declared import Given, Only, is_given, only_with
-from advisor.cli.options import LEVEL, Json, Level, Seed, file, print_json, print_warnings
+from advisor.cli.declared import Given, is_given
+from advisor.cli.options import print_json, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
-from advisor.cli.scenarios import INPUT, SCENARIO
 from simulator import CalibrationError, Interrupted, ScenarioError, calibration, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.advise.process_counts import ProcessCountAdvice
+    from advisor.advise.process_counts.construction import Wishes
     from advisor.verification.allocations import AllocationPredictions
 
 
 KINDS_HELP = "Kinds that may be used: NAME:PES:MOST (how many PEs, most processes on one), separated by commas."
 
 
-def fit(
-    runs: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUNS.csv",
-            help="Columns N, time_s and per kind KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s.",
-            **INPUT,
-        ),
-    ],
-    output: Annotated[Path | None, file("MODEL.json", "the model")] = None,
-    as_json: Json = False,
-) -> None:
-    """Fit a model to real runs of a program on kinds of PEs; repeated rows are repetitions.
-
-    Example: apportion allocate fit scenarios/tutorial/allocation-runs.csv -o model.json
-    """
+def fit_table(runs: Path, output: Path | None, *, as_json: bool) -> None:
+    """Fit a model to real runs of a program on kinds of PEs; repeated rows are repetitions."""
     fitted = calibration.fit_allocation_table(runs)
     document = fitted.to_dict()
     write = None if output is None else partial(calibration.save_allocation_fit, fitted, output)
     finish(document, lambda: _print_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
 
 
-def advise(  # noqa: PLR0913, PLR0917 - one per option
-    model: Annotated[Path, typer.Argument(metavar="MODEL.json", help="A model that `apportion allocate fit` wrote.")],
-    kinds: Annotated[str, typer.Option(metavar="NAME:PES:MOST,...", help=KINDS_HELP)],
-    size: Annotated[float, typer.Option(metavar="N", help="The problem size to run.")],
-    level: Level = LEVEL,
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND=SIZE", help="Memory that the processes of one PE may use. Repeatable."),
-        only_with("footprint"),
-    ] = None,
-    footprint: Annotated[
-        str | None,
-        typer.Option(metavar="FORMULA", help="Bytes of one process, by N and P (processes in all): '8*N**2/P'."),
-        only_with("memory"),
-    ] = None,
-    top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best configurations.")] = None,
-    hostfile: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write host files: FILE for MPICH, FILE.openmpi, .rankfile, .slurm."),
-    ] = None,
-    hosts: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND=HOSTS", help="For the host files: fast=node1,slow=node[2-4]. Repeatable."),
-        only_with("hostfile"),
-    ] = None,
-    as_json: Json = False,
+def advise(
+    model: Path,
+    kinds: str,
+    size: float,
+    *,
+    level: float,
+    limits: tuple[list[str] | None, str | None],
+    top: int | None,
+    hostfiles: tuple[Path | None, list[str] | None],
+    as_json: bool,
 ) -> None:
-    """Rank every configuration at a problem size and say which to run, with interval, regret and switch points.
+    """Rank every configuration at a problem size, by a model or by the runs themselves.
 
-    Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
+    Parameters
+    ----------
+    limits
+        Memory of each kind of PE, and the bytes of one process.
+    hostfiles
+        Where host files are written, and the hosts of each kind.
     """
     from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
 
-    named = parse_kinds(kinds)
+    named, (hostfile, hosts) = parse_kinds(kinds), hostfiles
     on_hosts = None if hosts is None else parse_hosts(hosts, named)
     if hostfile is not None:
         check_kinds(named, on_hosts)
-    limits, fitted = _limits(memory, footprint, named), calibration.load_allocation_fit(model)
-    inputs = {str(model): files.digest(files.read_bytes(model))}
-    with files.understood(model, "apportion allocate fit"):
-        advice = advise_allocation(fitted, named, size, level=level, limits=limits, top=top, inputs=inputs)
+    of_runs = model.suffix == ".csv"
+    fitted = calibration.fit_allocation_table(model) if of_runs else calibration.load_allocation_fit(model)
+    allowed, inputs = _limits(*limits, named), {str(model): files.digest(files.read_bytes(model))}
+    with files.understood(model, "apportion fit"):
+        advice = advise_allocation(fitted, named, size, level=level, limits=allowed, top=top, inputs=inputs)
         document = advice.to_dict()
     write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, on_hosts))
     shown = {} if top is None else {"top": top}
@@ -130,66 +105,56 @@ def _print_fit(fitted: "calibration.AllocationFit", runs: Path) -> None:
     print_warnings(fitted.warnings)
 
 
-# `apportion allocate plan`: which few runs to make so that the best processes per PE can be found.
-
-
 MOST_SIZE = 10**9
 
 
-def plan(  # noqa: PLR0913, PLR0917 - one per option
-    cluster: Annotated[
-        Path, typer.Argument(metavar="CLUSTER.yaml", help="A scenario, or a file of its platform.", **SCENARIO)
-    ],
-    sizes: Annotated[str, typer.Option(metavar="N,N,...", help="Problem sizes that may be run, three or more.")],
-    at: Annotated[
-        str | None,
-        typer.Option(metavar="N,N,...", help="Sizes that advice is wanted for; by default twice the largest."),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(help="Seconds for all runs, such as 600s; by default 15 % of running everything at those sizes."),
-    ] = None,
-    most: Annotated[
-        str | None, typer.Option(metavar="KIND=M,...", help="Most processes on each PE, such as fast=4,slow=2.")
-    ] = None,
-    work: Annotated[
-        str, typer.Option(help="Units of volume of a run over N; with the speeds it guesses what runs cost.")
-    ] = "2/3*N**3",
-    kernel: Annotated[
-        str | None, typer.Option(help="Kernel whose speeds are taken; by default dgemm, or the first one known.")
-    ] = None,
-    start: Annotated[str, typer.Option(help="How long the processes of a run take to start.")] = "0.5s",
-    seed: Seed = 1,
-    output: Annotated[Path | None, file("PLAN.json", "the plan")] = None,
-    json_output: Json = False,
-) -> None:
-    """Propose construction runs with their cost: few, cheap ones that show what a model has to know.
-
-    Alike PEs of the file are a kind, named after what their names have in common. Each kind runs alone, with every
-    number of processes per PE, on several PEs, and together with the others; then whatever makes estimates at the sizes
-    asked about surer per second. Example:
-
-    apportion allocate plan cluster.yaml --sizes 400,800,1200 --at 2400 --budget 600s --most fast=4,slow=2 -o plan.json
-    """
-    from advisor.advise.process_counts.construction import Wishes, plan_construction
+def wishes(sizes: str, at: str | None, *, budget: str | None, start: str, seed: int) -> "Wishes":
+    """What a plan is for, read from its options."""
+    from advisor.advise.process_counts.construction import Wishes
 
     asked = _sizes(sizes, "--sizes")
-    wishes = Wishes(
+    return Wishes(
         asked,
         (2 * max(asked),) if at is None else _sizes(at, "--at"),
         None if budget is None else units.parse_duration(budget, field="--budget"),
         units.parse_duration(start, field="--start"),
         seed,
     )
-    made = plan_construction(simulator.load_platform(cluster), wishes, most=_most(most), work=work, kernel=kernel)
+
+
+def plan(
+    cluster: Path,
+    wished: "Wishes",
+    *,
+    most: str | None,
+    work: str,
+    kernel: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Propose construction runs with their cost: few, cheap ones that show what a model has to know.
+
+    Alike PEs of the file are a kind, named after what their names have in common. Each kind runs alone, with every
+    number of processes per PE, on several PEs, and together with the others; then whatever makes estimates at the sizes
+    asked about surer per second.
+
+    Parameters
+    ----------
+    work, kernel
+        Units of volume of a run over N, and the kernel whose speeds say what runs cost.
+    """
+    from advisor.advise.process_counts.construction import plan_construction
+
+    platform = simulator.load_platform(cluster)
+    made = plan_construction(platform, wished, most=_most(most), work=work, kernel=kernel)
     document = made.to_dict()
     write = None if output is None else partial(files.write_json, output, document)
     finish(
         document,
         lambda: _print(made),
-        as_json=json_output,
+        as_json=as_json,
         write=write,
-        said=f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv",
+        said=f"plan written to {output}; next: apportion fit {output} --run --command ... -o runs.csv",
     )
 
 
@@ -232,9 +197,6 @@ def _print(made: "calibration.ConstructionPlan") -> None:
     print_warnings(made.notes)
 
 
-# `apportion allocate run`: construction runs made for real through a command template.
-
-
 SHOWN = 3
 """Runs left out that are named; --json has all."""
 
@@ -244,85 +206,46 @@ def _read_times(given: Given) -> str:
     return "with --time or --phases" if timed else "without --time and --phases"
 
 
-Command = Annotated[
-    str,
-    typer.Option(
-        help="What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
-        "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor."
-    ),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(help="Regular expression with a group (time_s) over the output, or hpl; else the wall clock."),
-]
-Phases = Annotated[
-    str | None,
-    typer.Option(help="One with groups kind, comp_s and comm_s, or hpl: its detailed timing, where it has one."),
-]
-Before = Annotated[
-    list[Path] | None,
-    typer.Option(help="File with placeholders, such as HPL.dat, written into the folder before each run."),
-]
-Read = Annotated[
-    str | None,
-    typer.Option(help="File in the folder that the program writes its times to, not its output."),
-    Only(("with --time or --phases",), _read_times, why="where the wall clock counts"),
-]
-Folder = Annotated[Path | None, typer.Option(help="Where the program runs; by default RUNS.work, next to the output.")]
-Local = Annotated[
-    bool,
-    typer.Option(
-        "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops."
-    ),
-]
-Limit = Annotated[
-    str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s.")
-]
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="MODEL.json",
-        help="What `allocate fit` wrote before: its predictions are compared with the runs.",
-        **INPUT,
-    ),
-]
-Output = Annotated[Path, file("RUNS.csv", "a row per run; called again, it goes on")]
+@dataclass(frozen=True)
+class Program:
+    """What is run, and how its times are read."""
+
+    command: str
+    time: str | None
+    phases: str | None
+    before: Sequence[Path]
+    read: str | None
+    folder: Path | None
+    local: bool
 
 
-def run(  # noqa: PLR0913, PLR0917 - one per option
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="What `apportion allocate plan -o` wrote.")],
-    command: Command,
-    time: Time = None,
-    phases: Phases = None,
-    before: Before = None,
-    read: Read = None,
-    folder: Folder = None,
-    local: Local = False,
-    budget: Annotated[str | None, typer.Option(help="In the place of the plan's.")] = None,
-    limit: Limit = None,
-    model: Model = None,
-    level: Annotated[Level, only_with("model")] = LEVEL,
-    output: Output = Path("runs.csv"),
-    json_output: Json = False,
+def run(
+    plan: Path,
+    program: Program,
+    *,
+    budget: str | None,
+    limit: str | None,
+    model: Path | None,
+    level: float,
+    output: Path,
+    as_json: bool,
 ) -> None:
     """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
 
     Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
     or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted and the
-    runs made now are compared, and kept for `apportion history coverage`. Example:
-
-    apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
+    runs made now are compared, and kept for `apportion lab history`.
     """
     from advisor.verification.allocations import AllocationPredictions
 
     made = calibration.read_plan(plan)
     simulator.require_linux()
-    work = output.with_name(f"{output.stem}.work") if folder is None else folder
+    work = output.with_name(f"{output.stem}.work") if program.folder is None else program.folder
     limits = calibration.Limits(
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if limit is None else units.parse_duration(limit, field="--limit"),
     )
-    chosen = _program(command, (time, phases), before or (), read=read, folder=work, local=local)
+    chosen = _chosen(program, work)
     _check_hosts(made, chosen)
     predicted = None if model is None else AllocationPredictions(model, [kind.name for kind in made.kinds])
     files.make_folder(work)
@@ -337,7 +260,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
     document = _document(made, found, output) | _judged(predicted, table, before_now, level)
-    if json_output:
+    if as_json:
         print_json(document)
     else:
         _print_runs(made, found, document)
@@ -361,20 +284,13 @@ def _table(
     return table
 
 
-def _program(
-    command: str,
-    reading: tuple[str | None, str | None],
-    before: Sequence[Path],
-    *,
-    read: str | None,
-    folder: Path,
-    local: bool,
-) -> "calibration.AllocatedProgram":
+def _chosen(program: Program, folder: Path) -> "calibration.AllocatedProgram":
+    read = program.read
     if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
         raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
-    reader = calibration.make_reader(*reading)
-    words, templates = calibration.parse_program(command, templates=before, local=local)
-    return calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
+    reader = calibration.make_reader(program.time, program.phases)
+    words, templates = calibration.parse_program(program.command, templates=program.before, local=program.local)
+    return calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=program.local)
 
 
 def _check_hosts(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> None:
@@ -416,7 +332,7 @@ def _about(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedP
 
 def _document(made: "calibration.ConstructionPlan", found: "calibration.Campaign", output: Path) -> dict[str, Any]:
     return {
-        "command": "allocate run",
+        "command": "fit",
         "output": str(output),
         "runs_made": found.made,
         "runs_kept": found.kept,
@@ -453,5 +369,5 @@ def _print_runs(made: "calibration.ConstructionPlan", found: "calibration.Campai
     if found.failures:
         return
     size = f"{made.at[-1]:g}"
-    print(f"next: apportion allocate fit {output} -o model.json")
-    print(f"then: apportion allocate advise model.json --kinds {made.kinds_option} --size {size}")
+    print(f"next: apportion fit {output} -o model.json")
+    print(f"then: apportion advise model.json --kinds {made.kinds_option} --size {size}")

@@ -48,6 +48,7 @@ def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
     changes
         What is given otherwise, by the names of parameters; None leaves an option out.
     """
+    from advisor.rerun import said_as
     from simulator import blocks
 
     running = _context.get()
@@ -61,15 +62,11 @@ def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
     }
     given, options, arguments = stated | changes, list[str](), list[str]()
     for one in target.params:
-        flag = next((option for option in ("-o", *one.opts) if option in one.opts and option.startswith("-")), None)
-        if given.get(str(one.name)) is False:
-            options += one.secondary_opts[:1]
-        for value in _values(given.get(str(one.name))):
-            if flag is None:
-                arguments.append(value)
-            else:
-                options += [flag] if one.is_flag else [flag, value]
-    return blocks.Command(shlex.join(["apportion", *command.split(), *arguments, *options]), label)
+        value = given.get(str(one.name))
+        said = arguments if one.param_type_name == "argument" else options
+        said += said_as(one, value, _values(value))
+    words = command.split()[: -1 if target.hidden else None]  # what is meant where nothing is named
+    return blocks.Command(shlex.join(["apportion", *words, *arguments, *options]), label)
 
 
 def _values(value: Any) -> list[str]:

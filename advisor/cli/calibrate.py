@@ -1,7 +1,6 @@
-"""`apportion calibrate speed | load-check | resource`: speed bands, their test under load, what operations cost."""
+"""`apportion calibrate speed`: speed bands by real runs or recorded tables."""
 
 import sys
-import tempfile
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,28 +10,23 @@ import typer
 
 import simulator
 from advisor.cli.declared import only_with, only_without
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import (
     LENGTH,
     Json,
     PinnedTo,
-    Seed,
     file,
-    folder,
     offered,
     print_answers,
-    print_json,
     print_warnings,
     read_budget,
     read_number,
     read_share,
 )
-from advisor.cli.outputs import finish, nothing_lost
-from advisor.cli.progress import timed_work
-from advisor.cli.scenarios import INPUT
-from simulator import calibration, characterisation, files, models, units
+from advisor.cli.outputs import finish
+from simulator import calibration, files, models, units
 
 if TYPE_CHECKING:
-    from advisor.verification.load_band import LoadBandCheck
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 
@@ -311,7 +305,7 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | No
     if drift is not None and drift.pairs:
         print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
     if (learnt := calibration.learnt_in(built.band.doubt)) > 1:
-        print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion history coverage`")
+        print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion lab history`")
     for line in built.incomplete:
         print(f"incomplete: {line}")
     for line in built.assumptions:
@@ -332,173 +326,3 @@ def _verdict(built: "BuiltBand") -> str:
     elif built.assumptions_violated:
         lacking = f"{len(built.assumptions_violated)} of its assumptions do not hold, see the warnings"
     return wording.verdict(wording.SPEEDS, error, by="doubt", lacking=lacking)
-
-
-# `apportion calibrate load-check`: whether a band predicted from recorded load holds what really happens under it.
-
-
-def load_check(  # noqa: PLR0913, PLR0917 - one per option
-    kernel: Annotated[str, typer.Option(help="A kernel of ours that is really run.")] = "dgemm",
-    load: Annotated[str, typer.Option(help="Share of the time for which a competitor is there.")] = "40%",
-    period: Annotated[str, typer.Option(help="One time on and off of the competitor.")] = "1s",
-    interval: Annotated[str, typer.Option(help="Of the recording of its load.")] = "100ms",
-    history: Annotated[str, typer.Option(help="How long its load is recorded; all of it counts.")] = "60s",
-    durations: Annotated[
-        str, typer.Option(help="Times that runs take on an idle PE; the sizes follow.")
-    ] = "100ms,500ms,2s",
-    runs: Annotated[int, typer.Option(min=1, help="Fresh runs of each size.")] = 30,
-    cpu: Annotated[int | None, typer.Option(min=0, help="Processor to share; by default the last core.")] = None,
-    output: Annotated[Path | None, folder("recording, band and check")] = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Put load bands to the test: a known competitor on one core, its load recorded, and fresh runs against it.
-
-    The band must hold 90 % of the wall-clock speeds at every size; if they show otherwise, the exit code is 1.
-
-    Example: apportion calibrate load-check --kernel dgemm --load 40% -o check
-    """
-    from advisor.verification.load_band import LoadBandPlan, check_load_band
-
-    plan = LoadBandPlan(
-        kernel=kernel,
-        cpu=simulator.this_machine().cores[-1].cpu if cpu is None else cpu,
-        load=read_share(load, "--load"),
-        period_s=units.parse_duration(period, field="--period"),
-        interval_s=units.parse_duration(interval, field="--interval"),
-        history_s=units.parse_duration(history, field="--history"),
-        durations_s=tuple(units.parse_duration(text, field="--durations") for text in durations.split(",")),
-        runs=runs,
-        seed=seed,
-    )
-    if output is not None:
-        files.make_folder(output)
-    with tempfile.TemporaryDirectory() as scratch, files.alone(output or Path(scratch)):
-        done = check_load_band(plan, output or Path(scratch), lambda text: print(text, file=sys.stderr))
-    document = done.to_dict() | {"command": "calibrate load-check"}
-
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _tell_check(done)
-
-    with nothing_lost(document, tell):
-        if output is not None:
-            files.write_json(output / "check.json", done.to_dict())
-    tell()
-    if not done.held:
-        raise typer.Exit(1)
-
-
-def _tell_check(done: "LoadBandCheck") -> None:
-    plan = done.plan
-    print(
-        f"{plan.kernel} on processor {plan.cpu} against a competitor of {plan.load:.0%} on and off every "
-        f"{plan.period_s:g} s; recorded: {done.recorded_load:.1%}"
-    )
-    print(f"{'elements':>12}{'idle run':>12}{'low':>12}{'mean':>12}{'high':>12}{'width':>8}{'inside':>9}")
-    for size in done.sizes:
-        print(
-            f"{size.size_elements:>12.6g}{size.ideal_s:>10.3g} s{size.low:>12.4g}{size.mid:>12.4g}{size.high:>12.4g}"
-            f"{size.relative_width:>8.0%}{size.inside:>5} / {len(size.speeds)}"
-        )
-    low, high = done.share_interval
-    print(
-        f"{done.share_inside:.0%} of the fresh speeds lie in the band (90 % interval {low:.0%} to {high:.0%}); its "
-        f"mean relative width is {done.mean_relative_width:.0%}"
-    )
-    print_warnings(done.warnings)
-
-
-# `apportion calibrate resource`: what operations cost on a PE of this machine, by every method.
-
-
-RESOURCE_BUDGET = "60s"
-LEAST_BUDGET_S, RESOURCE_ENDING_S = 10.0, 1.0
-ResourceBudget = Annotated[
-    str, typer.Option(help="About how long it may take; what it did not come to is done by the next call.")
-]
-Memory = Annotated[
-    Path | None,
-    typer.Option(metavar="MODEL.json", help="Model of `calibrate memory` for the memory term, in place of a sweep."),
-]
-ResourceOutput = Annotated[
-    Path | None,
-    file("HARDWARE.json", "the costs; by default in this user's cache"),
-]
-
-
-def resource(
-    output: ResourceOutput = None,
-    budget: ResourceBudget = RESOURCE_BUDGET,
-    memory: Memory = None,
-    seed: Seed = 1,
-    as_json: Json = False,
-) -> None:
-    """Calibrate cost vectors: micro-benchmarks per source construct, fits for intermediate and machine code, flop rate.
-
-    About a hundred small programs are compiled, counted and timed in turns. Counts and times are kept next to the
-    model, so that the same command goes on where an earlier one ended.
-
-    Example: apportion calibrate resource -o hardware.json --budget 2min
-    """
-    model, path = calibrated(output, budget=budget, memory=memory, seed=seed)
-    if as_json:
-        document = model.to_dict()
-        document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
-        print_json(document | {"command": "calibrate resource", "file": str(path)})
-        return
-    _tell_resource(model)
-    print(f"model written to {path}")
-
-
-def calibrated(
-    output: Path | None, *, budget: str, memory: Path | None, seed: int
-) -> tuple["models.HardwareModel", Path]:
-    """Calibrate with progress on standard error, and write the model; the model and where it is."""
-    budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, ending_s=RESOURCE_ENDING_S)
-    times = (
-        None
-        if memory is None
-        else characterisation.times_of_model(calibration.load_memory_model(memory)[0], str(memory))
-    )
-    path = output or characterisation.kept_here()
-    files.check_room(path, folder=False)
-    with timed_work(budget_s, "calibration") as on_progress:
-        model = characterisation.calibrate_resource(
-            budget_s=budget_s,
-            seed=seed,
-            store=characterisation.runs_beside(output),
-            memory=times,
-            on_progress=on_progress,
-        )
-    with nothing_lost(model.to_dict(), lambda: _tell_resource(model)):
-        calibration.save_resource_model(model, path)
-    return model, path
-
-
-def _tell_resource(model: "models.HardwareModel") -> None:
-    rests_on = model.provenance
-    print(model.name)
-    for method in model.methods:
-        vector = model.vector(method)
-        print(f"{method}: {'; '.join(vector.notes[:1])}")
-        fit = rests_on["fits"].get(method)
-        if fit:
-            held = fit["held_out_mean_error_percent"]
-            print(
-                f"  {fit['operations']} operations; mean error {fit['mean_error_percent']:.0f} % where it was fitted, "
-                f"{held:.0f} % on programs left out"
-            )
-        if method in {"dbc", "poc", "hllc"}:
-            costs = ", ".join(f"{name} {1e9 * cost.seconds:.3g}" for name, cost in vector.costs.items())
-            print(f"  ns: {costs}")
-    memory = rests_on["memory"]
-    print(f"memory ({memory['source']}), ns per word: {_by_size(memory['working_sets_bytes'], memory['word_s'])}")
-    print_warnings(model.warnings)
-
-
-def _by_size(sizes: list[float], times_s: list[float]) -> str:
-    pairs = zip(sizes, times_s, strict=True)
-    return ", ".join(f"{1e9 * time:.3g} at {units.show_size(round(size))}" for size, time in pairs)

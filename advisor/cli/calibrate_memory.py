@@ -8,6 +8,7 @@ import typer
 
 import simulator
 from advisor.cli.declared import only_with, only_without
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import (
     Json,
     PinnedTo,
@@ -21,7 +22,6 @@ from advisor.cli.options import (
 )
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
-from advisor.cli.scenarios import INPUT
 from simulator import calibration, files, units
 
 # `apportion calibrate memory` without a table: Apex-MAP is measured here, fitted, and judged on cells held out.

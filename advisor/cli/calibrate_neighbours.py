@@ -8,10 +8,10 @@ import typer
 
 import simulator
 from advisor.cli.declared import only_with, only_without
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
-from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, calibration, files, units
 
 BUDGET = "3min"

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from advisor.cli.declared import only_with, only_without
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.progress import progress_lines
-from advisor.cli.scenarios import INPUT
 from simulator import calibration, files, units
 
 REAL = only_without("replay", why="where nothing is measured")

@@ -1,4 +1,4 @@
-"""`apportion characterise`: one function by every method, predicted and measured."""
+"""`apportion lab characterise`: one function by every method, predicted and measured."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate
+from advisor.cli import resource
 from advisor.cli.declared import Given, Only
 from advisor.cli.options import HOUR_S, Json, Seed, print_json, print_warnings, read_budget
 from advisor.cli.progress import progress_lines
@@ -51,7 +51,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
         str | None, typer.Option(metavar="200,400,800", help="Values of n that are judged, in place of the usual ones.")
     ] = None,
     hardware: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What `calibrate resource -o` wrote; by default this machine's.")
+        Path | None, typer.Option(metavar="FILE", help="What `lab resource -o` wrote; by default this machine's.")
     ] = None,
     design: Design = None,
     budget: Annotated[str, typer.Option(help="What it may take in all, analysis and compilation included.")] = "15s",
@@ -61,7 +61,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     """Predict a function's time from design, flops, source, intermediate code, machine code and timings; measure it.
 
     The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
-    to be timed. Example: apportion characterise matmul --method all --json
+    to be timed. Example: apportion lab characterise matmul --method all --json
     """
     chosen = _methods(method)
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S, ending_s=ENDING_S)
@@ -74,7 +74,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
             wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
     if as_json:
-        print_json({"command": "characterise"} | found)
+        print_json({"command": "lab characterise"} | found)
         return
     _tell(found)
 
@@ -104,10 +104,10 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
     model = characterisation.known_here()
     if model is not None:
         return model
-    about = f"calibrated first, once: {calibrate.RESOURCE_BUDGET} that --budget does not count"
+    about = f"calibrated first, once: {resource.RESOURCE_BUDGET} that --budget does not count"
     print(f"no resource model of this machine yet: it is {about}", file=sys.stderr)
-    model, kept = calibrate.calibrated(None, budget=calibrate.RESOURCE_BUDGET, memory=None, seed=seed)
-    print(f"kept in {kept}; `apportion calibrate resource` makes it better", file=sys.stderr)
+    model, kept = resource.calibrated(None, budget=resource.RESOURCE_BUDGET, memory=None, seed=seed)
+    print(f"kept in {kept}; `apportion lab resource` makes it better", file=sys.stderr)
     return model
 
 

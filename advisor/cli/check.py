@@ -1,7 +1,6 @@
-"""`apportion check | export`: read a scenario, show its explicit form or the files' JSON Schema, and export it."""
+"""`apportion check`: read a scenario, and show its explicit form or the JSON Schema of files."""
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +9,8 @@ import typer
 
 import simulator
 from advisor.cli.declared import Given, Only, only_without
-from advisor.cli.options import Changes, Json, ScenarioSeed, folder, load_changed, print_json, print_warnings
-from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
-from simulator import ScenarioError, files
+from advisor.cli.inputs import SCENARIO, SCENARIO_HELP
+from advisor.cli.options import Changes, Json, print_json, print_warnings
 
 MOST_NAMED = 5
 """Configurations that are named."""
@@ -60,7 +58,7 @@ def check(
     if resolved:
         print(simulator.resolved_text(scenario, changes=changes or ()), end="")
         return
-    _summary(scenario, changes or (), as_json=as_json)
+    summary(scenario, changes or (), as_json=as_json)
 
 
 def _platform_summary(path: Path, platform: "simulator.Platform", *, as_json: bool) -> None:
@@ -86,7 +84,7 @@ def _graph_summary(path: Path, *, as_json: bool) -> None:
         print(f"{method}: {', '.join(found['operations'][method]) or 'no operation'}")
 
 
-def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
+def summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     """Say what is in a scenario that can be used."""
     loaded = simulator.load_either(scenario, changes=changes)
     if isinstance(loaded, simulator.Platform):
@@ -149,59 +147,3 @@ def _ready(scenario: "simulator.Scenario") -> dict[str, list[str]]:
     found = {"simulate": [], "whatif": [], "advise": lacks(scenario), "verify": lacks_here(scenario)}
     unnamed = lacks_for_launchers(scenario)
     return found | ({"advise -o": unnamed} if unnamed else {})
-
-
-# `apportion export`: a scenario's platform as another program's files.
-
-
-def export(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")],
-    simgrid: Annotated[
-        bool, typer.Option("--simgrid", help="As a SimGrid platform: platform.xml and a profile for each load.")
-    ] = False,
-    output: Annotated[Path | None, folder("platform.xml and the profiles")] = None,
-    replication: Annotated[
-        int, typer.Option(min=0, help="The one whose draws are written: where loads start, speeds in their bands.")
-    ] = 0,
-    seed: ScenarioSeed = None,
-    size: Annotated[
-        float | None, typer.Option(help="Problem size at which speeds are taken that depend on it.")
-    ] = None,
-    approximate: Annotated[
-        bool, typer.Option("--approximate", help="Leave out what SimGrid does not have, and say so.")
-    ] = False,
-    changes: Changes = None,
-    as_json: Json = False,
-) -> None:
-    """Write a scenario's platform for another simulator; what that cannot express is refused by name.
-
-    Example: apportion export scenarios/tutorial/cluster.yaml --simgrid -o out/simgrid --size 1e6 --approximate
-    """
-    from dataclasses import replace
-
-    if not simgrid:
-        raise typer.BadParameter("--simgrid needed, which says for which program")
-    if output is None:
-        raise typer.BadParameter("--output is missing; name a folder")
-    loaded = load_changed(scenario, changes=changes, resource_model=None)
-    if seed is not None:
-        loaded = replace(loaded, seed=seed)
-    try:
-        found = simulator.export_simgrid(loaded, replication=replication, size=size, approximate=approximate)
-    except ScenarioError as error:
-        options = [
-            line.replace("; approximate:", "; --approximate:").replace("; size:", "; --size:") for line in error.lines
-        ]
-        raise ScenarioError([f"{scenario}: {line}" for line in options]) from error
-    files.make_folder(output)
-    for name, text in found.files.items():
-        files.write_text(output / name, text)
-    if as_json:
-        notes = list(found.notes)
-        document = {"files": list(found.files), "seed": loaded.seed, "replication": replication, "notes": notes}
-        print_json({"format": 1, "command": "export", **document, "read_back": found.read_back})
-        return
-    for note in found.notes:
-        print(f"note: {note}", file=sys.stderr)
-    print(f"{output / 'platform.xml'} with profiles of {len(found.files) - 1} PEs, as in replication {replication}")
-    print(f"read it back with {found.read_back}")

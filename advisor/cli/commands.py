@@ -9,28 +9,28 @@ from typer.core import TyperGroup
 
 from advisor.cli import (
     advise,
-    allocate,
     calibrate,
+    calibrate_machine,
     calibrate_memory,
     calibrate_neighbours,
     calibrate_network,
     characterise,
     check,
     cluster,
+    convert,
     ending,
     fit,
+    generate,
     history,
     jobs,
     jobs_compare,
+    load_check,
     new,
-    partition,
-    platform,
     plot,
     quickstart,
-    record,
     reproduce,
     rerun,
-    scenarios,
+    resource,
     show,
     simulate,
     trace,
@@ -39,6 +39,7 @@ from advisor.cli import (
 )
 from advisor.cli.declared import DeclaredCommand
 from advisor.cli.outputs import check_first
+from advisor.cli.renamed import OLD
 from simulator import ApportionError
 
 TASKS: dict[str, dict[str, str]] = {
@@ -46,42 +47,31 @@ TASKS: dict[str, dict[str, str]] = {
         "quickstart": "the whole loop on this machine, in a minute",
         "new": "a scenario of your cluster, by flags or questions",
         "check": "is a scenario sound, what is in it, for what is it ready",
-        "scenarios": "scenarios that ship with apportion",
-        "show": "what a model or a folder of results says",
+        "show": "what any file or folder says; nothing: what ships",
     },
-    "Measure": {
-        "calibrate": "speeds, memory, network, neighbours, costs of operations",
-        "record": "the load of this machine, as a trace",
-        "cluster": "all hosts at once, with advice and the line to run it",
-        "machine": "this machine as a node of a scenario",
-        "platform": "nodes measured one by one, joined to a cluster",
-        "characterise": "one function by every method, predicted and measured",
-    },
-    "Model": {
-        "fit": "run times by your cost formula, from real runs",
-        "predict": "what any model says of what nobody measured",
-        "history": "runs that are kept, and how well predictions held",
-        "trace": "load traces: import, generate, show, study",
-    },
-    "Simulate and advise": {
+    "Divide": {
         "simulate": "how long each configuration of a scenario takes",
         "advise": "who should get how much, and how sure that is",
         "whatif": "which change of the platform or the program pays most",
-        "partition": "units divided among PEs of known speeds",
-        "allocate": "how many processes on which PEs, from few real runs",
-    },
-    "Check by real runs": {
         "verify": "the advice and the baselines, really run here",
-        "reproduce": "tables of five papers, computed again",
-        "rerun": "a result that was kept, computed again and compared",
     },
-    "Many jobs": {"jobs": "streams of jobs: run, compare, advise, forecast, generate"},
+    "Measure": {
+        "cluster": "all hosts at once, with advice and the line to run it",
+        "calibrate": "this machine: speeds, memory, network, neighbours, load",
+    },
+    "Model": {
+        "fit": "run times from real runs, and which runs to make",
+        "predict": "what any model says of what nobody measured",
+    },
+    "Queue": {"jobs": "streams of jobs: which change pays, run, compare, forecast"},
     "Hand on": {
         "plot": "a picture of any result, for a paper",
-        "export": "a platform as another simulator's files",
+        "rerun": "a result that was kept, computed again and compared",
+        "convert": "files from and for other programs",
     },
 }
 """What somebody wants to do -> the commands for it, in the order of `--help`, with what each is about."""
+WORKSHOP = "Workshop: apportion lab --help (papers, characterisation, load traces)"
 
 
 class ByTask(TyperGroup):
@@ -94,13 +84,21 @@ class ByTask(TyperGroup):
         return [*ordered, *(name for name in known if name not in ordered)]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """A section for each task."""
-        names = self.list_commands(ctx)
-        widest = max(map(len, names))
+        """A section for each task, and where the rest is."""
+        widest = max(map(len, self.list_commands(ctx)))
         for task, own in TASKS.items():
-            if rows := [(name.ljust(widest), about) for name, about in own.items() if name in names]:
-                with formatter.section(task):
-                    formatter.write_dl(rows)
+            with formatter.section(task):
+                formatter.write_dl([(name.ljust(widest), about) for name, about in own.items()])
+        formatter.write(f"\n{WORKSHOP}\n")
+
+
+class OfJobs(TyperGroup):
+    """Commands on streams of jobs; a word that is none of them is a log, for which advice is asked."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As `jobs LOG` or `jobs run LOG`; a file that is called run is `./run`."""
+        named = not args or args[0] in {*self.commands, *self.get_help_option_names(ctx)}
+        return super().parse_args(ctx, args if named else [UNNAMED, *args])
 
 
 app = typer.Typer(
@@ -114,39 +112,22 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart.quickstart,
     "new": new.new,
-    "record": record.record,
-    "characterise": characterise.characterise,
-    "show": show.show,
-    "fit": fit.fit,
-    "predict": fit.predict,
-    "machine": platform.machine,
-    "platform": platform.platform,
-    "scenarios": scenarios.scenarios,
     "check": check.check,
-    "cluster": cluster.cluster,
-    "export": check.export,
+    "show": show.show,
     "simulate": simulate.simulate,
     "advise": advise.advise,
     "whatif": whatif.whatif,
     "verify": verify.verify,
-    "partition": partition.partition,
-    "reproduce": reproduce.reproduce,
+    "cluster": cluster.cluster,
+    "fit": fit.fit,
+    "predict": fit.predict,
     "plot": plot.plot,
     "rerun": rerun.rerun,
+    "convert": convert.convert,
 }
 SETTINGS = {"cluster": {"allow_interspersed_args": False}}
 """What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
-    "trace": (
-        "Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
-        {
-            "import": trace.import_file,
-            "generate": trace.generate,
-            "show": trace.show,
-            "functions": trace.functions,
-            "study": trace.study,
-        },
-    ),
     "calibrate": (
         "Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
         {
@@ -154,58 +135,49 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "memory": calibrate_memory.memory,
             "network": calibrate_network.network,
             "neighbours": calibrate_neighbours.neighbours,
-            "resource": calibrate.resource,
-            "load-check": calibrate.load_check,
-        },
-    ),
-    "history": (
-        (
-            "Keep, show, import, export and record the runs of applications, and how well predictions held. "
-            "Example: apportion history list --app hpl"
-        ),
-        {
-            "add": history.add,
-            "list": history.list_,
-            "import": history.import_,
-            "export": history.export,
-            "record": history.record,
-            "coverage": history.coverage,
-        },
-    ),
-    "allocate": (
-        (
-            "Choose PEs and processes on each for a program that gives every process the same work, by its real runs. "
-            "Example: apportion allocate fit runs.csv -o model.json"
-        ),
-        {
-            "plan": allocate.plan,
-            "run": allocate.run,
-            "fit": allocate.fit,
-            "advise": allocate.advise,
+            "load": calibrate_machine.load,
+            "machine": calibrate_machine.machine,
         },
     ),
     "jobs": (
         (
-            "Streams of jobs on one cluster: run, compare and forecast them, and say what pays most.\n\n"
-            "Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy"
+            "Streams of jobs on one cluster: which change pays most, one policy, policies compared, when a job starts."
+            "\n\nExample: apportion jobs KTH-SP2-1996-2.swf.gz (apportion jobs LOG --help lists its options)"
         ),
         {
-            "run": jobs.run,
-            "generate": jobs.generate,
-            "compare": jobs_compare.compare,
             "advise": jobs_compare.advise,
+            "run": jobs.run,
+            "compare": jobs_compare.compare,
             "forecast": jobs_compare.forecast,
+        },
+    ),
+    "lab": (
+        (
+            "The workshop: papers computed again, functions characterised, load traces studied and drawn."
+            "\n\nExample: apportion lab reproduce scopred"
+        ),
+        {
+            "characterise": characterise.characterise,
+            "resource": resource.resource,
+            "load-check": load_check.load_check,
+            "trace": trace.trace,
+            "history": history.history,
+            "reproduce": reproduce.reproduce,
+            "generate": generate.generate,
         },
     ),
 }
 """Group -> its help and its commands."""
+UNNAMED = "advise"
+"""The command of jobs that is meant where none is named."""
 
 for name, command in COMMANDS.items():
     app.command(name, cls=DeclaredCommand, context_settings=SETTINGS.get(name))(command)
 for name, (text, commands) in GROUPS.items():
-    group = typer.Typer(no_args_is_help=True, help=text)
+    of_jobs = name == "jobs"
+    group = typer.Typer(no_args_is_help=True, help=text, cls=OfJobs if of_jobs else TyperGroup)
     for inner, command in commands.items():
-        group.command(inner, cls=DeclaredCommand)(command)
+        group.command(inner, cls=DeclaredCommand, hidden=of_jobs and inner == UNNAMED)(command)
     app.add_typer(group, name=name)
 check_first(app)
 
@@ -242,6 +214,7 @@ def run(arguments: list[str]) -> int:
     from typer.exceptions import TyperException
 
     _check_words(arguments)
+    _check_old(arguments)
     try:
         return int(_built()(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
@@ -250,6 +223,13 @@ def run(arguments: list[str]) -> int:
         return 2
     except typer.Abort:
         return 130
+
+
+def _check_old(arguments: list[str]) -> None:
+    """Refuse a name of before with the line of now."""
+    for old in (" ".join(arguments[:2]), *arguments[:1]):
+        if old in OLD:
+            raise ApportionError(f"`apportion {old}` is now: apportion {OLD[old]}")
 
 
 @cache

@@ -67,7 +67,8 @@ def either(modes: tuple[str, ...]) -> str:
     """`with --vary allocation or both`: the words that all begin with are said once."""
     words = [mode.split() for mode in modes]
     alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False)))
-    return " or ".join([modes[0], *(" ".join(mode[alike:]) for mode in words[1:])])
+    *first, last = [modes[0], *(" ".join(mode[alike:]) for mode in words[1:])]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 class DeclaredCommand(TyperCommand):

@@ -9,11 +9,11 @@ import typer
 import simulator
 from advisor.cli.asked import next_line
 from advisor.cli.declared import only_with, only_without
+from advisor.cli.inputs import INPUT
 from advisor.cli.jobs import SIMULATED, Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
 from advisor.cli.options import LEVEL, REPLICATIONS, Json, Level, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
-from advisor.cli.scenarios import INPUT
 from simulator import ScenarioError, blocks, documents, files, units
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MaybeLog = Annotated[
     Path | None,
-    typer.Argument(metavar="[LOG]", help="A stream, as for jobs run; or none with --model.", **INPUT),
+    typer.Argument(metavar="LOG", help="A stream, as for jobs run; or none with --model.", **INPUT),
 ]
 Model = Annotated[
     Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")
@@ -177,7 +177,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Say which one change pays most for a stream of jobs: policy, estimates, or more PEs; per price too.
 
-    Example: apportion jobs advise KTH-SP2-1996-2.swf.gz --objective slowdown --price add=1000,policy=200
+    Example: apportion jobs KTH-SP2-1996-2.swf.gz --objective slowdown --price add=1000,policy=200
     """
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates

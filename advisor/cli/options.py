@@ -78,6 +78,9 @@ Engine = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")]
 PinnedTo = Annotated[int | None, typer.Option(min=0, help="Processor to pin to; by default the last core.")]
+APP = typer.Option("--app", help="Application of the runs.")
+VERSION = typer.Option(help="Version of the application.")
+COLUMN = typer.Option(help="Column to read, where the file has several.")
 LENGTH = typer.Option(help="Samples, or a duration such as 60s.")
 RESOURCE_MODEL = "application.resource_model"
 """What `--resource-model` sets in a scenario."""

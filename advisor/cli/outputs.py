@@ -21,35 +21,42 @@ import simulator
 from advisor.cli import asked, signs
 from advisor.cli.options import PRINTED, Full, print_json
 from advisor.cli.progress import say_compiling
+from advisor.cli.renamed import OLD
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
-    *("quickstart", "scenarios", "export", "simulate", "whatif", "verify", "reproduce", "calibrate load-check"),
+    *("quickstart", "show", "convert", "simulate", "whatif", "verify", "lab reproduce", "lab load-check"),
     *("advise", "rerun", "cluster", "jobs run", "jobs compare", "jobs advise"),
 )
-"""Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
+"""Commands of which `output` is a folder, but for names that end as in `FILES`; of the others it is a file."""
+FILES = {
+    "cluster": (".yaml",),
+    "advise": (".json", ".csv", ".dist"),
+    "convert": (".csv", ".json", ".txt", ".sqlite", ".db", ".swf", ".gz"),
+}
+"""Commands that write a folder or a file -> what the name of a file ends in."""
 RERUN = (
     *("simulate", "whatif", "advise", "verify", "quickstart", "cluster"),
     *("jobs run", "jobs compare", "jobs advise"),
 )
 """Commands that `rerun` can run again; as `advisor.rerun.COMMANDS`, which takes long to import."""
-REPLACED = ("export", "simulate", "advise", "jobs run", "jobs compare", "jobs advise")
+REPLACED = ("convert", "simulate", "advise", "jobs run", "jobs compare", "jobs advise")
 """Commands whose folder can be written again: old results go. The others go on in it, or keep what was measured."""
-UNMARKED = ("scenarios", "whatif", "rerun")
+UNMARKED = ("show", "whatif", "rerun")
 """Commands whose folder gets no manifest first: they refuse what they would replace, or write one themselves."""
 MANIFEST, LISTED = "manifest.json", "written"
 ANSWERS = (
     *("simulate", "advise", "whatif", "verify", "quickstart", "cluster", "rerun"),
     *("jobs run", "jobs compare", "jobs advise", "jobs forecast"),
-    *("partition", "fit", "predict"),
+    *("fit", "predict"),
 )
 """Commands that answer with a page: at a terminal with its first lines, or with all of it by `--full`."""
 COLUMNS = 80
 """Of an answer that goes into a pipe or a file; a terminal has its own."""
-GROWING = ("history add", "history import", "history record")
-"""Commands that write to the `history` that is named."""
+GROWING = ("lab history",)
+"""Commands that write to the history that is named."""
 
 
 def check_first(app: typer.Typer, group: str = "") -> None:
@@ -66,7 +73,7 @@ def check_first(app: typer.Typer, group: str = "") -> None:
 
 
 def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
-    wanted = (*WRITTEN, "history") if name in GROWING else WRITTEN
+    wanted = (*WRITTEN, "kept") if name in GROWING else WRITTEN
     named = [one for one in wanted if one in inspect.signature(run).parameters]
 
     @functools.wraps(run)
@@ -77,7 +84,7 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
         _check({one: given[one] for one in named if given.get(one) is not None}, given, name)
         if say_compiling not in simulator.on_compile:
             simulator.on_compile.append(say_compiling)
-        folder = None if given.get("only") or given.get("job_script") else _folder(name, given)
+        folder = None if given.get("only") else _folder(name, given)
         if folder is None:
             return run(**given)
         with _alone_in(folder, name) as end:
@@ -131,7 +138,7 @@ def _check_environment() -> None:
 def _folder(name: str, given: Mapping[str, Any]) -> Path | None:
     """The folder that a command writes, if it writes one."""
     path = given.get("output")
-    single = name not in FOLDERS or (name == "advise" and path is not None and path.suffix == ".json")
+    single = name not in FOLDERS or (path is not None and path.suffix in FILES.get(name, ()))
     return None if single else path
 
 
@@ -168,10 +175,13 @@ def _check_ours(folder: Path, name: str) -> list[str]:
     Raises ScenarioError with what is in it.
     """
     inside = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    if not inside or name == "scenarios":
+    if not inside or name == "show":
         return []
     manifest = _manifest(folder)
     whose = _whose(manifest)
+    if whose is None and (before := str(manifest.get("command"))) in OLD:
+        was = f"of `apportion {before}` of an older version, which is now: apportion {OLD[before]}"
+        raise ScenarioError(f"--output: {folder} holds results {was}; name another folder")
     if whose is None:
         raise ScenarioError(f"--output: {folder} holds {inside[0]}, which is no result of ours; name a new folder")
     if whose != name and not {whose, name} <= set(REPLACED):
@@ -219,7 +229,7 @@ def _listed(there: Path, written: set[Path]) -> set[str]:
 def _keep(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
     """Keep in a folder of results what running the command again needs."""
     folder = given.get("output")
-    if name not in RERUN or folder is None or not folder.is_dir() or given.get("only") or given.get("job_script"):
+    if name not in RERUN or folder is None or not folder.is_dir() or given.get("only") or given.get("join"):
         return
     from advisor.rerun import keep
 

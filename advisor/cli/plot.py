@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import Json, file, print_json
-from advisor.cli.scenarios import INPUT
 
 
 def plot(

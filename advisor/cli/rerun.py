@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import Json, folder
 from advisor.cli.outputs import show
-from advisor.cli.scenarios import INPUT
 
 
 def rerun(

@@ -1,4 +1,4 @@
-"""`apportion show`: what a speed model says, as text and as a picture; what a folder of results holds."""
+"""`apportion show`: what any file or folder says: scenario, model, trace, runs, log of jobs, results; what ships."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,15 +6,25 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import Given, Only, only_with
-from advisor.cli.options import Json, Plot, print_answers, print_json, print_warnings
-from advisor.cli.scenarios import INPUT
-from simulator import ApportionError, calibration, files, models, units
+from advisor.cli.check import summary
+from advisor.cli.declared import Given, Only, only_with, only_without
+from advisor.cli.described import stream_document, tell_stream, trace_summary
+from advisor.cli.inputs import INPUT
+from advisor.cli.options import COLUMN, Json, Plot, folder, print_answers, print_json, print_warnings
+from simulator import ApportionError, calibration, files, models, shipped, units
 
 WRITER = "apportion calibrate"
 MANIFEST = "manifest.json"
-JOBS = {"jobs run": MANIFEST, "jobs compare": "comparison.json", "jobs advise": "advice.json"}
-"""Which file of a folder holds the document of a command on job streams."""
+JOBS = {
+    "jobs run": MANIFEST,
+    "jobs compare": "comparison.json",
+    "jobs advise": "advice.json",
+    "advise": "advice.json",
+    "verify": "verification.json",
+    "cluster": "cluster.json",
+    "quickstart": "result.json",
+}
+"""Which file of a folder holds the document of a command."""
 SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
 """Messages of a network model that are shown."""
 MOST_BYTES = 2**24
@@ -22,106 +32,172 @@ MOST_BYTES = 2**24
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
+LOGS, HISTORIES, TEXTS = (".swf", ".swf.gz"), (".sqlite", ".db"), (".yaml", ".yml", ".toml")
+NOTHING, RESULTS, TRACE, SPEED = "without PATH", "with results", "with a load trace", "with a speed model"
+
+
+def subject_of(path: Path | None) -> str:
+    """What is to be shown, as it stands behind "has no effect"."""
+    if path is None or path.is_dir() or document_of_jobs(path) is not None:
+        return NOTHING if path is None else RESULTS
+    if path.suffix == ".json":
+        kind = _kind_of(path)
+        return SPEED if kind is None else f"with a {kind} model"
+    known = {"with a log of jobs": LOGS, "with a run history": HISTORIES, "with a scenario": TEXTS}
+    return next((subject for subject, ends in known.items() if path.name.endswith(ends)), TRACE)
+
+
+def _kind_of(path: Path) -> str | None:
+    """The kind that a model's file says; what cannot be read is refused by what reads it."""
+    try:
+        return calibration.model_kind(path)
+    except ApportionError:
+        return None
+
 
 def _shown(given: Given) -> str:
-    if given["model"].is_dir() or document_of_jobs(given["model"]) is not None:
-        return "with a folder of results"
-    for kind in ("network", "neighbours"):
-        if given["memory"] is None and is_model_of(given["model"], kind):
-            return f"with a {kind} model"
-    return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
+    return subject_of(given["path"])
 
 
-def _shown_with_memory(given: Given) -> str:
-    mode = _shown(given)
-    return "with a speed model" if "speed model" in mode else mode
-
-
-ModelOption = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PATH",
-        help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o`, `whatif -o` or "
-        "`jobs run|compare|advise -o`.",
-        **INPUT,
-    ),
-]
-HeldOut = Annotated[
-    Path | None,
-    typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
-    Only(("with a speed model alone",), _shown),
-]
-Memory = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
-    ),
-    Only(("with a speed model",), _shown_with_memory),
-]
-Kernel = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
-    only_with("memory"),
-]
-AsJson = Annotated[
-    Json,
-    Only(
-        (
-            "with a folder of results",
-            "with a network model",
-            "with a neighbours model",
-            "with a speed model and --memory",
-        ),
-        _shown,
-    ),
-]
+OF_SPEEDS = Only((SPEED,), _shown)
 
 
 def show(
-    model: ModelOption,
-    plot: Annotated[Plot, Only(("with a speed model alone", "with a speed model and --memory"), _shown)] = None,
-    held_out: HeldOut = None,
-    memory: Memory = None,
-    kernel: Kernel = None,
-    as_json: AsJson = False,
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="PATH", help="Any file that a command reads, or what it wrote.", **INPUT),
+    ] = None,
+    plot: Annotated[Plot, Only((SPEED, TRACE), _shown)] = None,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
+        OF_SPEEDS,
+        only_without("memory"),
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
+        ),
+        OF_SPEEDS,
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
+        only_with("memory"),
+    ] = None,
+    column: Annotated[str | None, COLUMN, Only((TRACE,), _shown)] = None,
+    output: Annotated[Path | None, folder("all shipped files, to edit them"), Only((NOTHING,), _shown)] = None,
+    as_json: Json = False,
 ) -> None:
-    """Show a speed model: its points, its band, and what was assumed; or compare it with what a memory model predicts.
+    """Show what a file or a folder says; without one, the scenarios that ship: commands take them by name.
 
-    Of a network model: message times, and what messages cost in CPU and memory.
+    Of results the table, and how each point of a what-if is run again; of a model its points, its band and what was
+    assumed; of a load trace a drawing. Examples:
 
-    Of a model of neighbours: what was measured together, and the domains.
+    apportion show
 
-    Of a folder of results: its table, and how each point of a what-if is run again; of job streams the answer.
+    apportion show out/whatif
 
-    Example: apportion show model.json --plot model.svg
-
-    Example: apportion show triad.json --memory memory.json --plot triad.svg
-
-    Example: apportion show out/whatif
+    apportion show model.json --plot model.svg
     """
-    if model.is_dir() or document_of_jobs(model) is not None:
-        _show_results(model, as_json=as_json)
-        return
-    if memory is not None:
-        with files.understood(f"{model} or {memory}", WRITER):
-            _predict(model, memory, kernel=kernel, plot=plot, as_json=as_json)
-        return
-    with files.understood(model, WRITER):
-        if is_model_of(model, "network"):
-            _show_network(model, as_json=as_json)
-            return
-        if is_model_of(model, "neighbours"):
-            _show_neighbours(model, as_json=as_json)
-            return
-        _show_model(model, plot=plot, held_out=held_out)
+    subject = subject_of(path)
+    if path is None:
+        _show_shipped(output, as_json=as_json)
+    elif subject == RESULTS:
+        _show_results(path, as_json=as_json)
+    elif subject == TRACE:
+        _show_trace(path, plot, column, as_json=as_json)
+    elif subject == "with a scenario":
+        summary(path, (), as_json=as_json)
+    elif subject == "with a run history":
+        _show_runs_kept(path, as_json=as_json)
+    elif subject == "with a log of jobs":
+        _show_log(path, as_json=as_json)
+    else:
+        _show_model(path, plot, held_out, memory, kernel, as_json=as_json)
 
 
-def is_model_of(path: Path, kind: str) -> bool:
-    """Whether a file says that it is a model of a kind; what cannot be read is refused by what reads it."""
-    try:
-        return path.is_file() and calibration.model_kind(path) == kind
-    except ApportionError:
-        return False
+def _show_model(
+    path: Path, plot: Path | None, held_out: Path | None, memory: Path | None, kernel: str | None, *, as_json: bool
+) -> None:
+    with files.understood(path if memory is None else f"{path} or {memory}", WRITER):
+        kind = _kind_of(path)
+        if memory is not None:
+            _predict(path, memory, kernel=kernel, plot=plot, as_json=as_json)
+        elif kind == "network":
+            _show_network(path, as_json=as_json)
+        elif kind == "neighbours":
+            _show_neighbours(path, as_json=as_json)
+        elif kind in {"runtime", "memory", "process_count"}:
+            _show_fields(path, kind, as_json=as_json)
+        else:
+            _show_speeds(path, plot=plot, held_out=held_out, as_json=as_json)
+
+
+def _show_shipped(output: Path | None, *, as_json: bool) -> None:
+    listed = shipped.scenarios()
+    copied = [] if output is None else shipped.copy_all(output)
+    if as_json:
+        entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
+        print_json({"format": 1, "command": "show", "scenarios": entries, "files": list(shipped.names())})
+        return
+    wide = max(len(scenario.name) for scenario in listed) + 2
+    for scenario in listed:
+        print(f"{scenario.name:<{wide}}{scenario.title}")
+    if output is not None:
+        print(f"{len(copied)} files copied to {output}")
+
+
+def _show_trace(path: Path, plot: Path | None, column: str | None, *, as_json: bool) -> None:
+    """As text or into a picture, with mean and spread."""
+    from simulator.load_traces import text_chart, trace_column
+
+    found, name = simulator.read_trace(path, column=column), column or trace_column(path)
+    if plot is not None:
+        simulator.plots.load(found, rule="given" if name == "available" else "fair").save(plot)
+    if as_json:
+        about = {"format": 1, "command": "show", "picture": None if plot is None else str(plot)}
+        print_json(about | trace_summary(path, found, name))
+        return
+    print(f"{path}: {name}, {found.values.size} rows, {found.end_s:g} s")
+    print(text_chart(found))
+    print(f"mean {found.mean():.4g}, least {found.values.min():.4g}, greatest {found.values.max():.4g}")
+
+
+def _show_runs_kept(path: Path, *, as_json: bool) -> None:
+    """Runs of a history, oldest first."""
+    records = calibration.list_runs(path)
+    if as_json:
+        names = ("application", "version", "machine", "made", "parameters", "times_s")
+        print_json({"history": str(path), "runs": [{name: getattr(one, name) for name in names} for one in records]})
+        return
+    for record in records:
+        parameters = " ".join(f"{name}={value:g}" for name, value in record.parameters.items())
+        times = " ".join(f"{name} {value:.4g} s" for name, value in record.times_s.items())
+        print(f"{record.made or '-'}  {record.application} {record.version or '-'}  {parameters}  {times}")
+
+
+def _show_log(path: Path, *, as_json: bool) -> None:
+    """A stream of jobs as it is, not cleaned."""
+    document = stream_document(simulator.read_stream(path, cleaning="none")) | {"command": "show", "log": str(path)}
+    if as_json:
+        print_json(document)
+    else:
+        tell_stream(document)
+
+
+def _show_fields(path: Path, kind: str | None, *, as_json: bool) -> None:
+    """Of a model that `predict` or `advise` asks: what it says in its file in few words."""
+    document = files.read_json(path)
+    if as_json:
+        print_json(document | {"command": "show"})
+        return
+    print(f"{path}: a {kind} model; `apportion {'advise' if kind == 'process_count' else 'predict'} {path}` answers")
+    for name, value in document.items():
+        if isinstance(value, str | int | float):
+            print(f"  {name}: {value}")
+    print_warnings(document.get("warnings", ()))
 
 
 def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
@@ -174,11 +250,14 @@ def _show_network(path: Path, *, as_json: bool) -> None:
     print_warnings(document.get("warnings", ()))
 
 
-def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
+def _show_speeds(model: Path, *, plot: Path | None, held_out: Path | None, as_json: bool) -> None:
     """Points, assumptions, warnings; a picture and held-out points if asked for."""
     from simulator.calibration.bands import read_recorded_sizes
 
     band, document = calibration.load_speed_model(model)
+    if as_json:
+        print_json(document | {"command": "show"})
+        return
     points = sorted(document.get("points", ()), key=lambda point: float(point["size_elements"]))
     spent = units.show_duration(float(document.get("experimental_s", 0)))
     print(f"{model}: speed by {document.get('method', '?')}, {len(points)} points in {spent} of runs")

@@ -8,6 +8,7 @@ import typer
 import simulator
 from advisor.cli.asked import next_line
 from advisor.cli.declared import only_with
+from advisor.cli.inputs import ScenarioFile
 from advisor.cli.options import (
     LEVEL,
     Changes,
@@ -23,7 +24,6 @@ from advisor.cli.options import (
 )
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
-from advisor.cli.scenarios import ScenarioFile
 from simulator import ScenarioError, files
 
 Form = Literal["csv", "parquet"]

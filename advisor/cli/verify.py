@@ -9,10 +9,10 @@ import typer
 import simulator
 from advisor.cli.asked import next_line
 from advisor.cli.declared import only_without
+from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Json, Level, PrintedForm, ScenarioSeed, folder
 from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import progress_lines
-from advisor.cli.scenarios import SCENARIO
 from simulator import Interrupted, documents, files, units
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def verify(  # noqa: PLR0913, PLR0917 - one per option
     """Really run the recommended configuration and the baselines, interleaved, with the scenario's loads on.
 
     Matmul, stencil and farm run as we have them, anything else by --command; each process on a core of its PE.
-    What was predicted and measured is kept, for `apportion history coverage` and models made later.
+    What was predicted and measured is kept, for `apportion lab history` and models made later.
     Exit code 1: the recommended one was more than 2 % slower than the best one measured. Example:
 
     apportion verify out/quickstart/scenario.yaml --budget 60s

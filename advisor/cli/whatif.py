@@ -13,10 +13,10 @@ import typer
 import simulator
 from advisor.cli.asked import next_line
 from advisor.cli.declared import Given, Only, only_with, only_without
+from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Json, Level, Replications, ScenarioSeed, TableForm, folder, print_json
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting_lines
-from advisor.cli.scenarios import SCENARIO
 from simulator import ScenarioError, files, units
 
 if TYPE_CHECKING:

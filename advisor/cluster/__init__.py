@@ -178,7 +178,7 @@ def advise_cluster(
 ) -> Answer:
     """Make the scenario of measured hosts, and find who should get how much.
 
-    `folder`: keeps a node file of each host and the link's, as `apportion platform` reads them.
+    `folder`: keeps a node file of each host and the link's, as `apportion cluster --join` reads them.
     `check`: what real runs have to say of the scenario.
     `loaded`: puts loads on it that are not there while it is measured and checked, and that the advice is for.
     `ends_s`: when the advice is to be there, on the monotonic clock; None: the search takes what it wants.

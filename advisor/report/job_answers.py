@@ -155,7 +155,7 @@ class Change:
 
 @dataclass(frozen=True)
 class JobsAdvised:
-    """What `apportion jobs advise` answers."""
+    """What `apportion jobs` answers."""
 
     format: int
     command: str

@@ -130,7 +130,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What `apportion reproduce all` answers."""
+    """What `apportion lab reproduce all` answers."""
 
     papers: tuple[Paper, ...]
     provenance: Provenance
@@ -178,7 +178,7 @@ class Reproduced:
         cells = {"printed": len(self.cells), "compared": self.compared, "within_rounding": self.within_rounding}
         return {
             "format": 1,
-            "command": "reproduce",
+            "command": "lab reproduce",
             **documents.by_field(self),
             "verdicts": dict(VERDICTS),
             "counts": self.counts,
@@ -210,7 +210,7 @@ def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
         title="The tables of the papers and ours",
         answer=f"Of {sum(counts.values())} tables and figures: {said}." if said else "No paper was computed.",
         sections=(_inventory(found), *papers, _impossible(found), _provenance(found)),
-        command="reproduce",
+        command="lab reproduce",
         made=found.provenance.made,
         settings="on shipped recordings, nothing was run",
         key_figures=blocks.pairs(

@@ -109,19 +109,27 @@ def words_of(record: Record, root: Any) -> Words:
         kind = parameters[name].type_descriptor.annotation
         if record.rule.refused(name, kind):
             raise ScenarioError(f"{where}: {name} is no manifest's to say; run the command yourself")
-        flag = next((one for one in parameters[name].opts if one.startswith("--")), None)
-        if value is False and (against := parameters[name].secondary_opts):
-            options.append(against[0])
-            continue
-        texts = _texts(record, name, kind, value, where)
-        if flag is None:
-            arguments += texts
-        else:
-            texts = [flag if kind is bool else f"{flag}={text}" for text in texts]
-            options += texts
+        known = value is False and parameters[name].secondary_opts
+        texts = [] if known else _texts(record, name, kind, value, where)
+        words = said_as(parameters[name], value, texts, joined=True)
+        argument = parameters[name].param_type_name == "argument"
+        (arguments if argument else options).extend(words)
         if name in record.rule.asks.split():
-            asked += [shlex.join(texts)] if flag is None else texts
+            asked += [shlex.join(words)] if argument else words
     return Words(tuple(record.command.split()), tuple(options), tuple(arguments), tuple(asked))
+
+
+def said_as(parameter: Any, value: Any, texts: Sequence[str], *, joined: bool = False) -> list[str]:
+    """The words that give a parameter a value, by its texts: `-o x`, or joined in one word, `--output=x`."""
+    if parameter.param_type_name == "argument":
+        return list(texts)
+    if value is False:
+        return list(parameter.secondary_opts[:1])
+    short = [] if joined else [one for one in parameter.opts if one == "-o"]
+    flag = next(iter([*short, *(one for one in parameter.opts if one.startswith("--"))]))
+    if parameter.is_flag:
+        return [flag] if texts else []
+    return [f"{flag}={text}" for text in texts] if joined else [word for text in texts for word in (flag, text)]
 
 
 def _texts(record: Record, name: str, kind: object, value: Any, where: str) -> list[str]:

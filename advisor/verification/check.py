@@ -291,7 +291,7 @@ def verify(
 ) -> Verified:
     """Run every configuration for real, interleaved, with the scenario's loads on, and compare with the prediction.
 
-    What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
+    What is compared is kept in the user's state file, for `apportion lab history` and for models made later.
 
     Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
 

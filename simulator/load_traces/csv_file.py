@@ -23,7 +23,7 @@ from simulator.base.units import parse_zoned, to_number
 from simulator.models.load import AfterEnd, LoadTrace
 
 TITLE = "# Apportion load trace, recorded"
-WRITER = "apportion record"
+WRITER = "apportion calibrate load"
 _HEAD_LINES = 1000
 _IDENTITY = ("host", "system", "cpu_model", "cores", "memory_bytes")
 TRACE_COLUMNS = ("load", "available")

@@ -35,7 +35,7 @@ EXAMPLES = 12
 """Known operations that a message names at most."""
 FORMAT = 1
 KIND = "resource"
-WRITER = "apportion calibrate resource"
+WRITER = "apportion lab resource"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A node from this machine or an hwloc export: its YAML block, and the file that `apportion platform` joins."""
+"""A node from this machine or an hwloc export: its YAML block, and the file that `apportion cluster --join` joins."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from simulator.scenario_file.written import node_entry, safe_name, written
 Data = dict[str, Any]
 _NO_SPEED = (
     "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
-    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it",
+    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion calibrate machine --speed dgemm.json` do it",
 )
 _NO_LEVELS = "levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
 _ALONE = "one PE: nobody to share a cache, memory or a clock with, so no domains"

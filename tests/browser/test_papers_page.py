@@ -20,7 +20,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("papers")
-    assert _run(["reproduce", "all", "-o", str(folder)]) == 0
+    assert _run(["lab", "reproduce", "all", "-o", str(folder)]) == 0
     return folder / "report.html"
 
 

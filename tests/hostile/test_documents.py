@@ -10,7 +10,7 @@ from tests.hostile.running import Case, run_here
 from tests.support.jobs_documents import advised, compared
 from tests.support.report_sample import cluster_document, verified_document
 
-ADVISE = "allocate advise {} --kinds fast:1:6,slow:8:1 --size 6400"
+ADVISE = "advise {} --kinds fast:1:6,slow:8:1 --size 6400"
 SURFACE = {"format": 2, "kind": "speed", "model": {"columns": [8.0], "bands": [None]}}
 NOUGHT = [[0.0, 0.0, 0.0]]
 CORRECTION = {"kind": "gaussian", "amplitude": 0.1, "lengths": [1.0, 1.0, 1.0], "noise": 0.1, "slope": 0.0}
@@ -36,7 +36,7 @@ FORMATS = {
     "run-time fit": ("predict {} --at targets.csv", "runtime.json", "parts.0.fit", "members", "step_s"),
     "process counts": (ADVISE, "counts.json", "runs", "comp_s", "time_s"),
     "neighbours": ("predict {} --at pairs.csv", "neighbours.json", "domains.0", "kind", "softness"),
-    "plan": ("allocate run {} --command nonesuch", "plan.json", "runs.0", "repetitions", "size"),
+    "plan": ("fit {} --run --command nonesuch", "plan.json", "runs.0", "repetitions", "size"),
     "resource model": ("check application_seg.yaml", "files/resource.json", "", "methods", "methods"),
     "cost of an operation": ("check application_seg.yaml", "files/resource.json", "methods.icc", "e", "cycle_s"),
     "scenario": ("check {}", "scenario.json", "application", "name", "parameters"),

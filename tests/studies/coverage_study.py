@@ -133,7 +133,8 @@ def scenario(cluster, folder, *, replications):
     models = [folder / f"kind{number}.json" for number in range(count)]
     names = ",".join(f"k{number}n[1-{kind.count}]" for number, kind in enumerate(cluster.kinds))
     path = folder / "cluster.yaml"
-    asked("platform", *models, folder / "link.json", "--names", names, "--kernel", KERNEL, "-o", path, cwd=folder)
+    joined = ",".join(map(str, [*models, folder / "link.json"]))
+    asked("cluster", "--join", joined, "--names", names, "--kernel", KERNEL, "-o", path, cwd=folder)
     document = yaml.safe_load(path.read_text())
     parameters = {
         "ep": {"samples": cluster.n, "volume": cluster.volume},

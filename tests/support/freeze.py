@@ -27,7 +27,9 @@ import advisor.cli
 from tests.support import shown
 from tests.support.command_line import ROOT, apportion
 
-MEASURES = {"quickstart", "verify", "record", "history", "characterise"}
+MEASURES = {"quickstart", "verify"}
+WORKSHOP = {"characterise", "resource", "load-check", "history"}
+"""What measures in `lab`."""
 CHANGING = {"provenance", "machine", "spent"}
 PASSING = re.compile(
     r"(compiling the simulator's kernel|\d+ of \d+ points, about) .*\n"  # depends on what was compiled, and on the time
@@ -43,7 +45,8 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def measures(arguments: list[str]) -> bool:
-    return arguments[0] in MEASURES or (arguments[0] == "calibrate" and "--replay" not in arguments)
+    in_lab = arguments[0] == "lab" and arguments[1] in WORKSHOP
+    return arguments[0] in MEASURES or in_lab or (arguments[0] == "calibrate" and "--replay" not in arguments)
 
 
 def scenarios() -> Iterator[list[str]]:
@@ -107,7 +110,7 @@ def frozen() -> dict[str, Any]:
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in TEXTS}
     answers = {name: answered(commands(text), shown.files(text)) for name, text in texts.items()}
     answers["scenarios"] = answered(scenarios())
-    answers["papers"] = answered(iter([["reproduce", "all"]]))
+    answers["papers"] = answered(iter([["lab", "reproduce", "all"]]))
     today = {
         "options": dict(options(typer.main.get_command(advisor.cli.app), "apportion")),
         "answers": answers,

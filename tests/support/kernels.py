@@ -14,7 +14,19 @@ PARTS = (
         ("simulate", ROOT / "scenarios/tutorial/loads.yaml", "--engine", "compiled", "--replications", "20"),
     ),
     (
-        ("jobs", "generate", "--kind", "combined", "--jobs", "400", "--estimates", "tsafrir", "-o", "stream.swf"),
+        (
+            "lab",
+            "generate",
+            "lublin",
+            "--class",
+            "combined",
+            "--jobs",
+            "400",
+            "--estimates",
+            "tsafrir",
+            "-o",
+            "stream.swf",
+        ),
         ("jobs", "run", "stream.swf", "--engine", "compiled"),
     ),
 )

@@ -321,7 +321,7 @@ def command_for(scenario: Scenario, pe: PE, model: str = "") -> str:
     """The command that measures a PE's speed, its model's file named after the one that it has now."""
     kernel = scenario.application.kernel
     if scenario.application.prepared is not None:  # its speeds follow from the costs of operations
-        return f"apportion calibrate resource -o {_file(pe.name)}-resource.json"
+        return f"apportion lab resource -o {_file(pe.name)}-resource.json"
     pinned = "" if pe.cpu is None else f" --cpu {pe.cpu}"
     name = next_name(PurePath(model).name) if model.endswith(".json") else f"{_file(pe.name)}-{kernel}.json"
     return f"apportion calibrate speed --kernel {kernel}{pinned} --accuracy 2% -o {name}"
@@ -343,8 +343,8 @@ def _command(scenario: Scenario, source: Source) -> str:
     if source.what == "neighbours":
         return f"apportion calibrate neighbours -o {file}"
     if source.what == "rule":
-        return "apportion calibrate load-check"
-    return f"apportion record -o {_file(source.name)}.csv --per-core"
+        return "apportion lab load-check"
+    return f"apportion calibrate load -o {_file(source.name)}.csv --per-core"
 
 
 def _explained(shares: Sequence[Share]) -> Explained:

@@ -83,7 +83,7 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
 
 
 def partition_document(found: Partition, speeds: Speeds, *, seed: int | None = None) -> dict[str, Any]:
-    """Plain data for JSON: what `apportion partition` prints and writes; `seed` is that of a method that draws."""
+    """Plain data for JSON: what `apportion advise` prints and writes; `seed` is that of a method that draws."""
     return {
         "format": 1,
         "command": "partition",

@@ -1,4 +1,4 @@
-"""The file of `apportion partition`: a JSON list of PEs with their speed functions, read and checked."""
+"""The file of `apportion advise`: a JSON list of PEs with their speed functions, read and checked."""
 
 import math
 from collections.abc import Iterator

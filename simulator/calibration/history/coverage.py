@@ -31,7 +31,7 @@ from simulator.base.machine import Machine
 from simulator.calibration.history.learnt import keep, kept
 from simulator.models.doubt import COMMON, Doubt
 
-# Predictions compared with real runs: what each verification compared, kept for `apportion history coverage`.
+# Predictions compared with real runs: what each verification compared, kept for `apportion lab history`.
 #
 # What is compared. A measured median of n runs is neither one run nor the true mean, so two things are asked:
 #

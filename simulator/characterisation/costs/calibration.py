@@ -223,7 +223,7 @@ def _folder() -> Path:
     if found is None:
         raise ScenarioError(
             "resource model: there is no folder that only you can write to keep it in; set XDG_CACHE_HOME to one, "
-            "or write the model to a file by `apportion calibrate resource -o FILE`"
+            "or write the model to a file by `apportion lab resource -o FILE`"
         )
     return found / "resource"
 

@@ -20,7 +20,7 @@ FORMAT = 2
 KIND = "process_count"
 LEVEL = 0.9
 """Of the intervals that the fit is judged by."""
-WRITER = "apportion allocate fit"
+WRITER = "apportion fit"
 
 
 @dataclass(frozen=True)

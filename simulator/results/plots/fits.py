@@ -245,7 +245,7 @@ def neighbours(model: "NeighboursModel") -> Drawing:
 def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> Drawing:
     """Draw the predicted run time over the problem size, with intervals, of those that are best at some size.
 
-    `fit`: what `apportion allocate fit` found; the configurations are those that were measured.
+    `fit`: what `apportion fit` found; the configurations are those that were measured.
     """
 
     def draw(axes: "Axes") -> None:

@@ -172,7 +172,7 @@ def scenario_text(
 
 def _head(kinds: Sequence[Kind], chosen: Example, made: dict[str, Any], warnings: Sequence[str]) -> Iterator[str]:
     """Lines of the comment."""
-    yield f"Joined by `apportion platform`, apportion {made['versions']['apportion']}, on {made['made']}, from"
+    yield f"Joined by `apportion cluster --join`, apportion {made['versions']['apportion']}, on {made['made']}, from"
     yield from (f"  {name} {digest}" for name, digest in made["inputs"].items())
     yield "Kinds of nodes:"
     for kind in kinds:

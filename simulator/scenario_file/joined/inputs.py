@@ -228,7 +228,7 @@ def node_of(
     `unnamed`: what the kernel of a model is called that names none.
     `places`: what messages call each model; by default its place in the file.
     """
-    form = model_of(document, "node", NodeFile, writer="apportion machine -o", newest=FORMAT, place=source)
+    form = model_of(document, "node", NodeFile, writer="apportion calibrate machine -o", newest=FORMAT, place=source)
     parts = form.topology
     node = CalibratedNode(
         source,

@@ -1,4 +1,4 @@
-"""`apportion allocate fit` and `advise` as their users meet them, on the tutorial's runs."""
+"""`apportion fit` and `advise` of runs as their users meet them, on the tutorial's runs."""
 
 import json
 from itertools import pairwise
@@ -17,7 +17,7 @@ KINDS = "fast:1:6,slow:8:1"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("allocate") / "model.json"
-    assert _run(["allocate", "fit", str(RUNS), "-o", str(path)]) == 0
+    assert _run(["fit", str(RUNS), "-o", str(path)]) == 0
     return path
 
 
@@ -25,7 +25,7 @@ def model(tmp_path_factory):
 def apportion(capsys):
     def run(*arguments):
         capsys.readouterr()
-        assert _run(["allocate", *map(str, arguments)]) == 0
+        assert _run([*map(str, arguments)]) == 0
         said = capsys.readouterr()
         assert said.err == ""
         return said.out

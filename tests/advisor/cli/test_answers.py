@@ -24,9 +24,9 @@ COMMANDS = {
     "scaling": ("whatif", THREE, "--scaling", "strong", "--nodes", "1", "--replications", "5"),
     "jobs run": ("jobs", "run", "log.swf", "-o", "ran"),
     "jobs compare": ("jobs", "compare", *STREAM, "--policies", "easy,sjf easy,fcfs"),
-    "jobs advise": ("jobs", "advise", *STREAM, "--price", "add=1000,policy=200", "--procs", "32"),
+    "jobs advise": ("jobs", *STREAM, "--price", "add=1000,policy=200", "--procs", "32"),
     "jobs forecast": ("jobs", "forecast", "log.swf", "--job", "20"),
-    "partition": ("partition", "--speeds", str(ROOT / "scenarios/tutorial/speeds.json"), "--units", "1000"),
+    "partition": ("advise", str(ROOT / "scenarios/tutorial/speeds.json"), "--units", "1000"),
     "fit": ("fit", RUNS, "--formula", "N**3/(P*Q) + N", "--response", "time_s", "-o", "model.json"),
     "predict": ("predict", "model.json", "--at", "N=12000,P=8,Q=8", "--at", "N=100,P=1,Q=1"),
 }

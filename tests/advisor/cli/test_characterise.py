@@ -1,4 +1,4 @@
-"""`apportion characterise` and `apportion calibrate resource`: bad input in one line each; slow: real runs."""
+"""`apportion lab characterise` and `apportion lab resource`: bad input in one line each; slow: real runs."""
 
 import json
 import subprocess
@@ -44,22 +44,22 @@ def run(tmp_path, *words, timeout=60):
     ("words", "told"),
     [
         (
-            ["characterise", "matmul", "--method", "hllc,abc"],
+            ["lab", "characterise", "matmul", "--method", "hllc,abc"],
             "--method has 'abc'; give all or some of dbc,poc,hllc,intcc,icc,ct",
         ),
-        (["characterise", "none.py:f", "--args", "n=5"], "none.py: no such file"),
-        (["characterise", "my.py:f", "--args", "n=one"], "--args: n is 'one'"),
-        (["characterise", "my.py:f"], "arguments: n missing"),
+        (["lab", "characterise", "none.py:f", "--args", "n=5"], "none.py: no such file"),
+        (["lab", "characterise", "my.py:f", "--args", "n=one"], "--args: n is 'one'"),
+        (["lab", "characterise", "my.py:f"], "arguments: n missing"),
         (
-            ["characterise", "my.py:f", "--args", "n=5", "--sizes", "1,b"],
+            ["lab", "characterise", "my.py:f", "--args", "n=5", "--sizes", "1,b"],
             "--sizes is '1,b'; give whole numbers with commas between",
         ),
-        (["characterise", "my.py:f", "--args", "n=5", "--budget", "0s"], "--budget"),
-        (["characterise", "my.py:names", "--args", "n=5"], "list comprehension cannot be analysed"),
-        (["characterise", "matmul", "--hardware", "none.json"], "none.json: no such file"),
-        (["characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind 'memory' is no resource model"),
-        (["calibrate", "resource", "--budget", "1s"], "--budget is '1s'; give 10s to 24h"),
-        (["calibrate", "resource", "--memory", "bad.json"], "bad.json: "),
+        (["lab", "characterise", "my.py:f", "--args", "n=5", "--budget", "0s"], "--budget"),
+        (["lab", "characterise", "my.py:names", "--args", "n=5"], "list comprehension cannot be analysed"),
+        (["lab", "characterise", "matmul", "--hardware", "none.json"], "none.json: no such file"),
+        (["lab", "characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind 'memory' is no resource model"),
+        (["lab", "resource", "--budget", "1s"], "--budget is '1s'; give 10s to 24h"),
+        (["lab", "resource", "--memory", "bad.json"], "bad.json: "),
     ],
 )
 def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, words, told):
@@ -82,7 +82,9 @@ def test_what_cannot_be_compiled_or_does_not_end(tmp_path, function, told):
     hardware = tmp_path / "hardware.json"
     made = {"name": "made up", "kind": "resource", "format": 1, "methods": {"poc": {"rate_per_s": 1e9}}}
     hardware.write_text(json.dumps(made))
-    done = run(tmp_path, "characterise", f"my.py:{function}", "--args", "n=9", "--hardware", str(hardware), timeout=300)
+    done = run(
+        tmp_path, "lab", "characterise", f"my.py:{function}", "--args", "n=9", "--hardware", str(hardware), timeout=300
+    )
     assert done.returncode == 2
     assert [line for line in done.stderr.splitlines() if line.startswith("error: ") and told in line]
 
@@ -93,14 +95,14 @@ def test_the_whole_way(tmp_path):
     (tmp_path / "my.py").write_text(FUNCTIONS)
     model = tmp_path / "hardware.json"
     for _ in range(2):
-        done = run(tmp_path, "calibrate", "resource", "-o", str(model), "--budget", "20s", "--json", timeout=600)
+        done = run(tmp_path, "lab", "resource", "-o", str(model), "--budget", "20s", "--json", timeout=600)
         assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert set(document["methods"]) == {"dbc", "poc", "hllc", "intcc", "icc", "ct"}
     for method in ("hllc", "intcc", "icc"):
         assert all(cost >= 0 for cost in document["methods"][method]["costs"].values())
     assert model.with_suffix(".runs.json").exists()
-    done = run(tmp_path, "characterise", "matmul", "--hardware", str(model), "--json", timeout=300)
+    done = run(tmp_path, "lab", "characterise", "matmul", "--hardware", str(model), "--json", timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     names = ("dbc", "poc", "hllc", "intcc", "icc", "ct")
@@ -113,7 +115,7 @@ def test_the_whole_way(tmp_path):
         assert isinstance(entry["error_percent"], float)
         assert entry["ruv"]
     words = ("my.py:f", "--args", "n=20000", "--hardware", str(model), "--method", "hllc,ct")
-    done = run(tmp_path, "characterise", *words, timeout=300)
+    done = run(tmp_path, "lab", "characterise", *words, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "this executes your file" in done.stderr
     assert "t = " in done.stdout

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from advisor.cli.commands import COMMANDS, GROUPS, TASKS
-from tests.support.command_line import APPORTION, apportion
+from advisor.cli.renamed import OLD
+from tests.support.command_line import APPORTION, apportion, apportion_here
 
 
 @pytest.mark.real
@@ -43,16 +44,15 @@ def test_mistakes_get_one_line_and_exit_code_2(apportion, arguments, message):
 
 
 def test_every_command_has_a_task_and_what_it_is_about_in_one_line_of_eighty_columns():
-    """`plot`, `rerun` and `new` may come later than their words."""
     named = [name for own in TASKS.values() for name in own]
     assert len(named) == len(set(named))
-    assert {*COMMANDS, *GROUPS} <= set(named)
+    assert {*COMMANDS, *GROUPS} - {"lab"} == set(named)
+    assert len(named) == 16
     listing = apportion("--help").stdout
     assert max(map(len, listing.splitlines())) <= 80
     for task, own in TASKS.items():
         for name, about in own.items():
-            if name in {*COMMANDS, *GROUPS}:
-                assert re.search(rf"^  {name} +{re.escape(about)}$", listing.partition(f"{task}:")[2], re.MULTILINE)
+            assert re.search(rf"^  {name} +{re.escape(about)}$", listing.partition(f"{task}:")[2], re.MULTILINE)
 
 
 def commands_of(*parents):
@@ -67,3 +67,22 @@ def test_every_command_has_help_with_an_example():
     for command in commands_of():
         for words in [(command, below) for below in commands_of(command)] or [(command,)]:
             assert " ".join(("apportion", *words)) in apportion(*words, "--help").stdout, words
+
+
+def test_a_name_of_before_is_answered_with_the_line_of_now():
+    leaves = {*COMMANDS, *(f"{group} {name}" for group, (_, inner) in GROUPS.items() for name in inner)}
+    for old, line in OLD.items():
+        done = apportion_here(*old.split(), "x")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"error: `apportion {old}` is now: apportion {line}\n"
+        assert old not in leaves
+        assert {line.split()[0], " ".join(line.split()[:2])} & leaves
+
+
+def test_a_file_is_no_subcommand_of_jobs(tmp_path):
+    (tmp_path / "run").write_text("")
+    for words in (("jobs", "./run"), ("jobs", "--policy", "easy", "./run")):
+        done = apportion_here(*words, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "run: " in done.stderr, words  # read as a log
+    assert "Missing argument" in apportion_here("jobs", "run", cwd=tmp_path).stderr

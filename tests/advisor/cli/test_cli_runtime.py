@@ -115,12 +115,10 @@ def test_bad_models_and_targets_are_refused(apportion, hpl, tmp_path):
 
 def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
     history, model = tmp_path / "h.sqlite", tmp_path / "m.json"
-    for n in (100, 200, 400, 800):
-        for p in (1, 2, 4):
-            arguments = ["--app", "x", "--param", f"N={n}", "--param", f"P={p}", "--time", f"total={n / p + 1:.2f}"]
-            assert apportion("history", "add", *arguments, "--history", history)[0] == 0
-    assert apportion("history", "add", "--app", "y", "--time", "total=1", "--history", history)[0] == 0
-    listed = json.loads(apportion("history", "list", "--history", history, "--json")[1])
+    rows = [f"x,{n},{p},{n / p + 1:.2f}" for n in (100, 200, 400, 800) for p in (1, 2, 4)]
+    (tmp_path / "runs.csv").write_text("\n".join(["application,N,P,total_s", *rows, "y,1,1,1"]) + "\n")
+    assert apportion("convert", tmp_path / "runs.csv", history)[0] == 0
+    listed = json.loads(apportion("show", history, "--json")[1])
     assert len(listed["runs"]) == 13
     assert listed["runs"][0]["times_s"] == {"total": 101.0}
     code, _, err = apportion("fit", history, "--formula", "N/P", "-o", model)
@@ -130,15 +128,16 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
     (tmp_path / "t.csv").write_text("N,P\n1600,8\n")
     found = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
     assert found["mean"] == pytest.approx(201, rel=0.03)
-    code, out, _ = apportion("history", "export", "--app", "x", "--format", "extrap", "--history", history)
-    assert out.startswith("PARAMETER N\n")
+    text = tmp_path / "runs.txt"
+    assert apportion("convert", history, text, "--app", "x", "--to", "extrap")[0] == 0
+    assert text.read_text().startswith("PARAMETER N\n")
 
 
 @pytest.mark.real
 def test_a_real_run_here_is_recorded_fitted_and_predicted(apportion, tmp_path):
     history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
     command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
-    record = ["history", "record", "--command", command, "--name", "sleeper", "--history", history, "--json"]
+    record = ["lab", "history", "--command", command, "--name", "sleeper", "--history", history, "--json"]
     code, out, _ = apportion(*record, "--grid", "N=10:50:100:200", "--budget", "30s", "--repetitions", "2")
     assert code == 0
     assert json.loads(out)["added"] == 8
@@ -149,7 +148,7 @@ def test_a_real_run_here_is_recorded_fitted_and_predicted(apportion, tmp_path):
     held_out = tmp_path / "held.sqlite"
     record[record.index(history)] = held_out
     assert apportion(*record, "--grid", "N=400", "--budget", "30s", "--repetitions", "1")[0] == 0
-    seen = json.loads(apportion("history", "list", "--history", held_out, "--json")[1])["runs"][0]["times_s"]["total"]
+    seen = json.loads(apportion("show", held_out, "--json")[1])["runs"][0]["times_s"]["total"]
     assert low * 0.9 <= seen <= high * 1.1  # the machine may be busy
 
 
@@ -160,10 +159,10 @@ def test_plots_are_written(apportion, hpl, tmp_path):
 
 @pytest.mark.slow
 def test_reproduce_prints_one_document(apportion):
-    code, out, _ = apportion("reproduce", "scopred", "--json")
+    code, out, _ = apportion("lab", "reproduce", "scopred", "--json")
     assert code == 0
     assert json.loads(out)["overall"]["default"]["mean_percent"] <= 5
-    assert apportion("reproduce", "nobody")[0] == 2
+    assert apportion("lab", "reproduce", "nobody")[0] == 2
 
 
 def test_heavy_libraries_wait_until_they_are_used():
@@ -195,11 +194,11 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
 @pytest.mark.real
 def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp_path):
     history = tmp_path / "h.sqlite"
-    record = ["history", "record", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
+    record = ["lab", "history", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
     code, out, _ = apportion(*record, "--app", "matmul")
     assert (code, json.loads(out)["added"]) == (0, 2)
     assert apportion(*record, "--app", "matmul", "--name", "product", "--version", "mine")[0] == 0
-    runs = json.loads(apportion("history", "list", "--history", history, "--json")[1])["runs"]
+    runs = json.loads(apportion("show", history, "--json")[1])["runs"]
     assert [(run["application"], run["version"]) for run in runs] == [("matmul", "dgemm")] * 2 + [
         ("product", "mine")
     ] * 2
@@ -207,7 +206,7 @@ def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp
     for arguments in ([], ["--app", "matmul", "--command", "true {N} {P}"]):
         code, out, err = apportion(*record, *arguments)
         assert (code, out) == (2, "")
-        assert "--app and --command exclude each other" in err
+        assert "give one of --app and --command" in err
     code, _, err = apportion(*record, "--app", "hpl")
     assert (code, err) == (2, "error: app is 'hpl'; name one of matmul\n")
 

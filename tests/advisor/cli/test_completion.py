@@ -33,9 +33,9 @@ CASES = {
     "simulate two-f": [],  # the shell's own completion of folders puts no space behind them
     "simulate spac": [],
     "check scenarios/tutorial/two": ["scenarios/tutorial/two-cores.yaml"],
-    "trace show on-": ["on-off-1-2.csv"],
-    "partition --speeds spee": ["speeds.json"],
-    "partition --method ": list(METHODS),
+    "show on-": ["on-off-1-2.csv"],
+    "advise spee": ["speeds.json"],
+    "advise --method ": list(METHODS),
 }
 
 
@@ -110,7 +110,7 @@ def test_files_come_before_what_ships(monkeypatch, capsys, tmp_path):
 
 
 def test_methods_offered_are_those_there_are(monkeypatch, capsys):
-    assert complete("partition --method ", monkeypatch, capsys) == list(METHODS)
+    assert complete("advise --method ", monkeypatch, capsys) == list(METHODS)
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -121,7 +121,7 @@ def test_a_shell_sees_the_exit_code_of_the_signal(tmp_path):
     """Also behind a pipe; coreutils' `timeout` signals the whole group."""
     trace = tmp_path / "t.csv"
     line = f'timeout -s {{}} --preserve-status 3 "$@" | cat; echo ${{{{PIPESTATUS[0]}}}}; test -f {trace}'
-    options = ["record", "-o", trace, "--duration", "1h", "--interval", "0.1s"]
+    options = ["calibrate", "load", "-o", trace, "--duration", "1h", "--interval", "0.1s"]
     code, out, err = shell(line.format("INT"), *options)
     assert code == 0, err
     assert out.splitlines()[-1] == "130"

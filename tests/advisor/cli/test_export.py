@@ -1,4 +1,4 @@
-"""`apportion export`: the files, what is told, and what is refused, each in one line."""
+"""`apportion convert`: the files, what is told, and what is refused, each in one line."""
 
 import json
 
@@ -29,7 +29,7 @@ def scenario(tmp_path):
 
 def test_the_files_are_read_back_with_what_it_prints(tmp_path, scenario, capsys):
     out = tmp_path / "out"
-    assert _run(["export", str(scenario), "--simgrid", "-o", str(out), "--replication", "2"]) == 0
+    assert _run(["convert", str(scenario), str(out), "--replication", "2"]) == 0
     printed = capsys.readouterr().out
     assert {path.name for path in out.iterdir()} == {"platform.xml", "a.profile", "manifest.json"}
     lines = scenario.read_text().splitlines()
@@ -42,40 +42,38 @@ def test_the_files_are_read_back_with_what_it_prints(tmp_path, scenario, capsys)
 
 def test_the_same_as_json_with_another_seed(tmp_path, scenario, capsys):
     out = tmp_path / "out"
-    assert _run(["export", str(scenario), "--simgrid", "-o", str(out), "--json", "--seed", "9"]) == 0
+    assert _run(["convert", str(scenario), str(out), "--json", "--seed", "9"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["files"] == ["platform.xml", "a.profile"]
     assert (document["seed"], document["replication"]) == (9, 0)
     first = (out / "a.profile").read_text()
-    assert _run(["export", str(scenario), "--simgrid", "-o", str(out)]) == 0
+    assert _run(["convert", str(scenario), str(out)]) == 0
     assert (out / "a.profile").read_text() != first
 
 
 def test_what_is_refused_names_file_feature_and_option(tmp_path, scenario, capsys):
     scenario.write_text(SCENARIO.replace("CONTENTION", "fifo"))
     out = tmp_path / "out"
-    assert _run(["export", str(scenario), "--simgrid", "-o", str(out)]) == 2
+    assert _run(["convert", str(scenario), str(out)]) == 2
     assert capsys.readouterr().err == (
         f"error: {scenario}: platform: contention fifo of the links: not in SimGrid; "
         "--approximate: messages share a link\n"
     )
     assert not out.exists()
-    assert _run(["export", str(scenario), "--simgrid", "-o", str(out), "--approximate"]) == 0
+    assert _run(["convert", str(scenario), str(out), "--approximate"]) == 0
     assert "note: contention fifo of the links: approximated" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "out"], "--simgrid needed"),
-        (["--simgrid"], "Invalid value: --output is missing; name a folder"),
-        (["--simgrid", "-o", "out", "--replication", "-1"], "--replication"),
-        (["--simgrid", "-o", "out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),
+        (["out", "--replication", "-1"], "--replication"),
+        (["out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),
     ],
 )
 def test_bad_options_get_one_line(scenario, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(scenario.parent)
-    assert _run(["export", "s.yaml", *arguments]) == 2
+    assert _run(["convert", "s.yaml", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

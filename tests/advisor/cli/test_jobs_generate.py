@@ -10,7 +10,7 @@ from tests.support.command_line import apportion_here as apportion
 
 
 def generate(folder, *arguments):
-    return apportion("jobs", "generate", *arguments, cwd=folder)
+    return apportion("lab", "generate", "lublin", *arguments, cwd=folder)
 
 
 def read(path):
@@ -40,12 +40,12 @@ def test_a_log_has_what_was_asked_for(tmp_path):
 
 
 def test_the_document_says_what_the_log_holds(tmp_path):
-    done = generate(tmp_path, "--jobs", 500, "--kind", "both", "--seed", 9, "-o", "s.swf.gz", "--json")
+    done = generate(tmp_path, "--jobs", 500, "--class", "both", "--seed", 9, "-o", "s.swf.gz", "--json")
     document = json.loads(done.stdout)
     _, fields = read(tmp_path / "s.swf.gz")
     submit, run, processors = fields[1], fields[3], fields[4]
     offered = np.sum(processors * run) / (128 * (submit[-1] - submit[0]))
-    assert document["command"] == "jobs generate"
+    assert document["command"] == "lab generate"
     assert document["offered_load"] == pytest.approx(offered)
     assert bool(document["warnings"]) == (offered >= 1)
     assert document["quantiles"]["run_s"] == np.quantile(run, document["shares"]).tolist()
@@ -82,7 +82,7 @@ def test_an_overloaded_stream_is_said(tmp_path):
             ("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"),
             "--most: 'x' is no duration; write one such as 50us, 1.5s or 10min",
         ),
-        (("-o", "s.swf", "--kind", "batsh"), "batsh"),
+        (("-o", "s.swf", "--class", "batsh"), "batsh"),
     ],
 )
 def test_bad_wishes_are_refused_in_one_line(tmp_path, arguments, said):

@@ -154,7 +154,7 @@ def test_advice_on_a_platform_tells_its_changes_from_drawn_loads(folder):
     """What the tutorial on jobs shows, in small: loads are drawn, and a change of the platform is priced."""
     change = "platform.nodes.slow.pes.0.speeds.dgemm=4 Gflop/s"
     asked = ("--change", change, "--price", "change=100", "--draws", "loads", "--replications", "3")
-    done = apportion("jobs", "advise", "jobs.csv", "--platform", "loaded.yaml", *asked, "--json", cwd=folder)
+    done = apportion("jobs", "jobs.csv", "--platform", "loaded.yaml", *asked, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     rows = {row["name"]: row for row in json.loads(done.stdout)["candidates"]}
     assert rows[change]["gain"]["mean"] > 0

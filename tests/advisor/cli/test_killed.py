@@ -128,9 +128,9 @@ def test_allocate_run(tmp_path, seed, by):
     program, plan, runs = tmp_path / "program.py", tmp_path / "plan.json", tmp_path / "runs.csv"
     program.write_text(PROGRAM.format(log=str(tmp_path / "starts"), body="time.sleep(0.1)"))
     options = ["--sizes", "100,200,300", "--most", "fast=2,slow=2", "--start", "50ms", "--budget", "400ms"]
-    assert _run(["allocate", "plan", str(tmp_path / "cluster.yaml"), *options, "-o", str(plan)]) == 0
+    assert _run(["fit", "--plan", str(tmp_path / "cluster.yaml"), *options, "-o", str(plan)]) == 0
     command = f"{sys.executable} -S {program} {{N}} {{P}} {{cpus}} {{kinds}}"
-    words = ["allocate", "run", plan, "--command", command, "--time", "hpl", "--budget", "60s", "-o", runs]
+    words = ["fit", "--run", plan, "--command", command, "--time", "hpl", "--budget", "60s", "-o", runs]
     long = Long(words, lambda: len(runs.read_text().splitlines()) - 1 if runs.exists() else 0, 6)
     ended(long, seed, by)
     before = runs.read_bytes()

@@ -23,8 +23,9 @@ THREE, QUICK = TUTORIAL / "three-pes.yaml", TUTORIAL / "first-run.yaml"
 READ = {
     "manifest",
     "result",
-    *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "speeds", "inputs", "at"),
+    *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "at"),
     *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
+    "path",
     "neighbours",
     "against",
     "swept",
@@ -33,7 +34,7 @@ READ = {
     "hosts_file",
 }
 """Parameters of commands that name what is read."""
-BESIDE = {("allocate run", "folder")}
+BESIDE = {("fit", "folder")}
 """Where programs run, which write there themselves."""
 HOSTS = """
 format: 1
@@ -73,16 +74,16 @@ LOOKED_AT = [
     (name, path)
     for name, (_, paths) in COMMANDS.items()
     for path in paths
-    if path in WRITTEN or (path == "history" and name in GROWING)
+    if path in WRITTEN or (path == "kept" and name in GROWING)
 ]
 
 
 def test_every_path_of_every_command_is_known_as_read_or_written():
     paths = {(name, path) for name, (_, found) in COMMANDS.items() for path in found}
-    reads = {(name, path) for name, path in paths if path in READ or (path == "history" and name not in GROWING)}
+    reads = {(name, path) for name, path in paths if path in READ or (path == "kept" and name not in GROWING)}
     assert paths - reads - set(LOOKED_AT) == BESIDE
     assert set(FOLDERS) <= set(COMMANDS)
-    assert len(LOOKED_AT) > 35
+    assert len(LOOKED_AT) > 30
 
 
 def test_no_command_begins_if_it_cannot_write(tmp_path):
@@ -174,7 +175,7 @@ def test_a_figure_does_not_replace_what_is_in_the_results(tmp_path):
         assert apportion_here("plot", tmp_path / "d", "-o", tmp_path / "d" / "figure.svg").returncode == 0
 
 
-WRITERS = sorted(set(FOLDERS) - {"scenarios"})
+WRITERS = sorted(set(FOLDERS) - {"show"})
 
 
 NOT_OURS = [None, "no JSON", "[]", '{"format": 1, "kind": "other"}', '{"command": "fit"}']
@@ -191,6 +192,12 @@ def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
     with pytest.raises(ScenarioError, match=r"--output: .* which is no result of ours; name a new folder"):
         COMMANDS[name][0].callback(output=tmp_path)
     assert (tmp_path / "scenario.yaml").read_text() == "mine"
+
+
+def test_a_folder_of_an_older_version_is_refused_by_name(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"format": 1, "kind": "results", "command": "reproduce"}')
+    with pytest.raises(ScenarioError, match=r"`apportion reproduce` of an older version, which is now: apportion lab"):
+        COMMANDS["lab reproduce"][0].callback(output=tmp_path)
 
 
 def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path):
@@ -350,7 +357,7 @@ def test_hosts_of_kinds_are_looked_at_first(tmp_path):
         ("fast=a,a,slow=c", "named twice"),
         ("fast=d,slow=a,b,c", "slow has 3 hosts"),
     ):
-        ran = apportion_here("allocate", "advise", model, *asked, "--hosts", hosts)
+        ran = apportion_here("advise", model, *asked, "--hosts", hosts)
         assert (ran.returncode, said in ran.stderr) == (2, True), ran.stderr
 
 
@@ -438,7 +445,7 @@ def test_verify_refuses_folders_of_other_documents(tmp_path, name):
 
 
 def recording(path, *more):
-    return [*APPORTION, "record", "-o", str(path), "--interval", "100ms", "--duration", "60s", *more]
+    return [*APPORTION, "calibrate", "load", "-o", str(path), "--interval", "100ms", "--duration", "60s", *more]
 
 
 def finished(command):
@@ -488,11 +495,11 @@ def busy_store(folder):
 
 def busy_runs(folder):
     ran = apportion_here(
-        *["allocate", "plan", TUTORIAL / "two-cores.yaml", "--sizes", "400,800,1200", "--budget", "60s"],
+        *["fit", "--plan", TUTORIAL / "two-cores.yaml", "--sizes", "400,800,1200", "--budget", "60s"],
         *["-o", folder / "plan.json"],
     )
     assert ran.returncode == 0, ran.stderr
-    command = ["allocate", "run", folder / "plan.json", "--command", "echo {N} {P}", "--time", "hpl"]
+    command = ["fit", "--run", folder / "plan.json", "--command", "echo {N} {P}", "--time", "hpl"]
     return [*command, "-o", folder / "runs.csv"], folder / "runs.csv"
 
 
@@ -503,12 +510,12 @@ def busy_quickstart(folder):
 
 def busy_load_check(folder):
     (folder / "out").mkdir()
-    return ["calibrate", "load-check", "--kernel", "dgemm", "-o", folder / "out"], folder / "out"
+    return ["lab", "load-check", "--kernel", "dgemm", "-o", folder / "out"], folder / "out"
 
 
 def busy_papers(folder):
     (folder / "out").mkdir()
-    return ["reproduce", "gbbp", "-o", folder / "out"], folder / "out"
+    return ["lab", "reproduce", "gbbp", "-o", folder / "out"], folder / "out"
 
 
 def busy_memory(folder):

@@ -1,4 +1,4 @@
-"""`apportion partition`: the document, the table and the files it leaves."""
+"""`apportion advise` of a speeds file: the document, the table and the files it leaves."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial" / "speeds.json"
 
 
 def partition(*arguments, speeds=TUTORIAL, units=200_000):
-    assert _run(["partition", "--speeds", str(speeds), "--units", str(units), *map(str, arguments)]) == 0
+    assert _run(["advise", str(speeds), "--units", str(units), *map(str, arguments)]) == 0
 
 
 @pytest.fixture

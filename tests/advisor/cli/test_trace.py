@@ -1,4 +1,4 @@
-"""`apportion record` and `apportion trace` as a user calls them: documents, files, exit codes, one line per error."""
+"""Load traces as a user meets them: documents, files, exit codes, one line per error."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 
 def test_functions_give_the_definition_as_one_document(folder):
-    done = apportion("trace", "functions", "t.csv", "--window", "60", "--history", "240", "--json", cwd=folder)
+    done = apportion("lab", "trace", "t.csv", "--window", "60", "--history", "240", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     loads = [(k * 7 % 10) / 10 for k in range(300)][-240:]
@@ -34,7 +34,7 @@ def test_functions_give_the_definition_as_one_document(folder):
 @pytest.mark.slow
 def test_functions_take_durations_and_predict_runs(folder):
     done = apportion(
-        "trace", "functions", "t.csv", "--window", "1min", "--ideal", "10s,1h", "-o", "f.svg", "--json", cwd=folder
+        "lab", "trace", "t.csv", "--window", "1min", "--ideal", "10s,1h", "--plot", "f.svg", "--json", cwd=folder
     )
     runs = json.loads(done.stdout)["runs"]
     assert runs[1]["time_max_s"] == pytest.approx(3600 / (1 - 0.45), rel=0.02)
@@ -43,18 +43,20 @@ def test_functions_take_durations_and_predict_runs(folder):
 
 @pytest.mark.slow
 def test_study_and_show_draw_and_print(folder):
-    done = apportion("trace", "study", "t.csv", "--window", "20", "--history", "40,1min", "--plot", "s.png", cwd=folder)
+    done = apportion(
+        "lab", "trace", "--study", "t.csv", "--window", "20", "--history", "40,1min", "--plot", "s.png", cwd=folder
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("%") == 4
     assert (folder / "s.png").read_bytes().startswith(b"\x89PNG")
-    done = apportion("trace", "show", "t.csv", cwd=folder)
+    done = apportion("show", "t.csv", cwd=folder)
     assert "mean 0.45, least 0, greatest 0.9" in done.stdout
-    document = json.loads(apportion("trace", "show", "t.csv", "--json", cwd=folder).stdout)
+    document = json.loads(apportion("show", "t.csv", "--json", cwd=folder).stdout)
     assert (document["column"], document["rows"], document["duration_s"]) == ("load", 300, 300.0)
 
 
 def test_import_writes_a_trace_that_says_what_it_is(folder):
-    done = apportion("trace", "import", DATA / "sadf_u.txt", "--from", "sadf", "--cpu", "0", "-o", "i.csv", cwd=folder)
+    done = apportion("convert", DATA / "sadf_u.txt", "i.csv", "--from", "sadf", "--cpu", "0", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = (folder / "i.csv").read_text().splitlines()
     assert lines[0] == "# imported from sadf_u.txt (sadf)"
@@ -64,13 +66,13 @@ def test_import_writes_a_trace_that_says_what_it_is(folder):
 
 @pytest.mark.slow
 def test_generate_is_repeatable_and_fits(folder):
-    arguments = ("trace", "generate", "on-off", "--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s")
+    arguments = ("lab", "generate", "on-off", "--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s")
     texts = []
     for seed in (7, 7, 8):
         assert apportion(*arguments, "--seed", seed, "-o", "g.csv", cwd=folder).returncode == 0
         texts.append((folder / "g.csv").read_text())
     assert texts[0] == texts[1] != texts[2]
-    done = apportion("trace", "generate", "ar1", "--fit", "t.csv", "-o", "a.csv", "--json", cwd=folder)
+    done = apportion("lab", "generate", "ar1", "--fit", "t.csv", "-o", "a.csv", "--json", cwd=folder)
     fit = json.loads(done.stdout)["fit"]
     assert fit["recorded"]["mean"] == pytest.approx(0.45)
     assert fit["drawn"]["mean"] == pytest.approx(0.45, rel=0.1)
@@ -78,33 +80,35 @@ def test_generate_is_repeatable_and_fits(folder):
 
 @pytest.mark.real
 def test_record_writes_rows_and_one_document(folder):
-    done = apportion("record", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", "--json", cwd=folder)
+    done = apportion(
+        "calibrate", "load", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", "--json", cwd=folder
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["rows"] == 5
-    again = apportion("record", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", cwd=folder)
+    again = apportion("calibrate", "load", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", cwd=folder)
     assert again.returncode == 2
     assert again.stderr.splitlines()[-1].startswith("error: r.csv: this file is there; --append continues")
 
 
 BAD_INPUT = {
-    "functions bad.csv --window 5": "bad.csv:3: load is '-1'; give a finite number of at least 0",
-    "functions none.csv --window 5": "none.csv: no such file or directory",
-    "functions t.csv --window 0": "--window is '0'; give at least one sample",
-    "functions odd.csv --window 5": "odd.csv: steps between samples are 1 s to 2 s; resample the trace with --resample",
-    "study t.csv --window 60 --history 400": "study: the trace has 300 samples; "
+    "lab trace bad.csv --window 5": "bad.csv:3: load is '-1'; give a finite number of at least 0",
+    "lab trace none.csv --window 5": "none.csv: no such file or directory",
+    "lab trace t.csv --window 0": "--window is '0'; give at least one sample",
+    "lab trace odd.csv --window 5": "odd.csv: steps between samples are 1 s to 2 s; resample the trace with --resample",
+    "lab trace --study t.csv --window 60 --history 400": "study: the trace has 300 samples; "
     "give at least 460 (history 400 and window 60)",
-    "functions free.csv --window 5": "free.csv: the column is 'available'; name a column of loads",
-    "generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean is set, and --fit estimates it; "
+    "lab trace free.csv --window 5": "free.csv: the column is 'available'; name a column of loads",
+    "lab generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean is set, and --fit estimates it; "
     "leave one of them out",
-    "generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays is 'x'; give one of exponential, pareto",
-    "generate ar1 --fit t.csv --set stays=pareto -o g.csv": "generate: stays is set, and --fit estimates it; "
+    "lab generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays is 'x'; give one of exponential, pareto",
+    "lab generate ar1 --fit t.csv --set stays=pareto -o g.csv": "generate: stays is set, and --fit estimates it; "
     "leave one of them out",
-    "generate on-off --set load=1 --set mean_on=1s --set mean_off=1s --set shape=2 -o g.csv": "generate: shape: no "
+    "lab generate on-off --set load=1 --set mean_on=1s --set mean_off=1s --set shape=2 -o g.csv": "generate: shape: no "
     "effect on exponential stays; leave it out, or set stays=pareto",
-    "generate x -o g.csv": "generate: kind is 'x'; give one of constant, on-off, ar1, diurnal, bootstrap",
-    "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
+    "lab generate x -o g.csv": "generate: kind is 'x'; give one of constant, on-off, ar1, diurnal, bootstrap",
+    "convert t.csv i.csv --from csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",
-    "import t.csv --from xls -o i.csv": "import: from is 'xls'; give one of csv, sadf, collectl, prometheus, simgrid, "
+    "convert t.csv i.csv --from xls": "import: from is 'xls'; give one of csv, sadf, collectl, prometheus, simgrid, "
     "dinda, bitbrains, google, swf",
     "show t.csv --plot picture.bmp": "picture.bmp ends in '.bmp'; name a file that ends in png, svg, pdf",
 }
@@ -116,12 +120,12 @@ def test_bad_input_is_one_line_and_exit_2(apportion, monkeypatch, folder, argume
     (folder / "free.csv").write_text("time_s,available\n0,1\n1,1\n")
     (folder / "odd.csv").write_text("time_s,load\n0,1\n1,1\n3,1\n")
     monkeypatch.chdir(folder)
-    assert apportion("trace", *arguments.split()) == (2, "", f"error: {error}\n")
+    assert apportion(*arguments.split()) == (2, "", f"error: {error}\n")
 
 
 def test_a_torn_line_is_a_warning_of_one_line(folder):
     (folder / "torn.csv").write_text("time_s,load\n0,1\n1,1\n2,")
-    done = apportion_alone("trace", "show", "torn.csv", "--json", cwd=folder)
+    done = apportion_alone("show", "torn.csv", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "warning: torn.csv:4: a torn last line left out\n")
     assert json.loads(done.stdout)["rows"] == 2
 
@@ -129,9 +133,9 @@ def test_a_torn_line_is_a_warning_of_one_line(folder):
 def test_a_study_of_one_window_says_so(tmp_path):
     path = tmp_path / "load.csv"
     path.write_text("time_s,load\n" + "".join(f"{second},{second % 3}\n" for second in range(60)))
-    few = apportion("trace", "study", path, "--window", "4", "--history", "55").stdout
+    few = apportion("lab", "trace", "--study", path, "--window", "4", "--history", "55").stdout
     assert "warning: the forecasts look at one window only" in few
-    assert "warning" not in apportion("trace", "study", path, "--window", "4", "--history", "20").stdout
+    assert "warning" not in apportion("lab", "trace", "--study", path, "--window", "4", "--history", "20").stdout
 
 
 DAY = "time_s,load\n0,0\n46800,8\n64800,0\n"
@@ -164,5 +168,5 @@ def test_the_end_in_use_is_said_where_nothing_says_it(tmp_path, command):
 
 def test_a_generated_trace_of_unequal_steps_is_as_long_as_asked(folder):
     settings = ("--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s", "--duration", "10min")
-    assert apportion("trace", "generate", "on-off", *settings, "-o", "g.csv", cwd=folder).returncode == 0
-    assert json.loads(apportion("trace", "show", "g.csv", "--json", cwd=folder).stdout)["duration_s"] == 600
+    assert apportion("lab", "generate", "on-off", *settings, "-o", "g.csv", cwd=folder).returncode == 0
+    assert json.loads(apportion("show", "g.csv", "--json", cwd=folder).stdout)["duration_s"] == 600

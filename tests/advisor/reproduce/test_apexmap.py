@@ -1,4 +1,4 @@
-"""`apportion reproduce apexmap` on its recording, and held-out cells on a sweep with known constants."""
+"""`apportion lab reproduce apexmap` on its recording, and held-out cells on a sweep with known constants."""
 
 from pathlib import Path
 

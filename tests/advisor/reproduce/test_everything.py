@@ -126,7 +126,7 @@ def test_the_papers_order_of_methods_comes_out_of_its_node_times():
 
 @pytest.mark.slow
 def test_all_papers_on_their_recordings(tmp_path, capsys):
-    assert _run(["reproduce", "all", "-o", str(tmp_path), "--json"]) == 0
+    assert _run(["lab", "reproduce", "all", "-o", str(tmp_path), "--json"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert [entry["state"] for entry in found["papers"]] == ["done"] * 5

@@ -85,7 +85,7 @@ def test_bands_by_several_builders_are_drawn(tmp_path):
 
 @pytest.mark.slow
 def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
-    done = apportion("reproduce", "gbbp", "--json")
+    done = apportion("lab", "reproduce", "gbbp", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     table = json.loads(done.stdout)["table_1"]
     assert table == json.loads(json.dumps(recorded_table()))

@@ -1,4 +1,4 @@
-"""What a verification compares and keeps: from the simulated runs and the real ones to `history coverage`."""
+"""What a verification compares and keeps: from the simulated runs and the real ones to `lab history`."""
 
 import json
 import warnings
@@ -123,7 +123,7 @@ def test_real_runs_are_kept_and_shown(tmp_path: Path, apportion: Command, monkey
     path.write_text("\n".join([*lines, json.dumps(foreign), lines[0][:50]]) + "\n")
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        code, out, err = apportion("history", "coverage", "--json")
+        code, out, err = apportion("lab", "history", "--json")
     assert "1 line is torn" in err
     document = json.loads(out)
     assert (code, document["comparisons"]) == (0, 2)
@@ -133,13 +133,13 @@ def test_real_runs_are_kept_and_shown(tmp_path: Path, apportion: Command, monkey
     assert first["version"] != second["version"]
     assert first["factor"] == 1.0 < second["factor"]
     path.write_text("\n".join(lines))
-    code, out, _ = apportion("history", "coverage")
+    code, out, _ = apportion("lab", "history")
     assert "command sleep, model m.json" in out
     assert "factor to widen by: 1.00" in out
 
 
 def test_without_comparisons_it_says_how_to_make_some(apportion: Command) -> None:
-    code, out, _ = apportion("history", "coverage")
+    code, out, _ = apportion("lab", "history")
     assert (code, out.count("\n")) == (0, 1)
     assert "apportion verify" in out
 

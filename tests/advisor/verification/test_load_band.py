@@ -16,7 +16,7 @@ from simulator.calibration.bands import CutRule, ReplaySource, build
 from tests.support.command_line import apportion_here
 
 ROOT = Path(__file__).parents[3]
-CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "load-check"]
+CALL = [sys.executable, "-m", "advisor.cli", "lab", "load-check"]
 
 
 def load_check(*arguments, cwd, limit_s=60):
@@ -43,7 +43,7 @@ def load_check(*arguments, cwd, limit_s=60):
     ],
 )
 def test_bad_options_are_one_line(tmp_path, arguments, found):
-    done = apportion_here("calibrate", "load-check", *arguments, cwd=tmp_path)
+    done = apportion_here("lab", "load-check", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     errors = [line for line in done.stderr.splitlines() if not line.startswith("recording")]
     assert len(errors) == 1

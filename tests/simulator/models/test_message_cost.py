@@ -60,7 +60,7 @@ def test_shown_and_kept_by_joins(tmp_path, capsys):
     band = {"sizes": [1e3, 1e5]} | {name: [1e9, 5e8] for name in ("low", "mid", "high")}
     speed.write_text(json.dumps({"format": 2, "kind": "speed", "kernel": "triad", "model": band}))
     joined = tmp_path / "joined.yaml"
-    assert _run(["platform", str(speed), str(link), "--names", "n[1-1]", "-o", str(joined)]) == 0
+    assert _run(["cluster", "--join", f"{speed},{link}", "--names", "n[1-1]", "-o", str(joined)]) == 0
     capsys.readouterr()
     assert said in " ".join(joined.read_text().split())
 

@@ -1,4 +1,4 @@
-"""`apportion machine`: the block loads, says what the system says, and its node file joins."""
+"""`apportion calibrate machine`: the block loads, says what the system says, and its node file joins."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def pasted(block):
 
 
 def printed(capsys, *arguments):
-    assert _run(["machine", *map(str, arguments)]) == 0
+    assert _run(["calibrate", "machine", *map(str, arguments)]) == 0
     return capsys.readouterr()
 
 
@@ -121,7 +121,7 @@ def test_a_node_file_holds_its_models_and_joins(tmp_path, capsys, speed):
     node = tmp_path / "n01.json"
     printed(capsys, "--speed", speed, "--memory", memory_model(tmp_path / "m.json"), "-o", node)
     output = tmp_path / "cluster.yaml"
-    joined = ["platform", node, link(tmp_path / "link.json"), "--names", "n[1-4]", "-o", output]
+    joined = ["cluster", "--join", f"{node},{link(tmp_path / 'link.json')}", "--names", "n[1-4]", "-o", output]
     assert _run([str(part) for part in joined]) == 0
     platform = load_scenario(output).platform
     assert len(platform.pes) == 4 * this_machine().pe_count
@@ -134,7 +134,7 @@ def test_a_node_file_holds_its_models_and_joins(tmp_path, capsys, speed):
 
 def test_json_says_all_of_it(capsys):
     document = json.loads(printed(capsys, "--json").out)
-    assert document["command"] == "machine"
+    assert document["command"] == "calibrate machine"
     assert document["topology"]["pe_count"] == document["machine"]["pe_count"] == this_machine().pe_count
     assert yaml.safe_load(document["yaml"])[0]["name"] == document["name"]
 
@@ -244,7 +244,7 @@ def test_measured_neighbours_take_the_place_of_proposals_and_are_carried(tmp_pat
     file, output = tmp_path / "n01.json", tmp_path / "cluster.yaml"
     printed(capsys, *given, "-o", file)
     assert [model["kind"] for model in json.loads(file.read_text())["models"]] == ["speed", "neighbours"]
-    joined = ["platform", file, link(tmp_path / "link.json"), "--names", "n[1-2]", "-o", output]
+    joined = ["cluster", "--join", f"{file},{link(tmp_path / 'link.json')}", "--names", "n[1-2]", "-o", output]
     assert _run([str(part) for part in joined]) == 0
     platform = load_scenario(output).platform
     each = this_machine().pe_count
@@ -285,7 +285,7 @@ def test_ranges():
 )
 def test_bad_options_get_one_line(tmp_path, capsys, speed, arguments, expected):
     places = {"LINK": str(link(tmp_path / "link.json")), "SPEED": str(speed)}
-    assert _run(["machine", *(places.get(part, part) for part in arguments)]) == 2
+    assert _run(["calibrate", "machine", *(places.get(part, part) for part in arguments)]) == 2
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
     assert line.startswith("error: ")

@@ -33,12 +33,12 @@ def planned(tmp_path):
         (tmp_path / "program.py").write_text(PROGRAM.format(log=str(tmp_path / "starts"), body=body))
         plan = tmp_path / "plan.json"
         arguments = ["--sizes", "100,200,300", "--most", "fast=2,slow=2", "--start", "50ms", "--budget", planned]
-        assert _run(["allocate", "plan", str(tmp_path / "cluster.yaml"), *arguments, "-o", str(plan)]) == 0
+        assert _run(["fit", "--plan", str(tmp_path / "cluster.yaml"), *arguments, "-o", str(plan)]) == 0
         command = f"{sys.executable} -S {tmp_path / 'program.py'} {{N}} {{P}} {{cpus}} {{kinds}}"
         runs = tmp_path / "runs.csv"
         return [
-            "allocate",
-            "run",
+            "fit",
+            "--run",
             str(plan),
             "--command",
             command,

@@ -77,9 +77,6 @@ def test_a_time_keeps_its_zone_or_gets_this_machines(tmp_path):
     records, _ = import_runs(table, application="a")
     assert [record.made for record in records] == [*made, "2026-01-02T00:00:00+01:00"]
     path = tmp_path / "h.sqlite"
-    for when in ("2026-01-02T03:04:05", "2026-07-02 03:04", "2026-01-02T03:04:05-05:00"):
-        assert _run(["history", "add", "--app", "a", "--time", "total=1", "--history", str(path), "--when", when]) == 0
-    assert [record.made for record in list_runs(path)] == made
     with pytest.raises(ScenarioError, match=r"^run 1: made: '2026-01-02T03:04:05' is no time with a zone$"):
         add_runs(path, [RunRecord("a", {}, {"total": 1.0}, made="2026-01-02T03:04:05")])
 
@@ -98,15 +95,12 @@ def test_a_name_that_no_run_lacks_is_refused(tmp_path):
 def test_what_is_no_time_is_refused(tmp_path, capsys, when):
     hint = "write it as 2026-11-21T14:30+01:00; without a zone it is this machine's local time"
     path, jobs, table = tmp_path / "h.sqlite", tmp_path / "jobs", tmp_path / "runs.csv"
-    assert _run(["history", "add", "--app", "a", "--time", "total=1", "--history", str(path), "--when", when]) == 2
-    assert capsys.readouterr().err == f"error: --when: {when!r} is no date and time; {hint}\n"
-    assert not path.exists()
     if not when:
         return  # in a file an empty cell is a time that nobody knows
     table.write_text(f"N,made,total_s\n1,{when},1\n")
     jobs.write_text(f"JobID|Start|Elapsed\n7|{when}|00:01:00\n")
     for file, place in ((table, f"{table}:2: made"), (jobs, f"{jobs}: job 7: Start or Submit")):
-        assert _run(["history", "import", str(file), "--app", "a", "--history", str(path)]) == 2
+        assert _run(["convert", str(file), str(path), "--app", "a"]) == 2
         assert capsys.readouterr().err == f"error: {place}: {when!r} is no date and time; {hint}\n"
     assert not path.exists()
 

@@ -233,23 +233,23 @@ def test_two_links_are_between_nodes_and_within_one(tmp_path, models):
 def test_the_command_writes_what_check_accepts(tmp_path, capsys, models):
     output = tmp_path / "out" / "cluster.yaml"
     command = [
-        "platform",
-        *(str(models[name]) for name in ("n01", "n03", "link")),
+        "cluster",
+        "--join",
+        ",".join(str(models[name]) for name in ("n01", "n03", "link")),
         "--names",
         "fast[01-08],slow[01-32]",
     ]
     assert _run([*command, "-o", str(output)]) == 0
     assert _run(["check", str(output)]) == 0
     assert "matmul on 40 nodes, 80 PEs, 80 cores; configurations equal" in capsys.readouterr().out
-    assert _run([*command, "--json"]) == 0
+    assert _run([*command, "--json", "-o", str(tmp_path / "folder")]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [kind["count"] for kind in document["kinds"]] == [8, 32]
     assert document["likenesses"][0]["alike"] is False
-    assert _run(command) == 0
-    printed = capsys.readouterr().out
-    assert re.sub("on 20.*", "", printed) == re.sub("on 20.*", "", output.read_text())
-    assert _run([*command, "-o", str(models["n01"])]) == 2
-    assert "n01.json is the input " in capsys.readouterr().err
+    written = (tmp_path / "folder" / "scenario.yaml").read_text()
+    assert re.sub("on 20.*", "", written) == re.sub("on 20.*", "", output.read_text())
+    assert _run([*command, "-o", str(output)]) == 2
+    assert "cluster.yaml is there already; name a new one" in capsys.readouterr().err
 
 
 def test_a_fitted_network_model_passes_through(tmp_path, models):
@@ -314,17 +314,9 @@ def test_a_bad_file_gets_its_line(tmp_path, capsys, models, case):
     text, expected = BAD_FILES[case]
     path = tmp_path / "bad.json"
     path.write_text(text)
-    assert (
-        _run(
-            [
-                "platform",
-                str(path),
-                *([] if case == "a node without speeds" else [str(models["n01"])]),
-                str(models["link"]),
-            ]
-        )
-        == 2
-    )
+    nodes = [] if case == "a node without speeds" else [models["n01"]]
+    files = ",".join(map(str, [path, *nodes, models["link"]]))
+    assert _run(["cluster", "--join", files, "-o", str(tmp_path / "out")]) == 2
     said = capsys.readouterr()
     assert said.out == ""
     lines = said.err.splitlines()

@@ -138,7 +138,15 @@ def test_a_joined_platform_has_the_switches_and_loads(tmp_path, capsys):
     ]
     (tmp_path / "topology.conf").write_text(CONF)
     out = tmp_path / "cluster.yaml"
-    command = ["platform", *map(str, models), "--names", "n[01-04]", "--topology", str(tmp_path / "topology.conf")]
+    command = [
+        "cluster",
+        "--join",
+        ",".join(map(str, models)),
+        "--names",
+        "n[01-04]",
+        "--topology",
+        str(tmp_path / "topology.conf"),
+    ]
     assert _run([*command, "--uplink", "3us,40Gbit/s", "-o", str(out)]) == 0
     tree = load_scenario(out).platform.network
     assert isinstance(tree.topology, Tree)
@@ -164,5 +172,5 @@ def test_bad_options_get_one_line(tmp_path, capsys):
         (["--topology", str(tmp_path / "none.conf")], "none.conf: no such file"),
         ([*topology, "--names", "x[1-2]"], "node 'x1' is on no switch; put each node of the platform on one"),
     ):
-        assert _run(["platform", *models, *more]) == 2
+        assert _run(["cluster", "--join", ",".join(models), *more, "-o", str(tmp_path / "out")]) == 2
         assert message in capsys.readouterr().err

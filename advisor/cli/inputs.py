@@ -1,4 +1,4 @@
-"""`apportion scenarios`: what ships with the product; and how commands take a shipped file by its name."""
+"""How commands take an input: a file, or a shipped one by its name; and what the shell offers."""
 
 import re
 import sys
@@ -9,7 +9,6 @@ import typer
 
 from advisor.cli import signs
 from advisor.cli.asked import remember
-from advisor.cli.options import Json, folder, print_json
 from simulator import shipped
 
 MOST_OFFERED = 200
@@ -18,35 +17,9 @@ _PLAIN = re.compile(r"[\w.,@%+=:-]+")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 
 
-def scenarios(
-    output: Annotated[Path | None, folder("all shipped files, to edit them")] = None,
-    as_json: Json = False,
-) -> None:
-    """List the scenarios that ship with apportion: every command takes them by name, from any folder.
-
-    Example: apportion scenarios
-    """
-    listed = shipped.scenarios()
-    copied = [] if output is None else shipped.copy_all(output)
-    if as_json:
-        entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
-        print_json({"format": 1, "command": "scenarios", "scenarios": entries, "files": list(shipped.names())})
-        return
-    wide = max(len(scenario.name) for scenario in listed) + 2
-    for scenario in listed:
-        print(f"{scenario.name:<{wide}}{scenario.title}")
-    if output is not None:
-        print(f"{len(copied)} files copied to {output}")
-
-
 def _found(ctx: typer.Context, path: Path | None) -> Path | None:
     """The path as it is, or that of the shipped file that it names; which one, on standard error."""
     return path if path is None or ctx.resilient_parsing else located(path)
-
-
-def _all_found(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | None:
-    """The same for several."""
-    return paths if paths is None or ctx.resilient_parsing else [located(path) for path in paths]
 
 
 def located(path: Path) -> Path:
@@ -105,5 +78,3 @@ SCENARIO: dict[str, Any] = {"callback": _found, "autocompletion": _scenario_name
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 INPUT: dict[str, Any] = {"callback": _found, "autocompletion": _file_names}
 """Of one that is another input file."""
-INPUTS: dict[str, Any] = {"callback": _all_found, "autocompletion": _file_names}
-"""Of one that is several input files."""
