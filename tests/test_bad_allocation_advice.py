@@ -39,11 +39,11 @@ def test_a_bad_allocation_gets_its_lines(refused, tmp_path, model, path):
     names["FILE"].write_text(body)
     for name, place in names.items():
         options = options.replace(name, str(place))
-    refused(path, ["allocate", *options.split(), "--json"], **names)
+    refused(path, [*options.split(), "--json"], **names)
     assert not (tmp_path / "hosts").exists()
 
 
 @pytest.mark.parametrize("command", [["fit"], ["advise", "--kinds", "fast:1:1", "--size", "5"]])
 def test_a_file_that_is_not_there(apportion, command):
-    code, _, err = apportion("allocate", *command, "no-such-file")
+    code, _, err = apportion(*command, "no-such-file")
     assert (code, err) == (2, "error: no-such-file: no such file or directory\n")

@@ -1,4 +1,4 @@
-"""Every bad speeds file or option of `apportion advise` of a speeds file says what it must answer: those lines, and exit code 2."""
+"""Every bad speeds file or option of `apportion advise SPEEDS.json`: its lines, and exit code 2."""
 
 from pathlib import Path
 

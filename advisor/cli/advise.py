@@ -47,25 +47,28 @@ VARY_HELP = (
     "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition; "
     "scheduling: also whether units move while it runs."
 )
-SPEEDS, RUNS = "with a speeds file", "with runs"
+SCENARIOS, SPEEDS, RUNS = "with a scenario", "with a speeds file", "with runs"
 
 
-def subject_of(path: Path) -> str:
-    """What advice is asked for: a scenario, a list of speeds, or runs of a program and the model of them."""
+def subject_of(path: Path, *, units: object = None, kinds: object = None) -> str:
+    """What advice is asked for: a scenario, a list of speeds, or runs of a program and the model of them.
+
+    The options decide where a file does not say what it is.
+    """
     if path.suffix == ".csv":
         return RUNS
-    if path.suffix == ".json" and path.is_file():
-        with suppress(ScenarioError):
-            document = files.read_json(path)
-            if isinstance(document, list):
-                return SPEEDS
-            if document.get("kind") == "process_count":
-                return RUNS
-    return "with a scenario"
+    if path.suffix in {".yaml", ".yml", ".toml"}:
+        return SCENARIOS
+    document: Any = None
+    with suppress(ScenarioError):
+        document = files.read_json(path)
+    if kinds is not None or (isinstance(document, dict) and document.get("kind") == "process_count"):
+        return RUNS
+    return SPEEDS if units is not None or isinstance(document, list) else SCENARIOS
 
 
 def _subject(given: Given) -> str:
-    return subject_of(given["scenario"])
+    return subject_of(given["scenario"], units=given["units"], kinds=given["kinds"] or None)
 
 
 def _sought(given: Given) -> str:
@@ -77,7 +80,7 @@ def _drawing(given: Given) -> str:
     return "with --objective regret" if given["objective"] == "regret" else "with mean, cvar or worst"
 
 
-SCENARIO_ONLY = Only(("with a scenario",), _subject)
+SCENARIO_ONLY = Only((SCENARIOS,), _subject)
 OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
 DRAWN = Only(("with mean, cvar or worst",), _drawing, why="which draws nothing")
 Vary = Annotated[
@@ -97,7 +100,7 @@ Sought = Annotated[
         "with a speeds file mean, cvar, worst or regret.",
         autocompletion=offered("mean", "p95", "worst", "cost", "energy", "cvar", "regret"),
     ),
-    Only(("with a scenario", "with --method banded"), _sought),
+    Only((SCENARIOS, "with --method banded"), _sought),
 ]
 Budget = Annotated[
     str | None,
@@ -200,7 +203,7 @@ Hostfile = Annotated[
     typer.Option(metavar="FILE", help="Write MPICH's host file here; of runs FILE.openmpi, .rankfile, .slurm too."),
     Only(("with a scenario", "with runs"), _subject),
 ]
-Seeded = Annotated[ScenarioSeed, Only(("with a scenario", "with --method banded"), _sought), DRAWN]
+Seeded = Annotated[ScenarioSeed, Only((SCENARIOS, "with --method banded"), _sought), DRAWN]
 
 
 Top = Annotated[
@@ -252,7 +255,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    subject = subject_of(scenario)
+    subject = subject_of(scenario, units=units, kinds=kinds)
     if subject == SPEEDS:
         if units is None:
             raise ScenarioError(f"{scenario} has speeds; add --units, how many there are to divide")
