@@ -91,11 +91,10 @@ def run(  # noqa: PLR0913 - all by name
     `operations`, `sharing`: what `Custom` operations do, by name: functions of a `Context` and the arguments that yield
     the events they wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has
     these.
-    `progress`: called now and then with how many runs are done, of how many.
     """
     scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table
-    if any(one.repartition is not None for one in scenario.configurations):
+    if any(configuration.repartition is not None for configuration in scenario.configurations):
         fixed = partial(run, engine=engine, threads=threads, operations=operations, sharing=sharing)
         return _with_moves(scenario, first_replication, log_replications, fixed, progress)
     if own and engine == "compiled":
@@ -124,19 +123,19 @@ def _with_moves(
     """
     from simulator.engines.repartition import run_moves, with_moves, written_out
 
-    found, kept, names = {}, {}, [one.name for one in scenario.configurations]
+    found, kept, names = {}, {}, [configuration.name for configuration in scenario.configurations]
 
     def one_run(made: Scenario, number: int, logs: int = 0) -> RunSet:
         return simulate(made, replications=1, first_replication=first + number, log_replications=logs)
 
-    for row, one in enumerate(scenario.configurations):
-        if one.repartition is None:
+    for row, configuration in enumerate(scenario.configurations):
+        if configuration.repartition is None:
             continue
-        found[one.name] = moves = run_moves(scenario, one, one_run)
+        found[configuration.name] = moves = run_moves(scenario, configuration, one_run)
         for number in range(min(logged, len(moves))):
             program = moves[number].program
-            kept[row, number] = program, one_run(written_out(scenario, one, program), number, 1).logs[0, 0]
-    fixed = tuple(replace(one, repartition=None) for one in scenario.configurations)
+            kept[row, number] = program, one_run(written_out(scenario, configuration, program), number, 1).logs[0, 0]
+    fixed = tuple(replace(configuration, repartition=None) for configuration in scenario.configurations)
     static = simulate(
         scenario.with_configurations(fixed), first_replication=first, log_replications=logged, progress=progress
     )
