@@ -87,7 +87,7 @@ def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
 
 @pytest.mark.slow
 def test_figures_take_their_colours_from_the_page(opened):
-    bar = "svg[aria-labelledby^=baselines] path[style*='--ap-1']"
+    bar = "svg[aria-labelledby^=picture] path[style*='--ap-1']"
     shown = {scheme: colour(opened(color_scheme=scheme), bar, "fill") for scheme in ("light", "dark")}
     assert shown["light"] == (0, 114, 178)
     assert shown["dark"] == (92, 179, 236)
