@@ -55,7 +55,7 @@ def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
     sizes = page.eval_on_selector_all(
         "svg.figure", "all => all.map(svg => 11 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"
     )
-    assert len(sizes) == 7
+    assert len(sizes) == 6
     assert min(sizes) > 8
 
 
@@ -87,7 +87,7 @@ def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
 
 @pytest.mark.slow
 def test_figures_take_their_colours_from_the_page(opened):
-    bar = "svg[aria-labelledby^=timeline] path[style*='--ap-1']"
+    bar = "svg[aria-labelledby^=picture] path[style*='--ap-1']"
     shown = {scheme: colour(opened(color_scheme=scheme), bar, "fill") for scheme in ("light", "dark")}
     assert shown["light"] == (0, 114, 178)
     assert shown["dark"] == (92, 179, 236)
@@ -100,7 +100,6 @@ def test_a_screen_reader_finds_headings_figures_and_tables(opened):
     names = [
         "Speed of each kernel by problem size",
         "Background load over time",
-        "Timeline of one replication",
         "Predicted makespan of each strategy",
         "Predicted against measured makespan",
     ]

@@ -45,7 +45,7 @@ def page_of_many(pes=1000):
     equal = [sum(gets) // pes] * pes
     described = {"mean": 2.0, "low": 1.9, "high": 2.1, "median": 2.0, "run_low": 1.8, "run_high": 2.2}
     gain = {"mean": 1.5, "low": 1.4, "high": 1.6}
-    made = [("equal", equal, {key: 1.5 * value for key, value in described.items()}), ("joint", gets, described)]
+    simulated = [("equal", equal, {key: 1.5 * value for key, value in described.items()}), ("joint", gets, described)]
     advice = made(
         Advice,
         {
@@ -56,7 +56,7 @@ def page_of_many(pes=1000):
             "baselines": [
                 {"name": name, "partition": parts, "placement": list(range(pes)), "predicted_makespan_s": took}
                 | {"gain_of_recommended": gain, "probability_recommended_faster": 0.9}
-                for name, parts, took in made
+                for name, parts, took in simulated
             ],
             "replications": 40,
             "provenance": sample_document()["provenance"],
@@ -66,9 +66,9 @@ def page_of_many(pes=1000):
     return render_page(advice_page(advice, replace(NOTHING, launches=launches)))
 
 
-def rendered(made):
+def rendered(shown):
     """The text of a page with a line to copy, which the command line adds."""
-    return render_page(replace(made, run=(blocks.Command("apportion advise two-cores -o out/advice", "advice"),)))
+    return render_page(replace(shown, run=(blocks.Command("apportion advise two-cores -o out/advice", "advice"),)))
 
 
 def page_of_verification():
