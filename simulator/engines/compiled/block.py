@@ -21,9 +21,9 @@ from simulator.scenario_file.scenario import Scenario
 Ints = NDArray[np.int64]
 
 
-KEPT = 64
+KEPT = 256
 """Service tables that are remembered: a search asks for those of the same truths again and again."""
-FEW_SAMPLES = 2**16
+FEW_SAMPLES = 2**14
 """Samples of all traces of a platform up to which they are."""
 
 
