@@ -11,7 +11,6 @@ import pytest
 from advisor.cli import _run, signs
 from tests.benchmarks import simgrid_cpp
 from tests.support import kernels
-from tests.support.accept import Accept
 from tests.support.corpus import Corpus, Ending
 
 Command = Callable[..., tuple[int, str, str]]
@@ -49,8 +48,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("newest_versions"):
         for kind in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"):
             config.addinivalue_line("filterwarnings", f"default::{kind}:{OTHERS}")
-    if config.getoption("accept"):
-        config.pluginmanager.register(Accept())
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

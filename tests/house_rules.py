@@ -36,15 +36,15 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_500, 3_700),
-    "simulator/models": (12_250, 11_000),
+    "simulator/base": (5_380, 3_700),
+    "simulator/models": (11_810, 11_000),
     "simulator/load_traces": (2_050, 1_900),
-    "simulator/platform": (4_650, 4_000),
-    "simulator/programs": (6_550, 6_400),
-    "simulator/scheduling": (2_150, 1_900),
-    "simulator/scenario_file": (7_350, 5_800),
-    "simulator/engines": (11_560, 10_800),
-    "simulator/results": (5_200, 4_200),
+    "simulator/platform": (4_490, 4_000),
+    "simulator/programs": (6_400, 6_400),
+    "simulator/scheduling": (2_055, 1_900),
+    "simulator/scenario_file": (7_170, 5_800),
+    "simulator/engines": (11_300, 10_800),
+    "simulator/results": (4_840, 4_200),
     "simulator/experiments": (1_900, 1_500),
     "simulator/calibration": (14_550, 12_800),
     "simulator/characterisation": (5_300, 4_600),

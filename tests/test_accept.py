@@ -1,8 +1,7 @@
-"""`--accept`: what it writes into corpora and into tests, and what it leaves alone."""
+"""`--accept`: what it writes into corpora, and what it leaves alone."""
 
 import pytest
 
-from tests.support.accept import rewrite
 from tests.support.corpus import Corpus, expected
 
 
@@ -41,44 +40,3 @@ def test_names_stand_for_what_differs(tmp_path):
         path, lambda: (2, "", ["error: /a/b/c: 0, 1"]), {"FOLDER": "/a", "FILE": "/a/b/c", "CPUS": "0, 1"}
     )
     assert path.read_text() == "$ --units 5\nerror: FILE: CPUS\n---\nbody\n"
-
-
-TEST = """\
-def test_a(tmp_path):
-    assert said() == (2, f"error: {tmp_path}:3: 3 found, " "4 allowed\\n")
-
-
-def test_b(tmp_path):
-    assert ':3: 3 found' in said()
-    assert "4 allowed" == f"{4} allowed"
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "op", "old", "said", "line"),
-    [
-        (
-            "test_a",
-            "==",
-            "error: /t/x1:3: 3 found, 4 allowed\n",
-            "error: /t/x1:3: give 4\n",
-            'f"error: {tmp_path}:3: give 4\\n"',
-        ),
-        ("test_b", "in", ":3: 3 found", "error: /t/x1:3: 3 is no 'é'\nerror: /t/x1: 7\n", "\":3: 3 is no 'é'\""),
-        ("test_b", "match", ":3: 3 found", "/t/x1:3: 3 (4)", r'r":3: 3 \(4\)"'),
-    ],
-)
-def test_the_literal_of_a_test_becomes_what_is_said(tmp_path, name, op, old, said, line):
-    path = tmp_path / "test_x.py"
-    path.write_text(TEST)
-    assert rewrite((path, name), op, old, said)
-    changed = set(path.read_text().splitlines()) - set(TEST.splitlines())
-    assert len(changed) == 1
-    assert line in changed.pop()
-
-
-def test_a_literal_that_is_not_there_is_left(tmp_path):
-    path = tmp_path / "test_x.py"
-    path.write_text(TEST)
-    assert not rewrite((path, "test_a"), "==", "nothing of the kind", "something")
-    assert path.read_text() == TEST

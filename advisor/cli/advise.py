@@ -14,6 +14,7 @@ import typer
 import simulator
 from advisor.cli import signs
 from advisor.cli.asked import next_line
+from advisor.cli.declared import only_with
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
@@ -30,7 +31,7 @@ from advisor.cli.options import (
 )
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import search_sign
-from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
+from advisor.cli.scenarios import ScenarioFile
 from simulator import Interrupted, ScenarioError, blocks, files, units
 
 if TYPE_CHECKING:
@@ -67,7 +68,11 @@ Budget = Annotated[
     typer.Option(metavar="TIME", help="What the search may take, such as 30s; the answer is then as good as it is."),
 ]
 Runs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Simulated runs that each search may take.")]
-Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Also more processes than cores on a PE.")]
+Oversubscribe = Annotated[
+    bool,
+    typer.Option("--oversubscribe", help="Also more processes than cores on a PE."),
+    only_with("vary", "allocation", "both"),
+]
 Pareto = Annotated[bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")]
 Output = Annotated[
     Path | None,
@@ -83,12 +88,14 @@ MeasureNext = Annotated[
 ]
 
 Command = Annotated[
-    str | None, typer.Option(help="Agree to run this command line, which a model to be measured again names.")
+    str | None,
+    typer.Option(help="Agree to run this command line, which a model to be measured again names."),
+    only_with("measure-next", why="where nothing is run"),
 ]
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
+    scenario: ScenarioFile,
     replications: Replications = None,
     seed: ScenarioSeed = None,
     vary: Vary = None,
@@ -286,13 +293,7 @@ def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: 
     named["scheduling"] = (*usual_vary(scenario, oversubscribe=oversubscribe), "scheduling")
     if vary is not None and vary not in named:
         raise ScenarioError(f"--vary: {vary!r} cannot vary; name {', '.join(named)}")
-    if vary is None and oversubscribe:
-        return usual_vary(scenario, oversubscribe=True)
-    varied = usual_vary(scenario) if vary is None else named[vary]
-    if oversubscribe and "allocation" not in varied:
-        said = "leave it out, or use it with --vary allocation or both"
-        raise ScenarioError(f"--oversubscribe has no effect with --vary partition: {said}")
-    return varied
+    return usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else named[vary]
 
 
 def _budget_s(budget: str | None) -> float | None:

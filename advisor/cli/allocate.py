@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.declared import Given, Only, is_given, only_with
 from advisor.cli.options import LEVEL, Json, Level, Seed, file, print_json, print_warnings
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
@@ -53,10 +54,12 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     memory: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND=SIZE", help="Memory that the processes of one PE may use. Repeatable."),
+        only_with("footprint"),
     ] = None,
     footprint: Annotated[
         str | None,
         typer.Option(metavar="FORMULA", help="Bytes of one process, by N and P (processes in all): '8*N**2/P'."),
+        only_with("memory"),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best configurations.")] = None,
     hostfile: Annotated[
@@ -66,6 +69,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     hosts: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND=HOSTS", help="For the host files: fast=node1,slow=node[2-4]. Repeatable."),
+        only_with("hostfile"),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -92,14 +96,11 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tuple[int, int]]) -> Any:
-    """What memory allows; both options or none."""
+    """What memory allows."""
     from advisor.advise.process_counts import Limits, parse_memory
 
-    if memory is None and footprint is None:
-        return None
     if memory is None or footprint is None:
-        given, missing = ("--memory", "--footprint") if footprint is None else ("--footprint", "--memory")
-        raise ScenarioError(f"{given} has no effect without {missing}; give both or neither")
+        return None
     return Limits(parse_memory(memory, kinds), footprint)
 
 
@@ -238,6 +239,11 @@ SHOWN = 3
 """Runs left out that are named; --json has all."""
 
 
+def _read_times(given: Given) -> str:
+    timed = is_given(given["time"]) or is_given(given["phases"])
+    return "with --time or --phases" if timed else "without --time and --phases"
+
+
 Command = Annotated[
     str,
     typer.Option(
@@ -258,7 +264,9 @@ Before = Annotated[
     typer.Option(help="File with placeholders, such as HPL.dat, written into the folder before each run."),
 ]
 Read = Annotated[
-    str | None, typer.Option(help="File in the folder that the program writes its times to, not its output.")
+    str | None,
+    typer.Option(help="File in the folder that the program writes its times to, not its output."),
+    Only(("with --time or --phases",), _read_times, why="where the wall clock counts"),
 ]
 Folder = Annotated[Path | None, typer.Option(help="Where the program runs; by default RUNS.work, next to the output.")]
 Local = Annotated[
@@ -293,7 +301,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     budget: Annotated[str | None, typer.Option(help="In the place of the plan's.")] = None,
     limit: Limit = None,
     model: Model = None,
-    level: Level = LEVEL,
+    level: Annotated[Level, only_with("model")] = LEVEL,
     output: Output = Path("runs.csv"),
     json_output: Json = False,
 ) -> None:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.declared import only_with, only_without
 from advisor.cli.options import (
+    LENGTH,
     Json,
+    PinnedTo,
     Seed,
     file,
     folder,
@@ -38,10 +41,12 @@ LEAST_S, ENDING_S = 3.0, 0.3
 TIME_CAP_S = 10.0
 """Longest predicted single run at b where neither cap nor budget is stated."""
 
+REAL = only_without("replay", why="where nothing is run")
+ADAPTIVE = only_with("method", "adaptive")
 Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
 Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
-Size = Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")]
-Volume = Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")]
+Size = Annotated[str | None, typer.Option(help="Elements stored and processed, such as 3*n**2."), only_with("command")]
+Volume = Annotated[str | None, typer.Option(help="Volume of computation, such as 2*n**3."), only_with("command")]
 Replay = Annotated[
     Path | None,
     typer.Option(
@@ -57,49 +62,58 @@ Method = Annotated[
         help="adaptive, gbbp or grid (20 equidistant sizes).", autocompletion=offered("adaptive", "gbbp", "grid")
     ),
 ]
-Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
+Accuracy = Annotated[str, typer.Option(help="Mean error asked for."), ADAPTIVE]
 Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
 Budget = Annotated[
     str | None, typer.Option(help="Time that may be spent on finding a and b and on runs, such as 120s.")
 ]
 VerifyLargest = Annotated[
-    bool, typer.Option("--verify-largest", help="adaptive: measure b in the place of trusting the trend.")
+    bool,
+    typer.Option("--verify-largest", help="Measure b in the place of trusting the trend."),
+    ADAPTIVE,
 ]
 MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
 TimeCap = Annotated[
     str | None,
-    typer.Option(help="Real runs: longest predicted single run at b; by default 10s, or a tenth of a smaller budget."),
+    typer.Option(help="Longest predicted single run at b; by default 10s, or a tenth of a smaller budget."),
+    REAL,
 ]
-Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
+Cpu = Annotated[PinnedTo, REAL]
 Columns = Annotated[
     int | None,
     typer.Option(
         min=1,
         help="dgemm, matmul, stencil: measure panels of so many columns, over their rows, as an application of that n.",
     ),
+    only_with("kernel"),
 ]
 Depth = Annotated[
     int | None,
     typer.Option(min=1, help="With --columns, dgemm or matmul: add products of panels so deep, as matmul_2d does."),
+    only_with("kernel"),
 ]
 Together = Annotated[
-    bool, typer.Option("--together", help="Run it on all cores at once, as a parallel run does, not alone.")
+    bool,
+    typer.Option("--together", help="Run it on all cores at once, as a parallel run does, not alone."),
+    only_with("kernel"),
 ]
 Store = Annotated[
     Path | None,
     typer.Option(
         metavar="POINTS.json",
-        help="Real runs: keep every finished point here for good, a line each; by default in MODEL.json.partial until "
-        "done.",
+        help="Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
     ),
+    REAL,
 ]
 Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts predict.", **INPUT)]
 Column = Annotated[
-    str | None, typer.Option(help="With --load: column to read, such as busy_cpu1; by default load.", metavar="NAME")
+    str | None,
+    typer.Option(help="Column to read, such as busy_cpu1; by default load.", metavar="NAME"),
+    only_with("load"),
 ]
-Window = Annotated[str | None, typer.Option(help="With --load: samples, or a duration such as 60s.")]
-History = Annotated[str | None, typer.Option(help="With --load: latest samples that count, or a duration.")]
-Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle cycles only) or fair.")]
+Window = Annotated[str | None, LENGTH, only_with("load")]
+History = Annotated[str | None, typer.Option(help="Latest samples that count, or a duration."), only_with("load")]
+Availability = Annotated[str, typer.Option(help="idle (we take idle cycles only) or fair."), only_with("load")]
 Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 

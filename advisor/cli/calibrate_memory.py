@@ -7,7 +7,18 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, read_number, stated_budget
+from advisor.cli.declared import only_with, only_without
+from advisor.cli.options import (
+    Json,
+    PinnedTo,
+    Seed,
+    file,
+    print_json,
+    print_warnings,
+    read_budget,
+    read_number,
+    stated_budget,
+)
 from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
@@ -16,20 +27,32 @@ from simulator import calibration, files, units
 # `apportion calibrate memory` without a table: Apex-MAP is measured here, fitted, and judged on cells held out.
 
 
+REAL = only_without("replay", why="where nothing is measured")
 Budget = Annotated[
     str | None,
-    typer.Option(help="Real runs: what it may take in all, by default 60s; vector loops get a tenth."),
+    typer.Option(help="What it may take in all, by default 60s; vector loops get a tenth."),
+    REAL,
 ]
 MaxMemory = Annotated[
     str | None,
-    typer.Option(help="Real runs: memory to take, such as 2GiB or 10%; by default a quarter of what is available."),
+    typer.Option(help="Memory to take, such as 2GiB or 10%; by default a quarter of what is available."),
+    REAL,
 ]
-Alpha = Annotated[str | None, typer.Option(help="Real runs: localities; by default 0.001,0.01,0.1,0.25,0.5,1.")]
-Length = Annotated[str | None, typer.Option(help="Real runs: L in words; by default 1,4,16,64,256,1024,4096.")]
-Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
+Alpha = Annotated[
+    str | None,
+    typer.Option(help="Localities; by default 0.001,0.01,0.1,0.25,0.5,1."),
+    REAL,
+]
+Length = Annotated[
+    str | None,
+    typer.Option(help="L in words; by default 1,4,16,64,256,1024,4096."),
+    REAL,
+]
+Cpu = Annotated[PinnedTo, REAL]
 SweepTable = Annotated[
     Path | None,
-    typer.Option("--table", metavar="TABLE.csv", help="Real runs: write the medians here, as --replay reads them."),
+    typer.Option("--table", metavar="TABLE.csv", help="Write the medians here, as --replay reads them."),
+    REAL,
 ]
 BUDGET = "60s"
 VECTORS = 0.1
@@ -108,6 +131,7 @@ Replay = Annotated[
 Compare = Annotated[
     bool,
     typer.Option("--compare-with-this-machine", help="Compare fitted capacities with what this system reports."),
+    only_with("replay", why="where this machine is compared with anyway"),
 ]
 Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
@@ -133,7 +157,7 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     table: SweepTable = None,
     swept: Swept = None,
     output: Output = None,
-    seed: Seed = 0,
+    seed: Annotated[Seed, REAL] = 0,
     as_json: Json = False,
 ) -> None:
     """Fit Apex-MAP's models of the memory hierarchy, level sizes too, and choose how many levels the times support.

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.declared import only_with, only_without
 from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
@@ -16,6 +17,8 @@ from simulator import ScenarioError, calibration, files, units
 BUDGET = "3min"
 ENDING_S = 0.5
 """What the fit takes."""
+REAL = only_without("replay", why="where nothing is measured")
+CHOSEN = only_without("against", why="where the model says which kernels")
 Replay = Annotated[
     Path | None,
     typer.Option(
@@ -25,25 +28,46 @@ Replay = Annotated[
 Against = Annotated[
     Path | None,
     typer.Option(metavar="MODEL.json", help="Judge this model on random pairs and sizes measured now.", **INPUT),
+    only_without("replay"),
 ]
 Kernel = Annotated[
     list[str] | None,
     typer.Option(help="A kernel measured together with the probes; repeatable; by default six of ours."),
+    REAL,
+    CHOSEN,
 ]
 Command = Annotated[
-    list[str] | None, typer.Option(help="A command line measured too; {n} stands for its parameter. Repeatable.")
+    list[str] | None,
+    typer.Option(help="A command line measured too; {n} stands for its parameter. Repeatable."),
+    REAL,
 ]
 Size = Annotated[
-    list[str] | None, typer.Option(help="Of each --command: elements stored and processed, such as 3*n**2.")
+    list[str] | None,
+    typer.Option(help="Of each --command: elements stored and processed, such as 3*n**2."),
+    REAL,
 ]
-Volume = Annotated[list[str] | None, typer.Option(help="Of each --command: volume of computation, such as 2*n**3.")]
-Budget = Annotated[str | None, typer.Option(help="Time for everything that is run, by default 3min.")]
+Volume = Annotated[
+    list[str] | None,
+    typer.Option(help="Of each --command: volume of computation, such as 2*n**3."),
+    REAL,
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(help="Time for everything that is run, by default 3min."),
+    REAL,
+]
 Cache = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=SIZE", help="With --replay: a cache that all PEs share, such as L3=32MiB. Repeatable."),
+    typer.Option(metavar="NAME=SIZE", help="A cache that all PEs share, such as L3=32MiB. Repeatable."),
+    only_with("replay"),
 ]
-Table = Annotated[Path | None, typer.Option(metavar="TABLE.csv", help="Write the visits here, as --replay reads them.")]
-Output = Annotated[Path | None, file("MODEL.json", "the model")]
+Table = Annotated[
+    Path | None,
+    typer.Option(metavar="TABLE.csv", help="Write the visits here, as --replay reads them."),
+    REAL,
+    CHOSEN,
+]
+Output = Annotated[Path | None, file("MODEL.json", "the model"), only_without("against", why="where no model is made")]
 
 
 def neighbours(  # noqa: PLR0913, PLR0917 - one per option
@@ -57,7 +81,7 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
     cache: Cache = None,
     table: Table = None,
     output: Output = None,
-    seed: Seed = 0,
+    seed: Annotated[Seed, REAL] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure computations alone and together, and find what PEs share: cores, caches, memory, clocks.

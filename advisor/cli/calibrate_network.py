@@ -6,25 +6,30 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.declared import only_with, only_without
 from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.progress import progress_lines
 from advisor.cli.scenarios import INPUT
 from simulator import calibration, files, units
 
+REAL = only_without("replay", why="where nothing is measured")
 Between = Annotated[
     str | None, typer.Option(help="processes, mpi or tcp, all on this machine; `apportion cluster` measures hosts.")
 ]
-Medium = Annotated[str | None, typer.Option(help="With --between processes: unix (the default) or pipe.")]
-MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
+Medium = Annotated[str | None, typer.Option(help="unix (the default) or pipe."), only_with("between", "processes")]
+MaxBytes = Annotated[str, typer.Option(help="Largest message."), REAL]
 Budget = Annotated[
     str | None,
     typer.Option(
         help="What it may take in all; too small, it says how much is needed. By default about 30s.",
     ),
+    REAL,
 ]
 TableFile = Annotated[
-    Path | None, typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it.")
+    Path | None,
+    typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it."),
+    REAL,
 ]
 
 BUDGET = "30s"
@@ -75,7 +80,7 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
     budget: Budget = None,
     table: TableFile = None,
     output: Output = None,
-    seed: Seed = 0,
+    seed: Annotated[Seed, REAL] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure messages between processes of this machine, or take recorded times, and fit how long a message takes.

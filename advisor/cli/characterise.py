@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli import calibrate
+from advisor.cli.declared import Given, Only
 from advisor.cli.options import HOUR_S, Json, Seed, print_json, print_warnings, read_budget
 from advisor.cli.progress import progress_lines
 from simulator import ScenarioError, calibration, characterisation, models, units
@@ -17,11 +18,22 @@ ENDING_S = 2.0
 """What fitting costs takes, once all is timed."""
 
 
+def _designed(given: Given) -> str:
+    return "with dbc" if {"dbc", "all"} & {name.strip() for name in given["method"].split(",")} else "without dbc"
+
+
+def _argued(given: Given) -> str:
+    """For a kernel n is the only argument, and `--sizes` says it."""
+    own = ".py" in given["subject"] or "/" in given["subject"]
+    return "with --sizes and a kernel" if given["sizes"] is not None and not own else "without --sizes, or with FILE.py"
+
+
 Design = Annotated[
     list[str] | None,
     typer.Option(
         metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
     ),
+    Only(("with dbc",), _designed),
 ]
 
 
@@ -33,6 +45,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     args: Annotated[
         list[str] | None,
         typer.Option(metavar="'n=1000 a=float64[n,n]'", help="Arguments: numbers, or arrays by type, size and fill."),
+        Only(("without --sizes, or with FILE.py",), _argued),
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(metavar="200,400,800", help="Values of n that are judged, in place of the usual ones.")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import simulator
+from advisor.cli.declared import Given, Only, only_without
 from advisor.cli.options import Changes, Json, ScenarioSeed, folder, load_changed, print_json, print_warnings
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 from simulator import ScenarioError, files
@@ -17,13 +18,22 @@ MOST_NAMED = 5
 """Configurations that are named."""
 
 
+def _subject(given: Given) -> str:
+    if given["schema"]:
+        return "with --schema"
+    graph = given["scenario"] is not None and ".seg" in given["scenario"].suffixes
+    return "with a software execution graph" if graph else "with a scenario"
+
+
 def check(
     scenario: Annotated[
         Path | None,
         typer.Argument(metavar="SCENARIO", help=f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", **SCENARIO),
     ] = None,
     resolved: Annotated[
-        bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")
+        bool,
+        typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario."),
+        Only(("with a scenario",), _subject),
     ] = False,
     schema: Annotated[
         bool,
@@ -31,8 +41,8 @@ def check(
             "--schema", help="Print the JSON Schema of scenario files; of others with platform or seg behind."
         ),
     ] = False,
-    changes: Changes = None,
-    as_json: Json = False,
+    changes: Annotated[Changes, Only(("with a scenario",), _subject)] = None,
+    as_json: Annotated[Json, only_without("resolved", why="which prints YAML")] = False,
 ) -> None:
     """Read a scenario file, or a software execution graph, and say whether it can be used.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import simulator
+from advisor.cli.declared import Given, Only, only_without
 from advisor.cli.options import LEVEL, Json, Level, Seed, folder
 from advisor.cli.outputs import finish
 from advisor.cli.progress import host_lines
@@ -25,6 +26,10 @@ Parameter = Annotated[
 ]
 
 
+def _commanded(given: Given) -> str:
+    return "with a command" if given["command"] else "without a command"
+
+
 Command = Annotated[
     list[str] | None,
     typer.Argument(metavar="[-- COMMAND {units}]", help="What each process runs, in the place of --kernel."),
@@ -34,11 +39,15 @@ HostsFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Hosts, one a line, such as an MPI host file.", **INPUT)
 ]
 Slurm = Annotated[bool, typer.Option("--slurm", help="The nodes of the allocation that this runs in.")]
-Kernel = Annotated[str, typer.Option(help="dgemm or matmul (a matrix product), or stencil.")]
+Kernel = Annotated[
+    str, typer.Option(help="dgemm or matmul (a matrix product), or stencil."), Only(("without a command",), _commanded)
+]
 Budget = Annotated[str, typer.Option(help="What measuring, and verifying with --verify, may take in all.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Also really run the advice and the configuration of now.")]
 Update = Annotated[bool, typer.Option("--update", help="Measure again what the advice doubts most; keep the rest.")]
-Ssh = Annotated[str, typer.Option(metavar="COMMAND", help="What reaches a host, such as 'ssh -F config'.")]
+Ssh = Annotated[
+    str, typer.Option(metavar="COMMAND", help="What reaches a host, such as 'ssh -F config'."), only_without("slurm")
+]
 Python = Annotated[
     str | None, typer.Option(metavar="PATH", help="Python 3.11 or newer with NumPy there; looked for by default.")
 ]

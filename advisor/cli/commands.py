@@ -22,7 +22,6 @@ from advisor.cli import (
     history,
     jobs,
     jobs_compare,
-    modes,
     new,
     partition,
     platform,
@@ -38,6 +37,7 @@ from advisor.cli import (
     verify,
     whatif,
 )
+from advisor.cli.declared import DeclaredCommand
 from advisor.cli.outputs import check_first
 from simulator import ApportionError
 
@@ -201,14 +201,13 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
 """Group -> its help and its commands."""
 
 for name, command in COMMANDS.items():
-    app.command(name, context_settings=SETTINGS.get(name))(command)
+    app.command(name, cls=DeclaredCommand, context_settings=SETTINGS.get(name))(command)
 for name, (text, commands) in GROUPS.items():
     group = typer.Typer(no_args_is_help=True, help=text)
     for inner, command in commands.items():
-        group.command(inner)(command)
+        group.command(inner, cls=DeclaredCommand)(command)
     app.add_typer(group, name=name)
 check_first(app)
-modes.enforce(app)
 
 
 def _version(asked: bool) -> None:

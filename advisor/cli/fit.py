@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.declared import Given, Only
 from advisor.cli.options import LEVEL, Json, Level, Plot, file
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT, located
@@ -14,6 +15,25 @@ from simulator import ScenarioError, calibration, files, models
 
 if TYPE_CHECKING:
     Targets = calibration.Table | Path
+
+
+_KINDS = {"runtime": "run-time", "speed": "speed", "memory": "memory", "network": "network", "neighbours": "neighbours"}
+
+
+def _runs_of(given: Given) -> str | None:
+    if not given["runs"].is_file():
+        return None
+    return "with a run history" if calibration.runs_kind(given["runs"]) == "history" else "with a CSV file"
+
+
+def _model_of(given: Given) -> str | None:
+    kind = _KINDS.get(calibration.model_kind(given["model"]))
+    return None if kind is None else f"with a {kind} model"
+
+
+def _with_intervals(given: Given) -> str | None:
+    mode = _model_of(given)
+    return mode if mode == "with a neighbours model" else None
 
 
 def fit(  # noqa: PLR0913, PLR0917 - one per option
@@ -30,9 +50,15 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
     method: Annotated[str, typer.Option(help="default, ols (plain least squares) or relative (errors in percent).")] = (
         "default"
     ),
-    application: Annotated[str | None, typer.Option("--app", help="Application, where RUNS is a run history.")] = None,
+    application: Annotated[
+        str | None,
+        typer.Option("--app", help="Application, where RUNS is a run history."),
+        Only(("with a run history",), _runs_of),
+    ] = None,
     version: Annotated[
-        str | None, typer.Option(help="Version of the application, where RUNS is a run history.")
+        str | None,
+        typer.Option(help="Version of the application, where RUNS is a run history."),
+        Only(("with a run history",), _runs_of),
     ] = None,
     plot: Plot = None,
     as_json: Json = False,
@@ -76,9 +102,14 @@ def predict(
             autocompletion=INPUT["autocompletion"],
         ),
     ],
-    level: Level = LEVEL,
+    level: Annotated[
+        Level,
+        Only(("with a run-time, speed, memory or network model",), _with_intervals, why="which predicts ratios alone"),
+    ] = LEVEL,
     next_run: Annotated[
-        bool, typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost.")
+        bool,
+        typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost."),
+        Only(("with a run-time model",), _model_of),
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.declared import Given, Only, only_with
 from advisor.cli.options import LEVEL, Json, Level, file
 from simulator import calibration, documents, units
 
 DEFAULT = Path("apportion-history.sqlite")
 
 File = Annotated[Path, typer.Option("--history", help="The run history (SQLite).")]
-Application = Annotated[str | None, typer.Option("--app", help="Application.")]
+APP = typer.Option("--app", help="Application.")
+Application = Annotated[str | None, APP]
 Version = Annotated[str | None, typer.Option(help="Version of the application.")]
 When = Annotated[
     str | None,
@@ -26,8 +28,13 @@ When = Annotated[
 ]
 
 
+def _table_kind(given: Given) -> str | None:
+    kind = given["format"] or (calibration.runs_kind(given["file"]) if given["file"].is_file() else None)
+    return f"with --format {kind}" if kind in {"csv", "extrap", "extrap-json", "sacct"} else None
+
+
 def add(
-    application: Annotated[str, typer.Option("--app", help="Application.")],
+    application: Annotated[str, APP],
     time: Annotated[list[str], typer.Option(help="NAME=SECONDS, `total` for the whole run; may be repeated.")],
     param: Annotated[list[str] | None, typer.Option(help="NAME=VALUE; may be repeated.")] = None,
     version: Version = None,
@@ -76,7 +83,9 @@ def import_(
     ] = None,
     application: Application = None,
     time: Annotated[
-        list[str] | None, typer.Option(help="CSV column of seconds; those that end in _s by default.")
+        list[str] | None,
+        typer.Option(help="CSV column of seconds; those that end in _s by default."),
+        Only(("with --format csv",), _table_kind),
     ] = None,
     history: File = DEFAULT,
     json_output: Json = False,
@@ -122,7 +131,9 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
     name: Annotated[
         str | None, typer.Option(help="Application that the runs are kept as; the program's name by default.")
     ] = None,
-    kernel: Annotated[str, typer.Option(help="What matmul multiplies with: dgemm or matmul.")] = "dgemm",
+    kernel: Annotated[
+        str, typer.Option(help="What matmul multiplies with: dgemm or matmul."), only_with("app")
+    ] = "dgemm",
     budget: Annotated[str, typer.Option(help="Time after which no run goes on, for example 60s or 5min.")] = "60s",
     repetitions: Annotated[int, typer.Option(help="Runs of each combination.")] = 3,
     version: Version = None,

@@ -9,7 +9,8 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.options import Json, PrintedForm, Seed, file, folder, print_warnings
+from advisor.cli.declared import only_with, only_without
+from advisor.cli.options import Engine, Json, PrintedForm, Seed, file, folder, print_warnings
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from advisor.cli.scenarios import INPUT, SCENARIO
@@ -19,22 +20,33 @@ from simulator import ScenarioError, blocks, calibration, documents, files, prov
 if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
 
+SIMULATED = only_with("platform", why="where no applications can be simulated")
 Log = Annotated[
     Path,
     typer.Argument(metavar="LOG", help="A stream: .swf(.gz), what sacct -P printed, or Batsim's .json.", **INPUT),
 ]
 Order = Annotated[
-    Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"], typer.Option(help="Of the queue; ties as submitted.")
+    Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"],
+    typer.Option(help="Of the queue; ties as submitted."),
+    only_without("policy"),
 ]
-Backfill = Annotated[Literal["none", "easy", "conservative"], typer.Option(help="Who may pass whom.")]
+Backfill = Annotated[
+    Literal["none", "easy", "conservative"], typer.Option(help="Who may pass whom."), only_without("policy")
+]
 Candidates = Annotated[
-    Literal["order", "shortest"], typer.Option(help="How easy tries those that may pass: as queued, or shortest first.")
+    Literal["order", "shortest"],
+    typer.Option(help="How easy tries those that may pass: as queued, or shortest first."),
+    only_without("policy"),
+    only_with("backfill", "easy"),
 ]
 Processors = Annotated[
     Literal["counted", "named"], typer.Option(help="Whether PEs are only counted, or each job gets some by number.")
 ]
 Placement = Annotated[
-    Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"], typer.Option(help="Which of the free PEs.")
+    Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"],
+    typer.Option(help="Which of the free PEs."),
+    only_without("policy"),
+    only_with("processors", "named"),
 ]
 Source = Annotated[
     Literal["limit", "exact", "last-two", "fit", "predicted"],
@@ -46,12 +58,14 @@ Source = Annotated[
 Quantile = Annotated[
     float,
     typer.Option(min=0.01, max=0.99, metavar="SHARE", help="Of run times that a plan with an interval holds for."),
+    only_with("estimates", "fit", "predicted"),
 ]
 Model = Annotated[
     Path | None,
     typer.Option(
         help="Regression of run times that apportion fit wrote: of processors, limit_s or parameters.", **INPUT
     ),
+    only_with("estimates", "fit"),
 ]
 Platform = Annotated[
     Path | None,
@@ -60,18 +74,26 @@ Platform = Annotated[
 Times = Annotated[
     Literal["predicted", "simulated"],
     typer.Option(help="Whether applications take the times predicted for each alone, or are simulated together."),
+    SIMULATED,
 ]
 Sizes = Annotated[
     Literal["fixed", "fit", "advised"],
     typer.Option(help="Processes of moldable jobs: as asked, as end first at the start, or fixed before by advice."),
+    SIMULATED,
 ]
 Own = Annotated[
     str | None,
     typer.Option("--policy", metavar="FILE.py[:NAME]", help="A policy of your own: a function of what waits and runs."),
 ]
-Draw = Annotated[int, typer.Option(min=0, metavar="N", help="Which draw of the platform's loads.")]
+Draw = Annotated[
+    int,
+    typer.Option(min=0, metavar="N", help="Which draw of the platform's loads."),
+    SIMULATED,
+]
 Correction = Annotated[
-    Literal["steps", "limit", "quantile"], typer.Option(help="What holds once an estimate is outlived.")
+    Literal["steps", "limit", "quantile"],
+    typer.Option(help="What holds once an estimate is outlived."),
+    only_with("estimates", "last-two"),
 ]
 Clean = Annotated[
     Literal["strong", "pyss", "none"],
@@ -85,9 +107,6 @@ WarmUp = Annotated[
 SameSecond = Annotated[
     Literal["instant", "event"],
     typer.Option(help="One pass after all that happens at an instant, or after each event."),
-]
-Engine = Annotated[
-    Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
 ]
 Output = Annotated[Path | None, folder("jobs.csv, report.html and manifest.json")]
 Jobs = Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")]
@@ -128,7 +147,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     jobs: Jobs = None,
     timeline: Timeline = None,
     fairness: Fairness = None,
-    seed: Seed = 0,
+    seed: Annotated[Seed, only_with("fairness", why="where nothing is drawn")] = 0,
     table_form: PrintedForm = "text",
     as_json: Json = False,
 ) -> None:
@@ -312,7 +331,9 @@ def generate(  # noqa: PLR0913, PLR0917 - one per option
         typer.Option(help="Limits: none, the run times, or as users state them (Tsafrir, Etsion and Feitelson)."),
     ] = "none",
     most: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Greatest estimate, such as 60h; 100min or more.")
+        str | None,
+        typer.Option(metavar="DURATION", help="Greatest estimate, such as 60h; 100min or more."),
+        only_with("estimates", "tsafrir"),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,

@@ -8,7 +8,8 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
+from advisor.cli.declared import only_with, only_without
+from advisor.cli.jobs import SIMULATED, Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
 from advisor.cli.options import LEVEL, REPLICATIONS, Json, Level, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
@@ -26,13 +27,16 @@ MaybeLog = Annotated[
 Model = Annotated[
     Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Of each stream of the generator.")]
-Load = Annotated[float, typer.Option(help="Offered load of the generator's streams.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=1, metavar="N", help="Of each stream of the generator."), only_with("model")
+]
+Load = Annotated[float, typer.Option(help="Offered load of the generator's streams."), only_with("model")]
 Draws = Annotated[
     Literal["weeks", "users", "shaken", "loads", "none"],
     typer.Option(
         help="What is resampled: whole weeks, users, submissions within a minute, or loads alone (--platform)."
     ),
+    only_without("model"),
 ]
 Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
@@ -50,9 +54,12 @@ Change = Annotated[
         metavar="PATH=VALUE",
         help="Another platform: platform.network.link.bandwidth=x2, or a scenario file. Repeatable.",
     ),
+    SIMULATED,
 ]
 SizeWords = Annotated[
-    str, typer.Option(metavar="S1,S2,...", help="What moldable jobs get: fixed (as they ask), fit, advised.")
+    str,
+    typer.Option(metavar="S1,S2,...", help="What moldable jobs get: fixed (as they ask), fit, advised."),
+    only_without("model"),
 ]
 Policies = Annotated[str, typer.Option(metavar="P1,P2,...", help="In words; the first is the base.")]
 EstimateLists = Annotated[
@@ -86,15 +93,15 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     policies: Policies = "easy,fcfs",
     estimates: EstimateLists = "limit",
     procs: ProcsLists = None,
-    platform: Platform = None,
+    platform: Annotated[Platform, only_without("model")] = None,
     times: Times = "predicted",
     change: Change = None,
     sizes: SizeWords = "fixed",
     model: Model = None,
     count: Jobs = 2000,
     load: Load = 0.7,
-    clean: Clean = "strong",
-    first: First = None,
+    clean: Annotated[Clean, only_without("model")] = "strong",
+    first: Annotated[First, only_without("model")] = None,
     draws: Draws = "weeks",
     replications: Replications = 100,
     metric: Metrics = "wait,slowdown",
@@ -148,14 +155,14 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     policy: PolicyWords = "easy",
     estimates: EstimateWords = "limit",
     procs: Procs = None,
-    platform: Platform = None,
+    platform: Annotated[Platform, only_without("model")] = None,
     times: Times = "predicted",
     change: Change = None,
     model: Model = None,
     count: Jobs = 2000,
     load: Load = 0.7,
-    clean: Clean = "strong",
-    first: First = None,
+    clean: Annotated[Clean, only_without("model")] = "strong",
+    first: Annotated[First, only_without("model")] = None,
     objective: Objective = "wait",
     add: Add = None,
     price: Price = None,

@@ -9,7 +9,8 @@ import typer
 
 import simulator
 from advisor.cli import signs
-from advisor.cli.options import Json, file, offered
+from advisor.cli.declared import only_with
+from advisor.cli.options import Json, Overwrite, file, offered
 from advisor.cli.outputs import finish
 from simulator import ScenarioError, files
 
@@ -49,7 +50,6 @@ Busy = Annotated[
     ),
 ]
 Output = Annotated[Path | None, file("SCENARIO.yaml", "the scenario; on standard output if not given")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")]
 
 
 def new(  # noqa: PLR0913, PLR0917 - one per option
@@ -60,7 +60,7 @@ def new(  # noqa: PLR0913, PLR0917 - one per option
     kernel: Kernel = None,
     busy: Busy = None,
     output: Output = None,
-    overwrite: Overwrite = False,
+    overwrite: Annotated[Overwrite, only_with("output", why="where no file is written")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a commented scenario of your cluster to begin with; without --nodes, a terminal is asked for what is open.

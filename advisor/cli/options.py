@@ -12,6 +12,7 @@ import typer
 
 import simulator
 from advisor.cli import signs
+from advisor.cli.declared import Given, Only, is_given, only_without
 from simulator import ScenarioError, calibration, units
 
 
@@ -21,7 +22,6 @@ def offered(*words: str) -> Callable[[], list[str]]:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
-Full = Annotated[bool, typer.Option("--full", help="Print all of the answer, in place of its first twelve lines.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,16 +39,46 @@ ResourceModel = Annotated[
         help="For scenarios of the application seg: how PEs cost its graph, in place of the scenario's resource_model.",
     ),
 ]
+PRINTED = ("latex", "markdown")
+"""Forms of tables that are printed."""
+
+
+def _text_form(given: Given) -> str:
+    if given["json"]:
+        return "with --json"
+    return f"with --format {given['format']}" if given.get("format") in PRINTED else "in a text answer"
+
+
+def _table_form(given: Given) -> str | None:
+    """Whether tables are written that `--format` is of; one that is of printed tables has effect anywhere."""
+    if is_given(given["output"]):
+        return "with --json" if given["json"] and given["format"] in PRINTED else "with --output"
+    if given["format"] in PRINTED and not given.get("resume"):
+        return "with --json" if given["json"] else None
+    return "without --output"
+
+
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Print all of the answer, in place of its first twelve lines."),
+    Only(("in a text answer",), _text_form, advice=False),
+]
 TableForm = Annotated[
     Literal["csv", "parquet", "latex", "markdown"],
     typer.Option("--format", help="Of the tables in -o (parquet needs extra [parquet]), or of those that are printed."),
+    Only(("with --output",), _table_form, why="where no table is written"),
 ]
 PrintedForm = Annotated[
     Literal["text", "latex", "markdown"],
     typer.Option("--format", help="Of the tables that are printed: LaTeX with booktabs, or Markdown."),
+    only_without("json"),
 ]
-PRINTED = ("latex", "markdown")
-"""Forms of tables that are printed."""
+Engine = Annotated[
+    Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")]
+PinnedTo = Annotated[int | None, typer.Option(min=0, help="Processor to pin to; by default the last core.")]
+LENGTH = typer.Option(help="Samples, or a duration such as 60s.")
 RESOURCE_MODEL = "application.resource_model"
 """What `--resource-model` sets in a scenario."""
 LEVEL = 0.9

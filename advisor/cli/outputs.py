@@ -70,17 +70,13 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
     named = [one for one in wanted if one in inspect.signature(run).parameters]
 
     @functools.wraps(run)
-    def checked(*, full: bool = False, **given: Any) -> Any:
-        if full and (given.get("as_json") or given.get("table_form") in PRINTED):
-            raise ScenarioError("--full has no effect with --json or another form of tables: leave it out")
+    def checked(*, full: bool = False, **given: Any) -> Any:  # noqa: ARG001 - asked.full reads it
         if signs.text() == signs.STARTING:
             signs.say(name)
         _check_environment()
         _check({one: given[one] for one in named if given.get(one) is not None}, given, name)
         if say_compiling not in simulator.on_compile:
             simulator.on_compile.append(say_compiling)
-        if given.get("as_json") and given.get("table_form") in PRINTED:
-            raise ScenarioError(f"--format {given['table_form']} has no effect with --json: leave one of them out")
         folder = None if given.get("only") or given.get("job_script") else _folder(name, given)
         if folder is None:
             return run(**given)

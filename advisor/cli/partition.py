@@ -6,41 +6,71 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.declared import Given, Only, only_with
 from advisor.cli.options import Json, Seed, file, offered
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 from simulator import files
 
+_DRAWN = "with --objective mean, cvar or worst"
+
+
+def _drawing(given: Given) -> str:
+    return "with --objective regret" if given["objective"] == "regret" else _DRAWN
+
+
+Speeds = Annotated[
+    Path,
+    typer.Option(metavar="SPEEDS.json", help="List of {name, sizes, speeds, max_size?, setup_s?, count?}.", **INPUT),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="equal, proportional, functional, discontinuous, banded or grid2d.",
+        autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(help="Size of the one benchmark, or peak; by default the smallest."),
+    only_with("method", "proportional"),
+]
+Objective = Annotated[
+    str | None,
+    typer.Option(help="Mean (the default), cvar, worst or regret."),
+    only_with("method", "banded"),
+]
+Correlation = Annotated[
+    float | None,
+    typer.Option(help="Of the PEs' places in their bands, from 0 to below 1."),
+    only_with("method", "banded"),
+    Only((_DRAWN,), _drawing, why="which draws nothing"),
+]
+Matrix = Annotated[
+    str | None,
+    typer.Option(metavar="ROWSxCOLUMNS", help="The matrix whose elements are the units."),
+    only_with("method", "grid2d"),
+]
+SeedOption = Annotated[
+    Seed,
+    only_with("method", "banded"),
+    Only(("with --objective mean, cvar or worst",), _drawing, why="which draws nothing"),
+]
+Output = Annotated[
+    Path | None, file("PARTITION", "the partition, as its name ends: .csv, .json, or .dist for FuPerMod")
+]
+
 
 def partition(  # noqa: PLR0913, PLR0917 - one per option
-    speeds: Annotated[
-        Path,
-        typer.Option(
-            metavar="SPEEDS.json", help="List of {name, sizes, speeds, max_size?, setup_s?, count?}.", **INPUT
-        ),
-    ],
+    speeds: Speeds,
     units: Annotated[int, typer.Option(help="How many units of work there are.")],
-    method: Annotated[
-        str,
-        typer.Option(
-            help="equal, proportional, functional, discontinuous, banded or grid2d.",
-            autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
-        ),
-    ] = "functional",
-    at: Annotated[
-        str | None, typer.Option(help="proportional: size of the one benchmark, or peak; by default the smallest.")
-    ] = None,
-    objective: Annotated[str | None, typer.Option(help="banded: mean (the default), cvar, worst or regret.")] = None,
-    correlation: Annotated[
-        float | None, typer.Option(help="banded: of the PEs' places in their bands, from 0 to below 1.")
-    ] = None,
-    matrix: Annotated[
-        str | None, typer.Option(metavar="ROWSxCOLUMNS", help="grid2d: the matrix whose elements are the units.")
-    ] = None,
-    seed: Seed = 0,
-    output: Annotated[
-        Path | None, file("PARTITION", "the partition, as its name ends: .csv, .json, or .dist for FuPerMod")
-    ] = None,
+    method: Method = "functional",
+    at: At = None,
+    objective: Objective = None,
+    correlation: Correlation = None,
+    matrix: Matrix = None,
+    seed: SeedOption = 0,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Divide units so that the PE that ends last ends as early as possible, and say how good that is.

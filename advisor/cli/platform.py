@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import simulator
+from advisor.cli.declared import only_with
 from advisor.cli.options import Json, file, print_json
 from advisor.cli.scenarios import INPUTS
 from simulator import ScenarioError, files, units
@@ -40,7 +41,8 @@ def platform(
     ] = None,
     uplink: Annotated[
         str | None,
-        typer.Option(metavar="LATENCY,BANDWIDTH", help="With --topology: of a switch's link upwards: 1us,400Gbit/s."),
+        typer.Option(metavar="LATENCY,BANDWIDTH", help="Of a switch's link upwards: 1us,400Gbit/s."),
+        only_with("topology"),
     ] = None,
     max_age: Annotated[str, typer.Option(help="Warn of calibrations older than this.")] = "30d",
     output: Annotated[Path | None, file("CLUSTER.yaml", "the scenario")] = None,

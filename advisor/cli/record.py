@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Json, file, print_json
+from advisor.cli.declared import only_without
+from advisor.cli.options import Json, Overwrite, file, print_json
 from simulator import calibration, units
 
 
@@ -16,7 +17,7 @@ def record(
     duration: Annotated[str, typer.Option(help="How long to record, such as 10min.")] = "10min",
     per_core: Annotated[bool, typer.Option("--per-core", help="A column for each processor's busy share.")] = False,
     append: Annotated[bool, typer.Option("--append", help="Continue the recording in the file.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
+    overwrite: Annotated[Overwrite, only_without("append")] = False,
     as_json: Json = False,
 ) -> None:
     """Record the load of this machine: a row per interval, each in the file at once. Ctrl-C ends it and keeps all rows.

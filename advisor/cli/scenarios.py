@@ -102,6 +102,7 @@ def _entries(folder: Path, start: str, suffixes: tuple[str, ...]) -> list[Path]:
 SCENARIO_HELP = "A scenario file (YAML, JSON or TOML), or the name of a shipped one."
 SCENARIO: dict[str, Any] = {"callback": _found, "autocompletion": _scenario_names}
 """Of an argument or option that is a scenario: shipped ones by name, and what the shell offers."""
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 INPUT: dict[str, Any] = {"callback": _found, "autocompletion": _file_names}
 """Of one that is another input file."""
 INPUTS: dict[str, Any] = {"callback": _all_found, "autocompletion": _file_names}

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 import simulator
+from advisor.cli.declared import Given, Only, only_with
 from advisor.cli.options import Json, Plot, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 from simulator import ApportionError, calibration, files, models, units
@@ -22,31 +23,67 @@ MOST_ROWS = 40
 """Rows of results that are shown."""
 
 
+def _shown(given: Given) -> str:
+    if given["model"].is_dir() or document_of_jobs(given["model"]) is not None:
+        return "with a folder of results"
+    for kind in ("network", "neighbours"):
+        if given["memory"] is None and is_model_of(given["model"], kind):
+            return f"with a {kind} model"
+    return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
+
+
+def _shown_with_memory(given: Given) -> str:
+    mode = _shown(given)
+    return "with a speed model" if "speed model" in mode else mode
+
+
+ModelOption = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PATH",
+        help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o`, `whatif -o` or "
+        "`jobs run|compare|advise -o`.",
+        **INPUT,
+    ),
+]
+HeldOut = Annotated[
+    Path | None,
+    typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
+    Only(("with a speed model alone",), _shown),
+]
+Memory = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
+    ),
+    Only(("with a speed model",), _shown_with_memory),
+]
+Kernel = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
+    only_with("memory"),
+]
+AsJson = Annotated[
+    Json,
+    Only(
+        (
+            "with a folder of results",
+            "with a network model",
+            "with a neighbours model",
+            "with a speed model and --memory",
+        ),
+        _shown,
+    ),
+]
+
+
 def show(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PATH",
-            help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o`, `whatif -o` or "
-            "`jobs run|compare|advise -o`.",
-            **INPUT,
-        ),
-    ],
-    plot: Plot = None,
-    held_out: Annotated[
-        Path | None,
-        typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
-    ] = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
-        ),
-    ] = None,
-    kernel: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --memory: the kernel, where the model does not say it.")
-    ] = None,
-    as_json: Json = False,
+    model: ModelOption,
+    plot: Annotated[Plot, Only(("with a speed model alone", "with a speed model and --memory"), _shown)] = None,
+    held_out: HeldOut = None,
+    memory: Memory = None,
+    kernel: Kernel = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a speed model: its points, its band, and what was assumed; or compare it with what a memory model predicts.
 

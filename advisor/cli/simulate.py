@@ -7,9 +7,11 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
+from advisor.cli.declared import only_with
 from advisor.cli.options import (
     LEVEL,
     Changes,
+    Engine,
     Json,
     Level,
     Replications,
@@ -21,12 +23,12 @@ from advisor.cli.options import (
 )
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
-from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
+from advisor.cli.scenarios import ScenarioFile
 from simulator import ScenarioError, files
 
 Form = Literal["csv", "parquet"]
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
+SHOWN = only_with("timeline", why="which they are for")
 TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".svg")
 """What the name of a timeline may end in."""
 
@@ -35,9 +37,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     scenario: ScenarioFile,
     replications: Replications = None,
     seed: ScenarioSeed = None,
-    engine: Annotated[
-        Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
-    ] = "auto",
+    engine: Engine = "auto",
     output: Annotated[Path | None, folder("report.html, runs.csv, processes.csv, manifest.json, charts")] = None,
     jobs: Annotated[
         Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
@@ -47,9 +47,11 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         Path | None,
         typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .svg a chart."),
     ] = None,
-    replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows.")] = 0,
+    replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows."), SHOWN] = 0,
     configuration: Annotated[
-        str | None, typer.Option(help="The one that --timeline shows; all by default, in .svg the first.")
+        str | None,
+        typer.Option(help="The one that --timeline shows; all by default, in .svg the first."),
+        SHOWN,
     ] = None,
     changes: Changes = None,
     resource_model: ResourceModel = None,

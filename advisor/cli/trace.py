@@ -1,13 +1,15 @@
 """`apportion trace ...`: import, generate, show and study load traces."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import simulator
-from advisor.cli.options import Json, Plot, Seed, file, offered, print_json, print_warnings
+from advisor.cli.declared import Given, Only, only_with
+from advisor.cli.options import LENGTH, Json, Plot, Seed, file, offered, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 from simulator import files, models, units
 
@@ -20,38 +22,92 @@ OldPicture = Annotated[Path | None, typer.Option("--output", "-o", hidden=True)]
 """How a picture was asked for before `--plot`."""
 Column = Annotated[str | None, typer.Option(help="Column to read, where the file has several.")]
 Resample = Annotated[str | None, typer.Option(help="Make equal steps of this length first, such as 1s.")]
-Length = Annotated[str, typer.Option(help="Samples, or a duration such as 60s.")]
+_BUSY = "with a busy share"
+_NOT_BUSY = "with a load or an availability"
+_MEASURES = {
+    **dict.fromkeys(("busy", "busy-percent", "bitbrains", "google", "swf"), _BUSY),
+    **dict.fromkeys(("load", "available", "available-percent", "simgrid", "dinda"), _NOT_BUSY),
+}
+"""What a source measures, by its kind or as it is said to."""
+
+
+def _measured(given: Given) -> str | None:
+    """What a source measures, where it is known before the source is read."""
+    return _MEASURES.get(given["from"]) or _MEASURES.get(given["measures"])
+
+
+def _drawn(given: Given, *, but: str) -> str | None:
+    """The kind of generator for which an option has no effect."""
+    return f"with {but}" if given["kind"] == but else None
+
+
 FEW_WINDOWS = 5
 """Futures that do not overlap, below which a study says that they are few."""
+
+
+Kind = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.",
+        autocompletion=offered(
+            "csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf"
+        ),
+    ),
+]
+Measures = Annotated[
+    str | None,
+    typer.Option(help="load, busy, busy-percent, available or available-percent."),
+    only_with("from", "csv", "sadf", "collectl", "prometheus"),
+]
+CoresOption = Annotated[
+    int,
+    typer.Option(min=1, help="Cores of the PE that the trace is for."),
+    Only(("with a busy share",), _measured, why="which does not hang on the number of cores"),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the times: numbers, or dates, UTC where without a zone."),
+    only_with("from", "csv"),
+]
+ValueColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the values."),
+    only_with("from", "csv", "sadf", "collectl"),
+]
+Cpu = Annotated[
+    str | None,
+    typer.Option(help="Number of a processor, or all."),
+    only_with("from", "sadf", "collectl"),
+]
+Series = Annotated[
+    str | None,
+    typer.Option(help="prometheus: label=value. google: machine=NUMBER."),
+    only_with("from", "prometheus", "google"),
+]
+Processors = Annotated[int | None, typer.Option(min=1, help="Size of the log's machine."), only_with("from", "swf")]
+Start = Annotated[str | None, typer.Option(help="Where the window begins, such as 2d."), only_with("from", "swf")]
+Duration = Annotated[
+    str | None,
+    typer.Option(help="Length of the window; with simgrid how far to play."),
+    only_with("from", "swf", "simgrid"),
+]
 
 
 def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source may leave open
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.", **INPUT)],
     output: Output,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.",
-            autocompletion=offered(
-                "csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf"
-            ),
-        ),
-    ],
-    measures: Annotated[
-        str | None, typer.Option(help="load, busy, busy-percent, available or available-percent.")
-    ] = None,
-    cores: Annotated[int, typer.Option(min=1, help="Cores of the PE that the trace is for.")] = 1,
-    time_column: Annotated[
-        str | None, typer.Option(help="csv: column of the times: numbers, or dates, UTC where without a zone.")
-    ] = None,
-    value_column: Annotated[str | None, typer.Option(help="csv, sadf, collectl: column of the values.")] = None,
-    time_unit: Annotated[str | None, typer.Option(help="csv: s, ms or us.")] = None,
-    cpu: Annotated[str | None, typer.Option(help="sadf, collectl: number of a processor, or all.")] = None,
-    series: Annotated[str | None, typer.Option(help="prometheus: label=value. google: machine=NUMBER.")] = None,
-    processors: Annotated[int | None, typer.Option(min=1, help="swf: size of the log's machine.")] = None,
-    start: Annotated[str | None, typer.Option(help="swf: where the window begins, such as 2d.")] = None,
-    duration: Annotated[str | None, typer.Option(help="swf: length of the window. simgrid: how far to play.")] = None,
+    kind: Kind,
+    measures: Measures = None,
+    cores: CoresOption = 1,
+    time_column: TimeColumn = None,
+    value_column: ValueColumn = None,
+    time_unit: Annotated[str | None, typer.Option(help="s, ms or us."), only_with("from", "csv")] = None,
+    cpu: Cpu = None,
+    series: Series = None,
+    processors: Processors = None,
+    start: Start = None,
+    duration: Duration = None,
     as_json: Json = False,
 ) -> None:
     """Turn foreign load data into a load trace; what a source measures is stated by it or by you, never guessed.
@@ -85,7 +141,15 @@ def generate(
     kind: Annotated[str, typer.Argument(help="constant, on-off, ar1, diurnal or bootstrap.")],
     output: Output,
     duration: Annotated[str, typer.Option(help="Length of the trace, such as 1h.")] = "1h",
-    interval: Annotated[str, typer.Option(help="Step of the trace.")] = "1s",
+    interval: Annotated[
+        str,
+        typer.Option(help="Step of the trace."),
+        Only(
+            ("with constant, ar1, diurnal or bootstrap",),
+            partial(_drawn, but="on-off"),
+            why="whose changes lie at exact times",
+        ),
+    ] = "1s",
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as mean_on=10s.")
     ] = None,
@@ -93,7 +157,12 @@ def generate(
         Path | None,
         typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.", **INPUT),
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[
+        Seed,
+        Only(
+            ("with on-off, ar1, diurnal or bootstrap",), partial(_drawn, but="constant"), why="where nothing is drawn"
+        ),
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Draw a load trace from a model, its parameters given or fitted to a recording; on-off changes at exact times.
@@ -157,7 +226,7 @@ def _picture(plot: Path | None, output: Path | None) -> Path | None:
 
 def functions(  # noqa: PLR0913, PLR0917 - one per option
     trace: TraceFile,
-    window: Length,
+    window: Annotated[str, LENGTH],
     history: Annotated[
         str | None, typer.Option(help="Latest samples that count, or a duration; all by default.")
     ] = None,
@@ -207,7 +276,7 @@ def _print_functions(curves: "models.LoadFunctions", runs: list[dict[str, float 
 
 def study(  # noqa: PLR0913, PLR0917 - one per option
     trace: TraceFile,
-    window: Length,
+    window: Annotated[str, LENGTH],
     history: Annotated[str, typer.Option(metavar="H1,H2,...", help="History lengths, in samples or durations.")],
     every: Annotated[int | None, typer.Option(min=1, help="Samples between two forecasts; a window's 60th.")] = None,
     column: Column = None,

@@ -8,6 +8,7 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
+from advisor.cli.declared import only_without
 from advisor.cli.options import LEVEL, Json, Level, PrintedForm, ScenarioSeed, folder
 from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import progress_lines
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Dynamic = Annotated[
     bool,
     typer.Option("--dynamic", help="Run equal parts, the best static partition, and units that move while it runs."),
+    only_without("command"),
 ]
 
 Output = Annotated[Path, folder("report.html, verification.json, all runs; called again, it goes on")]

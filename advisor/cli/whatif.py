@@ -12,6 +12,7 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
+from advisor.cli.declared import Given, Only, only_with, only_without
 from advisor.cli.options import LEVEL, Json, Level, Replications, ScenarioSeed, TableForm, folder, print_json
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting_lines
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from advisor.whatif import ScalingPlan
     from simulator.experiments.sweep import Plan, Swept
 
+ALL_POINTS = only_without("only", why="which runs one point, here")
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
 SCALING_HELP = "In place of --vary: the same problem on more --nodes, or one that grows with them."
 ADVISE_HELP = "Divide the work again at each point, or keep the scenario's configurations; again where machines change."
@@ -35,26 +37,55 @@ MOST_ERRORS = 20
 """Points that failed, named one by one."""
 
 
+def _varied(given: Given) -> str:
+    return "with several --vary" if len(given["vary"] or ()) > 1 else "with one --vary"
+
+
+Scenario = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
+]
+Zipped = Annotated[
+    bool,
+    typer.Option("--zip", help="Values side by side in place of all combinations."),
+    Only(("with several --vary",), _varied),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes here; by default one per core."),
+    ALL_POINTS,
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
+    ALL_POINTS,
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with what is finished in -o."),
+    ALL_POINTS,
+    only_with("output", why="where no table is written"),
+]
+OnlyOption = Annotated[
+    str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
+]
+
+
 def whatif(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[
-        Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
-    ],
+    scenario: Scenario,
     vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
-    zipped: Annotated[bool, typer.Option("--zip", help="Values side by side in place of all combinations.")] = False,
+    zipped: Zipped = False,
     scaling: Annotated[str | None, typer.Option(metavar="strong|weak", help=SCALING_HELP)] = None,
     nodes: Annotated[str | None, typer.Option(metavar="1,2,4,8", help=NODES_HELP)] = None,
     replications: Replications = None,
     seed: ScenarioSeed = None,
     advise: Annotated[bool | None, typer.Option("--advise/--as-is", help=ADVISE_HELP)] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one per core.")] = None,
-    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.")] = None,
+    workers: Workers = None,
+    dask: DaskOption = None,
     output: Annotated[Path | None, folder("points, their table, report.html, manifest.json")] = None,
-    table_form: TableForm = "csv",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
-    only: Annotated[
-        str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
-    ] = None,
-    level: Level = LEVEL,
+    table_form: Annotated[TableForm, ALL_POINTS] = "csv",
+    resume: Resume = False,
+    only: OnlyOption = None,
+    level: Annotated[Level, ALL_POINTS] = LEVEL,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario with fields changed, all points on the same draws, and say which change pays most.

@@ -1,4 +1,4 @@
-"""Arrays in documents: annotations by which the reader checks numbers and dimensions."""
+"""Arrays by what they hold, and annotations by which the reader of documents checks numbers and dimensions."""
 
 from typing import Annotated
 
@@ -7,9 +7,13 @@ from numpy.typing import NDArray
 
 from simulator.base.documents import Array
 
-__all__ = ["Counts", "Matrix", "Number", "Vector"]
+__all__ = ["Counts", "Flags", "Floats", "Ints", "Matrix", "Number", "Vector"]
 
-Vector = Annotated[NDArray[np.float64], Array("float64", 1)]
-Matrix = Annotated[NDArray[np.float64], Array("float64", 2)]
-Number = Annotated[NDArray[np.float64], Array("float64", 0)]
-Counts = Annotated[NDArray[np.int64], Array("int64", 1)]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+Vector = Annotated[Floats, Array("float64", 1)]
+Matrix = Annotated[Floats, Array("float64", 2)]
+Number = Annotated[Floats, Array("float64", 0)]
+Counts = Annotated[Ints, Array("int64", 1)]

@@ -66,9 +66,7 @@ class Table:
     text_columns: int = 1
     """How many columns, from the left, hold words; the others hold numbers."""
     best: str | None = None
-    """Header of the row to emphasise."""
     tag: str = "recommended"
-    """What the emphasised one is."""
     note: str = ""
 
 
@@ -93,7 +91,6 @@ class Command:
 
     line: str
     label: str = ""
-    """What it is for, in a few words."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,6 @@ class Widget:
     name: str
     """Of its script: letters, digits and hyphens."""
     label: str
-    """What a screen reader calls it."""
     data: Any
     """What the script reads: anything that JSON holds."""
     fallback: "tuple[Block, ...]"
@@ -143,18 +139,15 @@ class Page:
     """A whole page: the answer first, in words, as a picture and as a line to run; then warnings, then sections."""
 
     title: str
-    """What was asked."""
     answer: str
     """In one sentence."""
     sections: tuple[Section, ...]
     command: str = "run"
     """The command that made the document."""
     host: str = ""
-    """Where, if that matters."""
     made: str = ""
     """When: ISO 8601."""
     settings: str = ""
-    """How it was asked: budget, seed ..."""
     key_figures: Pairs = field(default_factory=lambda: Pairs(()))
     """The few numbers that a reader looks for first."""
     warnings: tuple[str, ...] = ()

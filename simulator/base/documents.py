@@ -61,6 +61,10 @@ SPARE: dict[str, Any] = {"spare": True}
 """Metadata of a field that documents leave out where it is None or an empty text."""
 NOT_WRITTEN: dict[str, Any] = {"written": False}
 """Metadata of a field that is not part of documents."""
+_REFUSALS = (ExceptionGroup, ApportionError, RecursionError, *MALFORMED)
+_LONGEST = 60
+_BEGUN: set[type] = set()
+"""Classes whose annotations are looked at, or were."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +174,6 @@ def read_keys(data: object, **hints: Any) -> dict[str, Any]:
         return cast("dict[str, Any]", _of_keys("keys", tuple(hints.items()))(_mapping(data), None))
     except _REFUSALS as error:
         raise FormError(_faults(error, ())) from None
-
-
-_REFUSALS = (ExceptionGroup, ApportionError, RecursionError, *MALFORMED)
 
 
 @contextmanager
@@ -326,9 +327,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-_LONGEST = 60
-
-
 def _each(hooks: Iterable[Hook], entries: Iterable[tuple[object, Any]]) -> list[Any]:
     """Entries by a hook each; all of their faults together."""
     found: list[Any] = []
@@ -449,10 +447,6 @@ def _record(kind: Any) -> Hook:
         _BEGUN.add(kind)
         _form(kind, frozenset())
     return lambda value, _: read(kind, value)
-
-
-_BEGUN: set[type] = set()
-"""Classes whose annotations are looked at, or were."""
 
 
 def _array(hint: Any) -> Hook:

@@ -23,7 +23,6 @@ class Faults:
     document: Document
     lines: list[str] = field(default_factory=list)
     reasons: set[str] = field(default_factory=set)
-    """What was noted, without its place."""
 
     @contextmanager
     def at(self, *where: str | int, once: bool = False) -> Iterator[None]:

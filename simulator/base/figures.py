@@ -92,6 +92,10 @@ _PRINTED: Final[Any] = _STYLE | {
     "svg.fonttype": "path",  # an SVG cannot embed its font, and another one would not fit
     "savefig.dpi": 300,
 }
+_TIMES: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+_FEW_POWERS: Final = 60.0
+"""Between the ends of an axis, up to which 2 and 5 have names too."""
+_PREFIXES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True)
@@ -163,14 +167,9 @@ class Drawing:
     ) -> "Axes":
         """Draw one panel in the style of papers.
 
-        Parameters
-        ----------
-        ax
-            Drawn on in the style that it was made in; axes of a new figure by default.
-        width_in, height_in
-            Of the new figure; its own height by default.
-        panel
-            Its name; the last one by default.
+        `ax`: drawn on in the style that it was made in; axes of a new figure by default.
+        `width_in`, `height_in`: of the new figure; its own height by default.
+        `panel`: its name; the last one by default.
         """
         draw = list(self.panels.values())[-1] if panel is None else self.panels[panel]
         if ax is not None:
@@ -277,9 +276,6 @@ def numbers(values: Iterable[object] | None) -> list[float]:
     return [found for value in values or () if (found := number(value)) is not None]
 
 
-_TIMES: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
-
-
 def time_unit(seconds: float) -> tuple[float, str]:
     """A unit of time in which so many seconds are a number of one to three digits."""
     return next(((size, word) for size, word in _TIMES if seconds >= 3 * size), (1.0, "s"))
@@ -288,12 +284,8 @@ def time_unit(seconds: float) -> tuple[float, str]:
 def name_rows(axes: "Axes", rows: Sequence[str], *, below: str, ends: tuple[float, float]) -> None:
     """What axes with a row per name have at the end: names (or none) at the left, what is below, lines.
 
-    Parameters
-    ----------
-    rows
-        Names of the rows from the top; none if the rows say what they are themselves.
-    ends
-        The lower and the upper end of the axis of rows.
+    `rows`: names of the rows from the top; none if the rows say what they are themselves.
+    `ends`: the lower and the upper end of the axis of rows.
     """
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(axis="y", length=0)
@@ -345,11 +337,6 @@ def _plain_powers(axes: "Axes") -> None:
         if isinstance(axis.get_major_formatter(), LogFormatter):
             axis.set_major_formatter(lambda value, _: _power(value))
         axis.set_minor_formatter(NullFormatter())
-
-
-_FEW_POWERS: Final = 60.0
-"""Between the ends of an axis, up to which 2 and 5 have names too."""
-_PREFIXES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def _power(value: float) -> str:

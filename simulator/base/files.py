@@ -400,12 +400,8 @@ def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES
 
     Raises ScenarioError if something else stands there, nothing can be written there, or the disk has less room.
 
-    Parameters
-    ----------
-    path
-        A file, or a folder of files; folders above it need not be there.
-    needed_bytes
-        What is to be written, at most or about.
+    `path`: a file, or a folder of files; folders above it need not be there.
+    `needed_bytes`: what is to be written, at most or about.
     """
     try:
         if path.exists() and path.is_dir() != folder:
@@ -576,20 +572,7 @@ def remove(path: Path) -> None:
 
 
 def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
-    """Move earlier results out of the way of new ones, so that nothing measured is lost.
-
-    Parameters
-    ----------
-    folder
-        Where results go.
-    names
-        The files that new results would replace.
-
-    Returns
-    -------
-    Path or None
-        The subfolder `earlier-N` that holds them now; None if there were none.
-    """
+    """Move results of these names to a subfolder `earlier-N`, so that none is lost; None: there are none."""
     found = [folder / name for name in names if (folder / name).exists()]
     if not found:
         return None
@@ -619,12 +602,8 @@ def digest_of(path: Path) -> str:
 def shipped(kind: str, name: str) -> Path:
     """Path of a file that ships with the product, in a checkout and in an installed wheel alike.
 
-    Parameters
-    ----------
-    kind
-        `traces` or `scenarios`.
-    name
-        File name inside that folder, `/` between folders.
+    `kind`: `traces` or `scenarios`.
+    `name`: file name inside that folder, `/` between folders.
     """
     root = Path(str(resources.files("simulator")))
     installed = root / "_data" / kind / name

@@ -30,29 +30,6 @@ IS_FILE = "x-file"
 """Keyword of a JSON Schema for texts that name a file."""
 MOST_FAULTS = 101
 """Most faults of one form that are looked at: one more than are listed."""
-
-
-class Form(BaseModel):
-    """What a part of a file may say."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
-    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Keys that people write here -> where they belong."""
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _in_plain_words(cls, data: Any, handler: ModelWrapValidatorHandler["Form"]) -> "Form":
-        try:
-            return handler(data)
-        except ValidationError as error:
-            known = [field.alias or name for name, field in cls.model_fields.items()]
-            faults = [
-                _in_our_words(dict(fault), known, cls.ELSEWHERE)
-                for fault in islice(error.errors(include_url=False), MOST_FAULTS)
-            ]
-            raise ValidationError.from_exception_data(cls.__name__, faults) from None
-
-
 _SENTENCES = {
     "literal_error": "is not possible here; give {expected}",
     "greater_than_equal": "is too small; give at least {ge}",
@@ -82,6 +59,32 @@ _PATTERNS = {
     NOT_BACKWARDS: "is no name of a link; give one on one line that does not begin with -",
 }
 """Pattern of a text -> what we say of one that is not of it."""
+_NAME = re.compile(r"'([^']*)'")
+Name = Annotated[str, Field(min_length=1, pattern=ON_ONE_LINE)]
+"""What something is called."""
+FileName = Annotated[str, Field(min_length=1, json_schema_extra={IS_FILE: True})]
+"""A file by its path from the folder of the file that names it."""
+
+
+class Form(BaseModel):
+    """What a part of a file may say."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Keys that people write here -> where they belong."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_plain_words(cls, data: Any, handler: ModelWrapValidatorHandler["Form"]) -> "Form":
+        try:
+            return handler(data)
+        except ValidationError as error:
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            faults = [
+                _in_our_words(dict(fault), known, cls.ELSEWHERE)
+                for fault in islice(error.errors(include_url=False), MOST_FAULTS)
+            ]
+            raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
 def _in_our_words(fault: dict[str, Any], known: list[str], elsewhere: Mapping[str, str]) -> InitErrorDetails:
@@ -104,9 +107,6 @@ def _in_our_words(fault: dict[str, Any], known: list[str], elsewhere: Mapping[st
         kind = "whole_sentence" if kind == "union_tag_not_found" else "sentence"
     text = text.removeprefix("Value error, ")
     return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)
-
-
-_NAME = re.compile(r"'([^']*)'")
 
 
 def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = False) -> Callable[[Any], float]:
@@ -152,10 +152,6 @@ def _zoned(value: Any) -> datetime.datetime:
         raise PydanticCustomError("sentence", sentence) from None
 
 
-Name = Annotated[str, Field(min_length=1, pattern=ON_ONE_LINE)]
-"""What something is called."""
-FileName = Annotated[str, Field(min_length=1, json_schema_extra={IS_FILE: True})]
-"""A file by its path from the folder of the file that names it."""
 Duration = Annotated[float, _as_text(_quantity(units.DURATION))]
 """Seconds above zero, written with a unit."""
 Latency = Annotated[float, _as_text(_quantity(units.DURATION, zero=True))]

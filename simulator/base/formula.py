@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import FormulaError, meant
 
 __all__ = ["FUNCTIONS", "Formula", "Term", "parse"]
@@ -53,19 +54,16 @@ class Term:
     _sign: int
     _tree: _Tree
 
-    def evaluate(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+    def evaluate(self, values: Mapping[str, ArrayLike]) -> Floats:
         """Value of the summand for each row.
 
         Raises FormulaError if a value is missing, or the summand is infinite or undefined in some row (which is named).
 
-        Parameters
-        ----------
-        values
-            Name -> array of shape (n,) or one number.
+        `values`: name -> array of shape (n,) or one number.
         """
         return self._evaluate(_floats(values, self.names))
 
-    def _evaluate(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _evaluate(self, values: Mapping[str, Floats]) -> Floats:
         with np.errstate(all="ignore"):
             found = self._sign * np.asarray(_evaluate(self._tree, values), dtype=np.float64)
         if not np.isfinite(found).all():
@@ -89,7 +87,7 @@ class Formula:
         """Whether it needs parentheses as a factor."""
         return sum(self._repeats) > 1 or self.text.lstrip().startswith(("-", "+"))
 
-    def columns(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+    def columns(self, values: Mapping[str, ArrayLike]) -> Floats:
         """Value of each summand for each row, shape (n, terms); see `Term.evaluate` for errors."""
         floats = _floats(values, self.names)
         rows = max((value.size for value in floats.values()), default=1)
@@ -98,7 +96,7 @@ class Formula:
             found[:, k] = term._evaluate(floats)  # noqa: SLF001 - a formula and its terms are one thing
         return found
 
-    def evaluate(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+    def evaluate(self, values: Mapping[str, ArrayLike]) -> Floats:
         """Value of the whole formula with every coefficient 1, shape (n,) or () as the values are."""
         total: Any = 0.0
         for term, count in zip(self.terms, self._repeats, strict=True):
@@ -117,14 +115,9 @@ def parse(
 
     Raises FormulaError if the text is outside the grammar, too long or too deep, or uses a name that is not allowed.
 
-    Parameters
-    ----------
-    names
-        Names that may occur; anything if None.
-    place
-        Where the formula stands, for messages: `FILE: FIELD`.
-    constant
-        Whether it may name no parameter.
+    `names`: names that may occur; anything if None.
+    `place`: where the formula stands, for messages: `FILE: FIELD`.
+    `constant`: whether it may name no parameter.
     """
     if len(text) > MAX_CHARACTERS:
         raise FormulaError(f"{place}: the formula has {len(text)} characters; write at most {MAX_CHARACTERS}")
@@ -337,14 +330,14 @@ def _canonical(tree: _Tree) -> _Tree:
     return tree
 
 
-def _floats(values: Mapping[str, ArrayLike], names: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
+def _floats(values: Mapping[str, ArrayLike], names: tuple[str, ...]) -> dict[str, Floats]:
     missing = [name for name in names if name not in values]
     if missing:
         raise FormulaError(f"values: {', '.join(missing)} missing; given are {', '.join(sorted(values)) or 'none'}")
     return {name: np.asarray(values[name], dtype=np.float64) for name in names}
 
 
-def _refuse_row(term: Term, values: Mapping[str, ArrayLike], found: NDArray[np.float64]) -> NoReturn:
+def _refuse_row(term: Term, values: Mapping[str, ArrayLike], found: Floats) -> NoReturn:
     row = int(np.argmin(np.isfinite(np.atleast_1d(found))))
     at = ", ".join(
         f"{name} = {np.atleast_1d(np.broadcast_to(np.asarray(values[name], dtype=float), found.shape))[row]:g}"

@@ -64,16 +64,11 @@ def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: st
 
     Raises ScenarioError if it is neither, has a unit of another kind, or is not above 0.
 
-    Parameters
-    ----------
-    value
-        A text with a unit (`"3 Gflop/s"`), or a number in the SI unit: seconds, bytes, bytes or units per second.
-    kind
-        One of those of `units`: `units.SPEED`, `units.DURATION` ...
-    where, example
-        Where it stands; what to give in the place of something else, such as `'3 Gflop/s' or a number of units/s`.
-    zero
-        Whether it may be 0.
+    `value`: a text with a unit (`"3 Gflop/s"`), or a number in the SI unit: seconds, bytes, bytes or units per second.
+    `kind`: one of those of `units`: `units.SPEED`, `units.DURATION` ...
+    `where`, `example`: where it stands; what to give in the place of something else, such as `'3 Gflop/s' or a number
+    of units/s`.
+    `zero`: whether it may be 0.
     """
     if isinstance(value, str):
         try:

@@ -9,12 +9,11 @@ doubted, and what remains open of a mean is its Monte Carlo error.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import randomness, ties
+from simulator.base.arrays import Flags, Floats, Ints
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.int64]
+Truths = Ints
 """Number of the truth that each replication has; (replication,)."""
 
 LEVEL = 0.9
@@ -155,12 +154,8 @@ def chances(
     surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
     one row; NaN where nothing is known.
 
-    Parameters
-    ----------
-    seed
-        Of the draws.
-    margin
-        What is near: so much more than the best, as a share.
+    `seed`: of the draws.
+    `margin`: what is near: so much more than the best, as a share.
     """
     first = alike(samples)
     rows = np.unique(first)
@@ -190,7 +185,7 @@ def chances(
     return Chances(shares[place], near[place], np.mean(np.expm1(surely), axis=0)[place])
 
 
-def alike(samples: Floats) -> NDArray[np.int64]:
+def alike(samples: Floats) -> Ints:
     """The first row that has the same values in every replication, but for rounding; (row,)."""
     known: dict[int, list[int]] = {}
     found = np.arange(samples.shape[0])
@@ -319,7 +314,7 @@ def _quantiles(values: Floats, counts: Floats, level: float) -> Interval:
     return Interval(low + share * (few.low - low), high + share * (few.high - high))
 
 
-def _heaped(ordered: Floats, tail: float, near: Floats) -> NDArray[np.bool_]:
+def _heaped(ordered: Floats, tail: float, near: Floats) -> Flags:
     """Whether the least values of ascending rows are one: more than a tail, not counting the very first; (row,)."""
     return np.asarray(ordered[:, int(tail * ordered.shape[1]) + 1] - ordered[:, 0] <= near)
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -64,7 +64,6 @@ class SharedCache:
     kind: str
     size_bytes: int
     instances: int
-    """How many of them the PEs have."""
     most_pes: int
     """PEs that share one, where most do."""
 
@@ -344,12 +343,8 @@ def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
 
     Raises ScenarioError with what it needs and what there is.
 
-    Parameters
-    ----------
-    what
-        The work, as the beginning of a sentence.
-    instead
-        What would need less.
+    `what`: the work, as the beginning of a sentence.
+    `instead`: what would need less.
     """
     if needed_bytes <= SMALL_BYTES:
         return
@@ -367,17 +362,12 @@ def memory_available_bytes() -> int:
 
 
 def _memory_left() -> list[int]:
-    """What each memory limit of this process's control groups, version 2 or 1, leaves; page cache counts as free."""
-    left: list[int] = []
-    for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers == "":
-            names = ("memory.max", "memory.current", "inactive_file")
-            left += _upwards(Path("/sys/fs/cgroup"), group, lambda folder, names=names: _left(folder, names))
-        elif "memory" in controllers.split(","):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            left += _upwards(Path("/sys/fs/cgroup/memory"), group, lambda folder, names=names: _left(folder, names))
-    return left
+    """What each memory limit of this process's control groups leaves; page cache counts as free."""
+    return _in_groups(
+        "memory",
+        lambda folder: _left(folder, ("memory.max", "memory.current", "inactive_file")),
+        lambda folder: _left(folder, ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")),
+    )
 
 
 def _swap_bytes() -> int:
@@ -416,16 +406,13 @@ def load_average() -> tuple[float, float, float]:
 
 def _memory_limits() -> list[int]:
     """Each memory limit of this process's control groups that is below all memory there is."""
-    limits: list[str] = []
-    for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers == "":
-            limits += _upwards(Path("/sys/fs/cgroup"), group, lambda folder: _text(folder / "memory.max"))
-        elif "memory" in controllers.split(","):
-            root = Path("/sys/fs/cgroup/memory")
-            limits += _upwards(root, group, lambda folder: _text(folder / "memory.limit_in_bytes"))
+    texts = _in_groups(
+        "memory",
+        lambda folder: _text(folder / "memory.max"),
+        lambda folder: _text(folder / "memory.limit_in_bytes"),
+    )
     whole = _memory_bytes()[0]
-    return [int(limit) for limit in limits if limit.isdigit() and int(limit) < whole]
+    return [int(text) for text in texts if text.isdigit() and int(text) < whole]
 
 
 def _left(folder: Path, names: tuple[str, str, str]) -> int | None:
@@ -464,13 +451,7 @@ def _cpu_list(text: str | None) -> list[int]:
 
 
 def _caches(cpu: int) -> tuple[Cache, ...]:
-    caches = []
-    for index in sorted((_CPU / f"cpu{cpu}/cache").glob("index*")):
-        level, kind, size = (_text(index / name) for name in ("level", "type", "size"))
-        if level and kind and size:
-            shared = len(_cpu_list(_text(index / "shared_cpu_list"))) or 1
-            caches.append(Cache(int(level), kind.lower(), _cache_bytes(size), shared))
-    return tuple(caches)
+    return tuple(Cache(unit.level, unit.kind, unit.size_bytes, len(unit.cpus)) for unit in _cache_units([cpu]))
 
 
 def _cache_bytes(size: str) -> int:
@@ -511,23 +492,24 @@ def _core_kinds(cpus: list[int]) -> dict[int, str]:
 
 
 def _quota_cores() -> float | None:
-    """The tightest CPU quota of this process's control groups, version 2 or 1."""
-    limits = []
+    """The tightest CPU quota of this process's control groups."""
+    return min(_in_groups("cpu", _quota_v2, _quota_v1), default=None)
+
+
+def _in_groups(controller: str, v2: Callable[[Path], T | None], v1: Callable[[Path], T | None]) -> list[T]:
+    """What is read in this process's control groups, of version 2 or 1, and in those above them."""
+    found: list[T] = []
     for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
         _, controllers, group = line.split(":", 2)
-        if controllers == "":
-            limits += _upwards(Path("/sys/fs/cgroup"), group, _quota_v2)
-        elif "cpu" in controllers.split(","):
-            limits += _upwards(Path("/sys/fs/cgroup") / controllers, group, _quota_v1)
-    return min(limits, default=None)
-
-
-def _upwards(root: Path, group: str, read: Any) -> list[Any]:
-    """What `read` finds in a control group and in those above it."""
-    folder = root / group.strip("/")
-    folders = [folder, *folder.parents]
-    found = [read(place) for place in folders[: folders.index(root) + 1]] if root in folders else []
-    return [value for value in found if value is not None]
+        if controllers and controller not in controllers.split(","):
+            continue
+        root = Path("/sys/fs/cgroup") / controllers
+        folder = root / group.strip("/")
+        folders = [folder, *folder.parents]
+        inside = folders[: folders.index(root) + 1] if root in folders else []
+        read = map(v1 if controllers else v2, inside)
+        found += [value for value in read if value is not None]
+    return found
 
 
 def _quota_v2(folder: Path) -> float | None:

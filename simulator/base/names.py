@@ -127,6 +127,17 @@ def _agrees(pattern: str, names: Sequence[str]) -> bool:
     return expanded(pattern) == list(names)
 
 
+def ranges(numbers: Iterable[int], between: str = ",") -> str:
+    """Numbers as the system writes lists of processors, and Batsim, with spaces, sets of resources: `0-3,8`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return between.join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
 def turns(values: Iterable[Hashable]) -> list[int]:
     """How often each value came before: 0 for the first of its kind."""
     seen: Counter[Hashable] = Counter()

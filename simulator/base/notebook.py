@@ -94,16 +94,10 @@ def curves(
 ) -> str:
     """Lines over a common axis, with a band behind them if there is one.
 
-    Parameters
-    ----------
-    x, lines, band
-        Ascending values, curves by name, and the two edges of the band; (n,) each.
-    labels
-        Of the axes.
-    log
-        Which axes are logarithmic; one with values of 0 or below is not.
-    steps
-        Whether a value holds up to the next one.
+    `x`, `lines`, `band`: ascending values, curves by name, and the two edges of the band; (n,) each.
+    `labels`: of the axes.
+    `log`: which axes are logarithmic; one with values of 0 or below is not.
+    `steps`: whether a value holds up to the next one.
     """
     xs = np.asarray(x, dtype=np.float64)
     named = {name: np.asarray(values, dtype=np.float64) for name, values in lines.items()}

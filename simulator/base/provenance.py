@@ -39,14 +39,9 @@ def provenance(
 ) -> dict[str, Any]:
     """Provenance as plain data.
 
-    Parameters
-    ----------
-    seed
-        The seed that all random draws came from.
-    inputs
-        Name of each input file and its hash (`files.digest`).
-    machine
-        Where it was measured, for results of real runs.
+    `seed`: the seed that all random draws came from.
+    `inputs`: name of each input file and its hash (`files.digest`).
+    `machine`: where it was measured, for results of real runs.
     """
     return {
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
+
 Words = NDArray[np.uint32]
 Longs = NDArray[np.uint64]
 Long = tuple[Any, Any]
@@ -19,18 +21,15 @@ __all__ = ["firsts", "stream"]
 def stream(seed: int, *key: str | int) -> np.random.Generator:
     """Generator for one use; the same seed and key give the same bits on every machine.
 
-    Parameters
-    ----------
-    seed
-        The user's seed, 0 or more.
-    key
-        What the draws are for, for example `(replication, PE name, "load")`; different keys give independent streams.
+    `seed`: the user's seed, 0 or more.
+    `key`: what the draws are for, for example `(replication, PE name, "load")`; different keys give independent
+    streams.
     """
     words = np.frombuffer(_digest(key), dtype="<u4")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *(int(word) for word in words)])))
 
 
-def firsts(seed: int, keys: Sequence[tuple[str | int, ...]]) -> NDArray[np.float64]:
+def firsts(seed: int, keys: Sequence[tuple[str | int, ...]]) -> Floats:
     """What `stream(seed, *key).random()` is for each of many keys, to the bit, in a tenth of the time; (key,).
 
     Source: NumPy's SeedSequence (O'Neill, "Developing a seed_seq alternative", 2015) and PCG64 (XSL-RR 128/64, O'Neill,

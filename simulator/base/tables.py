@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.units import to_number
 
@@ -24,11 +24,9 @@ class Table:
     """A table as text, with where each row stood."""
 
     place: str
-    """The file, for messages."""
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
-    """Line of each row in the file."""
 
     def labels(self) -> tuple[str, ...]:
         """`FILE:LINE` of each row."""
@@ -39,7 +37,7 @@ class Table:
         at = self.names.index(name)
         return tuple(row[at] for row in self.rows)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> Floats:
         """One column as numbers, shape (rows,).
 
         Raises ScenarioError if there is no such column, or a cell is empty or holds no finite number; one line per

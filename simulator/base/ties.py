@@ -7,7 +7,9 @@ the first one wins, so lists of what is chosen from begin with the simplest.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from simulator.base.arrays import Flags, Ints
 
 __all__ = ["SAME", "first_least", "first_most", "in_order", "is_less", "levels", "near_least", "rounded"]
 
@@ -25,7 +27,7 @@ def is_less(one: float, other: float, *, floor: float = 0.0) -> bool:
     return bool(other - one > max(floor, SAME * max(abs(one), abs(other))))
 
 
-def near_least(values: ArrayLike, *, floor: float = 0.0, axis: int | None = None) -> NDArray[np.bool_]:
+def near_least(values: ArrayLike, *, floor: float = 0.0, axis: int | None = None) -> Flags:
     """Which numbers are equal to the least of them (along an axis); what is not a number never is; as `values`."""
     known = np.asarray(values, dtype=np.float64)
     known = np.where(np.isnan(known), np.inf, known)
@@ -38,12 +40,8 @@ def near_least(values: ArrayLike, *, floor: float = 0.0, axis: int | None = None
 def first_least(values: ArrayLike, *, floor: float = 0.0) -> int:
     """Place of the first number that is equal to the least of them.
 
-    Parameters
-    ----------
-    values
-        At least one; (n,).
-    floor
-        As for `is_less`.
+    `values`: at least one; (n,).
+    `floor`: as for `is_less`.
     """
     return int(np.argmax(near_least(values, floor=floor)))
 
@@ -53,7 +51,7 @@ def first_most(values: ArrayLike, *, floor: float = 0.0) -> int:
     return first_least(-np.asarray(values, dtype=np.float64), floor=floor)
 
 
-def levels(values: ArrayLike, *, floor: float = 0.0) -> NDArray[np.int64]:
+def levels(values: ArrayLike, *, floor: float = 0.0) -> Ints:
     """Rank of each number from 0 on, the same for equals, as a key to sort by; what is not a number ranks last; (n,).
 
     Numbers are equal to their neighbours in order, so a row of small steps is one rank.
@@ -72,17 +70,13 @@ def levels(values: ArrayLike, *, floor: float = 0.0) -> NDArray[np.int64]:
     return found
 
 
-def in_order(*keys: ArrayLike, floor: float = 0.0) -> NDArray[np.int64]:
+def in_order(*keys: ArrayLike, floor: float = 0.0) -> Ints:
     """Places of what has these numbers, the least first key first, of equals the least second one, and so on; (n,).
 
     What is equal in all of them stays in the order in which it came.
 
-    Parameters
-    ----------
-    keys
-        At least one, each (n,).
-    floor
-        As for `is_less`.
+    `keys`: at least one, each (n,).
+    `floor`: as for `is_less`.
     """
     return np.lexsort([levels(values, floor=floor) for values in reversed(keys)]).astype(np.int64)
 

@@ -48,12 +48,6 @@ _NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SCALES: Final = _DECIMAL | _BINARY
-
-
-def _scaled(unit: str, factor: str = "1") -> dict[str, Decimal]:
-    return {scale + unit: Decimal(value) * Decimal(factor) for scale, value in _SCALES.items()}
-
-
 DURATION: Final = {
     "ps": Decimal("1e-12"),
     "ns": Decimal("1e-9"),
@@ -64,11 +58,6 @@ DURATION: Final = {
     "h": Decimal(3600),
     "d": Decimal(86400),
 }
-SIZE: Final = _scaled("B")
-_BITS: Final = _scaled("b", "0.125") | _scaled("bit", "0.125")
-BANDWIDTH: Final = {f"{unit}/s": value for unit, value in (SIZE | _BITS).items()}
-SPEED: Final = _scaled("flop/s") | _scaled("units/s")
-POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale]) for scale in ("", "k", "M")}
 LENGTH: Final = {
     "mm": Decimal("0.001"),
     "cm": Decimal("0.01"),
@@ -76,6 +65,27 @@ LENGTH: Final = {
     "pt": Decimal("0.0254") / 72,
 }
 SHARE: Final = {"%": Decimal("0.01"), "": Decimal(1)}
+TICK_S = 1e-12
+"""Of the simulator, the least: means of times and differences that are smaller are what rounding left."""
+_LONG_S, _LONG = 100.0, (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+"""From where on seconds are read in which units."""
+_MOST_DECIMALS, _MOST_OF_SMALL, _SMALL = 4, 6, 0.1
+"""And those of values that are all below the last of the three."""
+_ROUNDING = 1e-9
+"""Width of an interval, as a share of its values, below which it has none."""
+_SECONDS = ((96 * 3600.0, "d"), (6000.0, "h"), (_LONG_S, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+"""From which size on values are written in which unit."""
+
+
+def _scaled(unit: str, factor: str = "1") -> dict[str, Decimal]:
+    return {scale + unit: Decimal(value) * Decimal(factor) for scale, value in _SCALES.items()}
+
+
+SIZE: Final = _scaled("B")
+_BITS: Final = _scaled("b", "0.125") | _scaled("bit", "0.125")
+BANDWIDTH: Final = {f"{unit}/s": value for unit, value in (SIZE | _BITS).items()}
+SPEED: Final = _scaled("flop/s") | _scaled("units/s")
+POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale]) for scale in ("", "k", "M")}
 
 _EXAMPLES: Final = {
     id(DURATION): "duration; write one such as 50us, 1.5s or 10min",
@@ -139,19 +149,9 @@ def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> floa
     larger than a double or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter
     away from eight times as much, and nobody means it.
 
-    Parameters
-    ----------
-    text
-        What the user wrote; a bare number is refused unless the kind knows the empty unit.
-    units
-        One of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
-    field
-        Where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
-
-    Returns
-    -------
-    float
-        The value in SI: seconds, bytes, bytes per second, units per second, watts.
+    `text`: what the user wrote; a bare number is refused unless the kind knows the empty unit.
+    `units`: one of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
+    `field`: where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
     """
     written, where = str(text), "" if field is None else f"{field}: {_shown(text)} "
     match = _NUMBER.fullmatch(written[: MOST_LETTERS + 1])
@@ -184,11 +184,6 @@ def parse_instant(text: str, *, field: str) -> datetime.datetime:
     """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time.
 
     Raises ScenarioError if it is none.
-
-    Returns
-    -------
-    datetime
-        With its zone: `isoformat()` means the same on any machine.
     """
     try:
         found = datetime.datetime.fromisoformat(text.strip())
@@ -214,19 +209,11 @@ def parse_zoned(text: object, *, field: str) -> datetime.datetime:
     return found
 
 
-TICK_S = 1e-12
-"""Of the simulator, the least: means of times and differences that are smaller are what rounding left."""
-
-
 def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
     """A number with the largest unit that it reaches, the unit of 1 for zero, and never an exponent."""
     fallback = next((step for step in steps if step[0] == 1.0), steps[-1]) if value == 0 else steps[-1]
     scale, unit = next((step for step in steps if abs(value) >= step[0]), fallback)
     return f"{float(f'{value / scale:.{digits}g}'):.15g} {unit}"
-
-
-_LONG_S, _LONG = 100.0, (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
-"""From where on seconds are read in which units."""
 
 
 def show_duration(seconds: float, digits: int = 3) -> str:
@@ -255,12 +242,8 @@ def show_interval(
     All three have as many decimals as three digits of the value need and as tell the ends apart. An interval that is
     not known, or whose ends read alike, is left out.
 
-    Parameters
-    ----------
-    unit
-        `s` for seconds, which are written in the unit that reads best; `%` for shares; anything else as it is.
-    signed
-        Whether what is above 0 has a plus.
+    `unit`: `s` for seconds, which are written in the unit that reads best; `%` for shares; anything else as it is.
+    `signed`: whether what is above 0 has a plus.
     """
     if mean is None or not math.isfinite(mean):
         return "-"
@@ -285,14 +268,6 @@ def show_range(low: float | None, high: float | None, *, unit: str = "s") -> str
     texts = [_signed(value, _decimals(values), signed=False) for value in values[1:]]
     text = texts[0] if texts[0] == texts[1] else f"{texts[0]} to {texts[1]}"
     return f"{text}{f' {unit}' if unit else ''}"
-
-
-_MOST_DECIMALS, _MOST_OF_SMALL, _SMALL = 4, 6, 0.1
-"""And those of values that are all below the last of the three."""
-_ROUNDING = 1e-9
-"""Width of an interval, as a share of its values, below which it has none."""
-_SECONDS = ((96 * 3600.0, "d"), (6000.0, "h"), (_LONG_S, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-"""From which size on values are written in which unit."""
 
 
 def _scale(largest: float, unit: str) -> tuple[float, str]:

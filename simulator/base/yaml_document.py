@@ -41,6 +41,29 @@ _SURROGATES = re.compile(r"(?<!\\)\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0
 
 Field = Sequence[str | int]
 """Keys and places from the top of a file down to a field."""
+# The core schema of YAML 1.2: `1e9` is a number, `12:30`, `NO` and `010`-like surprises of 1.1 are not.
+_SCALARS = {
+    "null": (r"~|null|Null|NULL|", "~nN"),
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+}
+# libyaml cuts the text five times as fast; its own composer runs out of stack on deep files, so that one is not used.
+_PARTS: tuple[type, ...] = (
+    (yaml.CSafeLoader.__bases__[0],)
+    if yaml.__with_libyaml__
+    else (yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser)
+)
+_TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
+_TOML_END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)
+_TEXTS = re.compile(
+    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}|' r"'''.*?'{3,5}|" r'"(?:[^"\\]++|\\.)*+"|' r"'[^']*'|#[^\n]*", re.DOTALL
+)
+_A_NAME = r"(?:[A-Za-z0-9_-]++|\"\")"
+_CONFIGURATION = re.compile(rf"^[ \t]*\[?[ \t]*configurations[ \t]*\.[ \t]*{_A_NAME}[ \t]*[\]=]", re.MULTILINE)
 
 
 class PlacedError(ScenarioError):
@@ -224,32 +247,12 @@ def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Mark, yaml.Nod
     return None
 
 
-# The core schema of YAML 1.2: `1e9` is a number, `12:30`, `NO` and `010`-like surprises of 1.1 are not.
-_SCALARS = {
-    "null": (r"~|null|Null|NULL|", "~nN"),
-    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    "float": (
-        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        "-+.0123456789",
-    ),
-}
-
-
 class _Named(io.StringIO):
     """A text with the name that marks are to call it by."""
 
     def __init__(self, text: str, name: str) -> None:
         super().__init__(text)
         self.name = name
-
-
-# libyaml cuts the text five times as fast; its own composer runs out of stack on deep files, so that one is not used.
-_PARTS: tuple[type, ...] = (
-    (yaml.CSafeLoader.__bases__[0],)
-    if yaml.__with_libyaml__
-    else (yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser)
-)
 
 
 class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[misc]
@@ -355,14 +358,6 @@ def _count(node: yaml.Node, sizes: dict[int, int], depth: int = 0) -> int:
 
 
 # TOML: its reader gives no places, so that a fault is known by the path of its key.
-
-_TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
-_TOML_END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)
-_TEXTS = re.compile(
-    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}|' r"'''.*?'{3,5}|" r'"(?:[^"\\]++|\\.)*+"|' r"'[^']*'|#[^\n]*", re.DOTALL
-)
-_A_NAME = r"(?:[A-Za-z0-9_-]++|\"\")"
-_CONFIGURATION = re.compile(rf"^[ \t]*\[?[ \t]*configurations[ \t]*\.[ \t]*{_A_NAME}[ \t]*[\]=]", re.MULTILINE)
 
 
 def _read_toml(text: str, path: Path) -> tuple[dict[str, Any], yaml.Node]:

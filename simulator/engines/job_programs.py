@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S
 from simulator.engines.costs.ticks import rounded
@@ -29,8 +29,6 @@ from simulator.scheduling.places import Cluster
 
 __all__ = ["JobPrograms", "Started", "cluster_of", "job_scenario", "places_of", "with_equal_parts"]
 
-Ints = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Started:
@@ -38,9 +36,7 @@ class Started:
 
     job: int
     start: int
-    """Tick of the stream."""
     places: tuple[int, ...]
-    """Of its processes; see `places_of`."""
 
 
 def places_of(platform: Platform) -> Ints:
@@ -93,17 +89,10 @@ def with_equal_parts(scenario: Scenario, name: str, places: Sequence[int], of_pl
 
 @dataclass(frozen=True, eq=False)
 class JobPrograms:
-    """The ends of jobs in one replication of a scenario.
-
-    Parameters
-    ----------
-    scenario
-        Platform, kernel, loads and seed; its own application and configurations are not looked at.
-    replication
-        Whose draws.
-    """
+    """The ends of jobs in one replication of a scenario."""
 
     scenario: Scenario
+    """Platform, kernel, loads and seed; its own application and configurations are not looked at."""
     stream: Stream
     replication: int = 0
     engine: Engine = "auto"
@@ -150,12 +139,8 @@ class JobPrograms:
     def ends(self, started: Sequence[Started], ended: Mapping[int, int]) -> dict[int, int]:
         """The end of each job that has started and not ended, if nothing else starts; by job, in ticks of the stream.
 
-        Parameters
-        ----------
-        started
-            In the order of their starts.
-        ended
-            Ends that are known, by job.
+        `started`: in the order of their starts.
+        `ended`: ends that are known, by job.
         """
         if not self.meet:
             for one in started:

@@ -1,9 +1,4 @@
-"""The reference engine's queue of jobs: submissions, ends, corrections and promised starts as events of one clock.
-
-What became of the jobs of a stream under one policy: an entry per job.
-
-What a policy of the user's own sees in either engine, and what it decides in their terms.
-"""
+"""The reference engine's queue of jobs: an event per submission, end, correction and promised start; its results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import NEVER, SECOND, JobCosts
 from simulator.engines.job_programs import JobPrograms, Started
@@ -26,6 +21,9 @@ from simulator.scheduling.policy import Policy
 from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
 __all__ = ["JobQueue", "JobRuns", "OwnDecisions"]
+
+Decide = Callable[[Situation], Decision]
+NONE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +40,8 @@ class OwnDecisions:
     ) -> list[tuple[int, tuple[int, ...]]]:
         """Number and PEs of each job that starts now.
 
-        Parameters
-        ----------
-        waiting
-            Number and estimate in ticks of each job that waits, in the order of submission.
-        running
-            Number, start and planned end in ticks, and PEs of each job that runs.
+        `waiting`: number and estimate in ticks of each job that waits, in the order of submission.
+        `running`: number, start and planned end in ticks, and PEs of each job that runs.
         """
         stream, sizes = self.stream, self.costs.size
         named = self.policy.processors == "named"
@@ -93,9 +87,6 @@ class OwnDecisions:
             raise ScenarioError(f"policy {self.policy.own_name}: {found}; start each job at some time")
 
 
-Ints = NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class JobRuns:
     """Starts and ends of all jobs; arrays (job,) in the stream's order, times in ticks from the stream's second 0."""
@@ -104,52 +95,49 @@ class JobRuns:
     policy: Policy
     estimates: Estimates
     pes: int
-    """How many the cluster has."""
     tick_s: float
     engine: str
     submit_ticks: Ints
     start_ticks: Ints
     finish_ticks: Ints
     processors: Ints
-    """PEs that each job got."""
     estimate_ticks: Ints
     """Planned run time at the start, so before any correction."""
     promised_ticks: Ints
     """Conservative: the start that a job was promised first. EASY: the first shadow time of a job that became head
     and did not start in that pass. -1 for all others."""
-    killed: NDArray[np.bool_]
-    """Whether the limit ended it."""
+    killed: Flags
     first_pe: Ints | None = None
     """If PEs are named: where each job's numbers begin in `allocated`, and the end; (job + 1,)."""
     allocated: Ints | None = None
     """PEs by number, ascending within a job."""
 
     @property
-    def submit_s(self) -> NDArray[np.float64]:
+    def submit_s(self) -> Floats:
         """Submissions in seconds."""
         return self._seconds(self.submit_ticks)
 
     @property
-    def start_s(self) -> NDArray[np.float64]:
+    def start_s(self) -> Floats:
         """Starts in seconds."""
         return self._seconds(self.start_ticks)
 
     @property
-    def finish_s(self) -> NDArray[np.float64]:
+    def finish_s(self) -> Floats:
         """Ends in seconds."""
         return self._seconds(self.finish_ticks)
 
     @property
-    def wait_s(self) -> NDArray[np.float64]:
+    def wait_s(self) -> Floats:
         """From submission to start, in seconds."""
         return self._seconds(self.start_ticks - self.submit_ticks)
 
     @property
-    def run_s(self) -> NDArray[np.float64]:
+    def run_s(self) -> Floats:
         """From start to end, in seconds."""
         return self._seconds(self.finish_ticks - self.start_ticks)
 
-    def _seconds(self, ticks: Ints) -> NDArray[np.float64]:
+    def _seconds(self, ticks: Ints) -> Floats:
         """The nearest doubles: dividing rounds once, and the tick itself is no double."""
         return np.asarray(ticks / round(1 / self.tick_s))
 
@@ -160,19 +148,11 @@ class JobRuns:
         return self.allocated[self.first_pe[job] : self.first_pe[job + 1]]
 
 
-Decide = Callable[[Situation], Decision]
-NONE = -1
-
-
 class JobQueue:
     """One run of a stream.
 
-    Parameters
-    ----------
-    jobs
-        What decisions know; its plans are filled in here where they come from what has ended.
-    programs
-        Where jobs really run; without it each takes the time that `costs` has for it.
+    `jobs`: what decisions know; its plans are filled in here where they come from what has ended.
+    `programs`: where jobs really run; without it each takes the time that `costs` has for it.
     """
 
     def __init__(
@@ -226,10 +206,7 @@ class JobQueue:
     def run(self, decide: Decide) -> None:
         """Let all jobs start and end.
 
-        Parameters
-        ----------
-        decide
-            What a pass decides.
+        `decide`: what a pass decides.
         """
         self._decide = decide
         self._await_next()

@@ -42,20 +42,13 @@ def run_jobs(
     Raises ScenarioError for jobs that the cluster cannot hold, and what the estimates or the policy need and do not
     get.
 
-    Parameters
-    ----------
-    stream
-        Its jobs in the order of submission.
-    cluster
-        The PEs; a number stands for so many equal ones.
-    policy, estimates
-        Who starts when and where, and what is planned with.
-    times
-        Run times of jobs that are applications or moldable, by number of processes and class of PEs.
-    programs
-        What really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such job.
-    engine
-        `process` (SimPy), `compiled` (Numba), or `auto`; both give the same starts.
+    `stream`: its jobs in the order of submission.
+    `cluster`: the PEs; a number stands for so many equal ones.
+    `policy`, `estimates`: who starts when and where, and what is planned with.
+    `times`: run times of jobs that are applications or moldable, by number of processes and class of PEs.
+    `programs`: what really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such
+    job.
+    `engine`: `process` (SimPy), `compiled` (Numba), or `auto`; both give the same starts.
     """
     if engine not in {"auto", "process", "compiled"}:
         raise ScenarioError(f"engine: there is no {engine!r}; take auto, process or compiled")

@@ -1,44 +1,25 @@
-"""What an operation log tells: where PEs spent their time, which operations made a run as long as it was, link traffic.
+"""What an operation log tells: which operations made a run as long as it was, and who waited for whom.
 
 | metric | formula | unit |
 |---|---|---|
-| busy | sum over a PE's processes of `busy_ticks`: computing, also while others share the PE | process-seconds |
-| communication | sum over its processes of what SEND, RECV, EXCHANGE, BARRIER, FARM and READ_WRITE took, waiting included, less what they computed meanwhile | process-seconds |
-| idle | makespan times the number of its processes, less busy and communication: asleep, or ended | process-seconds |
-| link bytes | sum of the payloads of all messages and disk transfers whose route has the directed link | bytes |
 | waits | of each operation the time from its start until the last other process that it waited for was ready | s |
-| critical path | from the last finish back to tick 0: of each operation what came last of all that it waited for | ticks |
-"""  # noqa: E501 - a table
+| waits | of each operation the time from its start until the last process that it waited for was ready | s |
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags
 from simulator.base.errors import ScenarioError
-from simulator.engines.costs.messages import message_costs
-from simulator.engines.faults import link_name
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, Kind
 from simulator.programs.program import ANY
 from simulator.scenario_file.scenario import Scenario
 
-__all__ = ["Causes", "Step", "Times", "critical_path", "explain", "link_bytes", "times_by_pe", "waits_by_pe"]
-
-COMMUNICATION = ("send", "recv", "exchange", "barrier", "farm", "read_write")
-
-
-@dataclass(frozen=True)
-class Times:
-    """Where a PE's processes spent a run, in process-seconds; the three add up to makespan times processes."""
-
-    pe: str
-    processes: int
-    busy_s: float
-    communication_s: float
-    idle_s: float
+__all__ = ["Causes", "Step", "critical_path", "explain", "waits_by_pe"]
 
 
 @dataclass(frozen=True)
@@ -48,51 +29,6 @@ class Step:
     operation: LoggedOperation
     from_ticks: int
     to_ticks: int
-
-
-def times_by_pe(runs: RunSet, configuration: int, replication: int) -> list[Times]:
-    """Busy, communication and idle time of each PE that ran a process, in the order of its first process.
-
-    Raises ScenarioError if this replication was not logged.
-    """
-    log = _log(runs, configuration, replication)
-    busy = runs.busy_ticks[configuration][replication]
-    makespan = int(runs.makespan_ticks[configuration, replication])
-    members: dict[str, set[int]] = defaultdict(set)
-    communication: dict[str, int] = defaultdict(int)
-    computed: dict[str, int] = defaultdict(int)
-    for entry in log:
-        members[entry.pe].add(entry.process)
-        if entry.operation in COMMUNICATION:
-            communication[entry.pe] += entry.end_ticks - entry.start_ticks
-        if entry.operation == "compute":
-            computed[entry.pe] += entry.end_ticks - entry.start_ticks
-    found = []
-    for pe, processes in members.items():
-        total = sum(int(busy[process]) for process in processes)
-        in_farms = total - computed[pe]
-        waited = communication[pe] - in_farms
-        ticks = total, waited, makespan * len(processes) - total - waited
-        found.append(Times(pe, len(processes), *(one * runs.tick_s for one in ticks)))
-    return found
-
-
-def link_bytes(scenario: Scenario, configuration: int) -> dict[tuple[str, str], float]:
-    """Bytes over each directed link or disk that anything passes, by its name and `up`, `down` or `both`."""
-    columns = assemble(scenario.program(scenario.configurations[configuration]))
-    placement = np.array([scenario.configurations[configuration].placement], dtype=np.int64)
-    costs = message_costs(scenario.platform, columns, placement, tick_s=1e-12)
-    links = scenario.platform.network.links
-    passed = np.zeros(2 * len(links) + len(scenario.platform.known_nodes))
-    for row in np.flatnonzero(costs.route[0] >= 0).tolist():
-        route = costs.route[0, row]
-        passed[costs.route_links[costs.route_first[route] : costs.route_first[route + 1]]] += columns.amount[row]
-    found = {}
-    for directed in np.flatnonzero(passed).tolist():
-        one_way = directed < 2 * len(links) and not links[directed // 2].shared
-        direction = ("up", "down")[directed % 2] if one_way else "both"
-        found[link_name(scenario.platform, directed), direction] = float(passed[directed])
-    return found
 
 
 def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> list[Step]:
@@ -124,7 +60,7 @@ def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replicatio
 class Causes:
     """What each operation of a logged run waited for; logs and columns list the same operations in the same order."""
 
-    def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: NDArray[np.bool_]) -> None:
+    def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: Flags) -> None:
         self.columns, self._log, self.eager = columns, log, eager
         self._kind, self._partner, self._eager = columns.kind.tolist(), columns.partner.tolist(), eager.tolist()
         self.sender_of: dict[int, int]

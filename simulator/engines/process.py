@@ -1,9 +1,4 @@
-"""The reference engine: every process a SimPy generator, readable and extensible.
-
-One run of the SimPy engine: what each process does, operation after operation, and what they share.
-
-A block of integer costs as the SimPy engine reads it: lists, made once for all runs that share them.
-"""
+"""The reference engine: every process a SimPy generator, readable and extensible."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -51,6 +46,15 @@ from simulator.scheduling import chunks
 
 __all__ = ["CustomOperation", "Progress", "Sharing", "run"]
 
+AnyPE = OwnPE | SharedPE | DomainPE
+COMPUTE = int(Kind.COMPUTE)
+COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
+"""Kinds that may wait more than once."""
+POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
+"""Other kinds in which a process waits for others."""
+Progress = Callable[[int, int], None]
+"""Called with how many runs are done, of how many."""
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -77,7 +81,6 @@ class Setup:
     service: Callable[[int, int], Service]
     """For a PE and a number of processes."""
     operations: Mapping[str, Callable[..., Any]]
-    """The user's own, by name."""
     tick_s: float
 
     @cached_property
@@ -155,14 +158,8 @@ def _at(values: Ticks, place: int) -> Ticks:
     return np.asarray(values[min(place, values.shape[0] - 1)])
 
 
-AnyPE = OwnPE | SharedPE | DomainPE
 CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
 """An operation of the user's own: a generator that yields the events that it waits for."""
-COMPUTE = int(Kind.COMPUTE)
-COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
-"""Kinds that may wait more than once."""
-POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
-"""Other kinds in which a process waits for others."""
 
 
 class Simulation:
@@ -385,10 +382,6 @@ class Context:
         return Occurrence(self.environment).after(self.ticks(seconds))
 
 
-Progress = Callable[[int, int], None]
-"""Called with how many runs are done, of how many."""
-
-
 class Sharing(Protocol):
     """A rule by which a PE is shared: what one of `processes` runnable processes attains on it, as integers."""
 
@@ -411,22 +404,13 @@ def run(
     Raises SimulationError for a deadlock, a message that nobody receives, a stalled PE or a link with too many flows,
     with names; TraceError if a trace that ends does so before the run.
 
-    Parameters
-    ----------
-    scenario
-        Its configurations are run on the same draws (paired).
-    draws
-        Axes (replication, PE).
-    tick_s
-        Seconds per tick.
-    log_replications
-        Keep the operation log of this many first replications of each configuration.
-    operations
-        What the program's `Custom` operations do, by name; see `Context`.
-    sharing
-        How processes share a PE, in place of equal shares of what its load leaves.
-    progress
-        Called after each run.
+    `scenario`: its configurations are run on the same draws (paired).
+    `draws`: axes (replication, PE).
+    `tick_s`: seconds per tick.
+    `log_replications`: keep the operation log of this many first replications of each configuration.
+    `operations`: what the program's `Custom` operations do, by name; see `Context`.
+    `sharing`: how processes share a PE, in place of equal shares of what its load leaves.
+    `progress`: called after each run.
     """
     starts = start_ticks(draws, tick_s=tick_s).tolist()
     services, of_services = _services(scenario, sharing, tick_s), scenario

@@ -12,8 +12,8 @@ from itertools import chain, pairwise
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.applications.work import Movable, Work
@@ -31,7 +31,6 @@ from simulator.programs.program import (
 from simulator.scenario_file.scenario import Scenario
 from simulator.scheduling.balance import Band, Rule, State, begin, decide, save
 
-Ints = NDArray[np.int64]
 Simulate = Callable[[Scenario, int], RunSet]
 """Called with a scenario of one configuration and the number of the replication."""
 TIME_BYTES = 8
@@ -46,9 +45,9 @@ FEW_BYTES, MANY_UNITS = 1.0, 64
 class Moves:
     """What one replication of a configuration came to; arrays are (process,)."""
 
-    finish_s: NDArray[np.float64]
-    computed_s: NDArray[np.float64]
-    busy_s: NDArray[np.float64]
+    finish_s: Floats
+    computed_s: Floats
+    busy_s: Floats
     partitions: tuple[tuple[float, tuple[int, ...]], ...]
     """Since when, in seconds, processes had which units."""
     stretches: tuple[Program, ...]
@@ -131,7 +130,7 @@ def speed_of(
         return 0.5 * (found[0][middle] + found[1][middle])
 
 
-def message_times_s(scenario: Scenario, one: int, other: int, sizes_bytes: NDArray[np.float64]) -> list[float]:
+def message_times_s(scenario: Scenario, one: int, other: int, sizes_bytes: Floats) -> list[float]:
     """Message times between two PEs without contention; (sizes,)."""
     platform, network = scenario.platform, scenario.platform.network
     source, destination = platform.node_of[[one]], platform.node_of[[other]]
@@ -193,12 +192,8 @@ def stretch(
 ) -> Program:
     """Some iterations, with what moves before them, and the gather, broadcast and barrier of the decision after them.
 
-    Parameters
-    ----------
-    before
-        Who had which units up to now; None if the same.
-    begun_s
-        When all processes begin.
+    `before`: who had which units up to now; None if the same.
+    `begun_s`: when all processes begin.
     """
     made, processes = work.stretch(now, first, count), len(now.partition)
     head: tuple[Operation, ...] = (WaitUntil(begun_s),) if begun_s else ()
@@ -242,10 +237,7 @@ def with_moves(
 ) -> RunSet:
     """Runs of all configurations, those with a rule in the place of the same without it.
 
-    Parameters
-    ----------
-    kept
-        Programs and logs of those with a rule, by configuration and replication.
+    `kept`: programs and logs of those with a rule, by configuration and replication.
     """
 
     def all_of(what: str, kept: Sequence[Ints]) -> tuple[Ints, ...]:

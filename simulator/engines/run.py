@@ -18,9 +18,6 @@ from simulator.programs.program import Loop, Row
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
-# Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
-
-
 LOADING = 100_000
 """Operations that the `process` engine runs while the compiled one is loaded (two seconds)."""
 _OTHERS = 4
@@ -29,6 +26,10 @@ _OTHERS = 4
 _seen = 0
 """Operations that were asked for so far: many small scenarios are worth it too. The cache on disk plays no part, so
 that the same command names the same engine every time."""
+_OWN = "operations or sharing of your own"
+
+
+# Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
 
 
 def worth_compiling(scenario: Scenario) -> bool:
@@ -60,7 +61,6 @@ def _operations(row: Row) -> int:
 __all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
 
 Engine = Literal["auto", "process", "compiled"]
-_OWN = "operations or sharing of your own"
 
 
 def run(  # noqa: PLR0913 - all by name
@@ -82,20 +82,17 @@ def run(  # noqa: PLR0913 - all by name
     Raises ScenarioError if the scenario or the engine's name cannot be used; SimulationError for a deadlock or a
     stalled PE, with names; UnsupportedProgram if `compiled` is asked for what it does not interpret, with the reason.
 
-    Parameters
-    ----------
-    replications, seed, first_replication, only
-        In place of the scenario's own; the number of the first (number r has the same draws in whichever call, of at
-        most so many as the scenario has); and which of these, from 0 on, where no units move and no links are doubted.
-    engine
-        `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once that pays. Results are the same.
-    log_replications, threads
-        Keep the operation log of so many first replications; how many threads `compiled` may use, all by default.
-    operations, sharing
-        What `Custom` operations do, by name: functions of a `Context` and the arguments that yield the events they
-        wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has these.
-    progress
-        Called now and then with how many runs are done, of how many.
+    `replications`, `seed`, `first_replication`, `only`: in place of the scenario's own; the number of the first (number
+    r has the same draws in whichever call, of at most so many as the scenario has); and which of these, from 0 on,
+    where no units move and no links are doubted.
+    `engine`: `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once that pays. Results are the
+    same.
+    `log_replications`, `threads`: keep the operation log of so many first replications; how many threads `compiled` may
+    use, all by default.
+    `operations`, `sharing`: what `Custom` operations do, by name: functions of a `Context` and the arguments that yield
+    the events they wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has
+    these.
+    `progress`: called now and then with how many runs are done, of how many.
     """
     scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import intervals, notebook, units
+from simulator.base.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TABLES = ("computed_ticks", "busy_ticks", "finish_ticks")
 """Fields of a run set that are (replication, process) for each configuration."""
+Described = dict[str, Any]
+"""Numbers by name; None for what so few replications do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,13 @@ class RunSet:
 
     configurations: tuple[str, ...]
     tick_s: float
-    """Seconds per tick."""
-    makespan_ticks: NDArray[np.int64]
+    makespan_ticks: Ints
     """Last finish minus first start; (configuration, replication)."""
-    computed_ticks: tuple[NDArray[np.int64], ...]
+    computed_ticks: tuple[Ints, ...]
     """When each process ended its last computation, 0 without any; per configuration (replication, process)."""
-    busy_ticks: tuple[NDArray[np.int64], ...]
+    busy_ticks: tuple[Ints, ...]
     """Ticks that each process spent in computations, shared PEs and load included; as `computed_ticks`."""
-    finish_ticks: tuple[NDArray[np.int64], ...]
+    finish_ticks: tuple[Ints, ...]
     """When each process ended, 0 without any operation; as `computed_ticks`."""
     engine: str
     seed: int
@@ -56,7 +57,7 @@ class RunSet:
     """Operation logs by (configuration, replication), where asked for."""
     deterministic: bool = False
     """Whether it is known that nothing was drawn: every replication is the same, and one of them tells all."""
-    truths: NDArray[np.int64] | None = None
+    truths: Ints | None = None
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
     truth_count: int | None = None
     """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
@@ -101,11 +102,11 @@ class RunSet:
         }
 
     @property
-    def makespan_s(self) -> NDArray[np.float64]:
+    def makespan_s(self) -> Floats:
         """Makespans in seconds; (configuration, replication)."""
         return np.asarray(self.makespan_ticks * self.tick_s, dtype=np.float64)
 
-    def of(self, configuration: str) -> NDArray[np.float64]:
+    def of(self, configuration: str) -> Floats:
         """Makespans of one configuration in seconds; (replication,)."""
         return np.asarray(self.makespan_s[self.configurations.index(configuration)])
 
@@ -141,7 +142,7 @@ class RunSet:
             partitions={**self.partitions, **other.partitions},
         )
 
-    def at(self, replications: NDArray[np.int64]) -> "RunSet":
+    def at(self, replications: Ints) -> "RunSet":
         """Some of its replications in this order, some more than once; no logs, nothing doubted and no units moved."""
         tables: dict[str, Any] = {name: tuple(table[replications] for table in getattr(self, name)) for name in TABLES}
         return replace(self, makespan_ticks=self.makespan_ticks[:, replications], logs={}, **tables)
@@ -221,13 +222,9 @@ class RunSet:
         return notebook.page(title, notebook.table(rows, count=count), chart, warnings=notes)
 
 
-Described = dict[str, Any]
-"""Numbers by name; None for what so few replications do not tell."""
-
-
 def describe(
-    samples: NDArray[np.float64],
-    truths: NDArray[np.int64] | None = None,
+    samples: Floats,
+    truths: Ints | None = None,
     *,
     level: float = intervals.LEVEL,
     deterministic: bool = False,
@@ -239,17 +236,14 @@ def describe(
     interval, and a few that are equal by chance have none: these are None. Where it is known that nothing is drawn
     (`deterministic`), one replication tells all.
 
-    Parameters
-    ----------
-    truths
-        Number of the truth of each replication, see `RunSet.truths`; None where nothing is doubted.
+    `truths`: number of the truth of each replication, see `RunSet.truths`; None where nothing is doubted.
     """
     return describe_all(samples[np.newaxis], truths, level=level, deterministic=deterministic)[0]
 
 
 def describe_all(
-    samples: NDArray[np.float64],
-    truths: NDArray[np.int64] | None = None,
+    samples: Floats,
+    truths: Ints | None = None,
     *,
     level: float = intervals.LEVEL,
     deterministic: bool = False,
@@ -261,7 +255,7 @@ def describe_all(
     return rows_of(columns | {"median": np.median(samples, axis=1), "run_low": one.low, "run_high": one.high})
 
 
-def rows_of(columns: Mapping[str, NDArray[np.float64]]) -> list[Described]:
+def rows_of(columns: Mapping[str, Floats]) -> list[Described]:
     """One entry per row of some columns, (row,) each; None in the place of NaN."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [
@@ -269,7 +263,7 @@ def rows_of(columns: Mapping[str, NDArray[np.float64]]) -> list[Described]:
     ]
 
 
-def interval_note(replications: int, truths: NDArray[np.int64] | None = None, *, deterministic: bool) -> str | None:
+def interval_note(replications: int, truths: Ints | None = None, *, deterministic: bool) -> str | None:
     """What to know of intervals: that one replication has none, or that nothing is drawn; None where nothing is."""
     if deterministic:
         return "deterministic: nothing is drawn, so every replication takes the same time"
@@ -285,10 +279,7 @@ def interval_line(
 ) -> str:
     """What stated intervals are, for the line under them; empty where there are none.
 
-    Parameters
-    ----------
-    truths
-        How many the replications share; None where nothing is doubted.
+    `truths`: how many the replications share; None where nothing is doubted.
     """
     if deterministic or replications < 2 or truths == 1:
         return ""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.engines.costs import lower
 from simulator.engines.costs.messages import MessageCosts, capacities, message_costs
 from simulator.engines.faults import link_name
@@ -19,7 +19,6 @@ from simulator.scenario_file.truths import draw, of_replication
 
 __all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 
-Floats = NDArray[np.float64]
 WHAT = {
     Kind.COMPUTE: "computing",
     Kind.FARM: "farm",
@@ -38,12 +37,10 @@ class Part:
     what: str
     """`computing`, `message`, `farm`, `disk`, `asleep`, `barrier`, or the name of an operation of the user's own."""
     where: str
-    """The PE, link or disk."""
     seconds: float
     held_up_s: float
     """Of these, how much longer it took than with the links, the disk or the PE to itself and without its load."""
     steps: int
-    """Operations of the path in it."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,10 @@ class Message:
     """One message of a logged run."""
 
     sender: int
-    """Process."""
     receiver: int
     start_ticks: int
     """When it could begin: both were ready, or the sender of one that waits for nobody."""
     end_ticks: int
-    """When it had been received."""
     size_bytes: float
 
 
@@ -83,10 +78,7 @@ def waited_for(
 
     Raises ScenarioError if this replication was not logged.
 
-    Parameters
-    ----------
-    replication, first_replication
-        Which of the runs, and the number of the first one, as given to `run`.
+    `replication`, `first_replication`: which of the runs, and the number of the first one, as given to `run`.
     """
     scenario = of_replication(runs.drawn(scenario), first_replication + replication)
     log, causes = explain(scenario, runs, configuration, replication)
@@ -206,7 +198,7 @@ class _Links:
             ticks += 1.0 + float(self._causes.columns.amount[row]) / float(self._per_tick[route].min())
         return ticks
 
-    def _route(self, row: int) -> NDArray[np.int64]:
+    def _route(self, row: int) -> Ints:
         routes = self._costs.route[0]
         route = int(routes[row]) if routes.size > row else -1
         if route < 0:

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.documents import read_format
 from simulator.base.errors import TraceError
 from simulator.base.shipped import locate
 from simulator.base.units import parse_zoned, to_number
-from simulator.models.load import AfterEnd, Floats, LoadTrace
+from simulator.models.load import AfterEnd, LoadTrace
 
 TITLE = "# Apportion load trace, recorded"
 WRITER = "apportion record"

@@ -12,10 +12,11 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from simulator.base import ties, units
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.base.randomness import stream
 from simulator.load_traces.csv_file import read_trace
-from simulator.models.load import DAY_S, Floats, LoadTrace
+from simulator.models.load import DAY_S, LoadTrace
 from simulator.models.load_functions import regular_step
 
 Stays = Literal["exponential", "pareto"]

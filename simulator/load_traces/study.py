@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from simulator.base import units
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces.csv_file import read_trace, trace_column
-from simulator.models.load import Floats, LoadTrace
+from simulator.models.load import LoadTrace
 from simulator.models.load_functions import LoadFunctions, LoadWindow, check_lengths, regular_step
 
 _INSTANTS_PER_WINDOW = 60

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 
-Floats = NDArray[np.float64]
 Form = TypeVar("Form")
 
 
@@ -25,12 +25,8 @@ class TooFewPoints(Exception):  # noqa: N818 - says why a form is not fitted
 def held_out(folds: NDArray[np.integer], predict: Callable[[int], ArrayLike]) -> Floats | None:
     """What is said of each point by a fit that did not see its fold; None where the rest are too few for a fit.
 
-    Parameters
-    ----------
-    folds
-        The fold of each point, from 0 on; (n,).
-    predict
-        Fits to all points outside a fold and answers for those in it, in their order; may raise `TooFewPoints`.
+    `folds`: the fold of each point, from 0 on; (n,).
+    `predict`: fits to all points outside a fold and answers for those in it, in their order; may raise `TooFewPoints`.
     """
     found = np.zeros(folds.size)
     for fold in np.unique(folds).tolist():
@@ -49,12 +45,8 @@ def standard_error(one: Floats, other: Floats) -> float:
 def is_better(one: Floats, other: Floats, *, sure: float, floor: float = 0.0) -> bool:
     """Whether errors are smaller than another form's at the same points by more than chance explains.
 
-    Parameters
-    ----------
-    sure
-        Standard errors of the difference from which it counts.
-    floor
-        Errors below it are equal.
+    `sure`: standard errors of the difference from which it counts.
+    `floor`: errors below it are equal.
     """
     one, other = np.maximum(one, floor), np.maximum(other, floor)
     return ties.is_less(sure * standard_error(other, one), float(np.mean(other - one)), floor=ties.SAME)
@@ -63,14 +55,9 @@ def is_better(one: Floats, other: Floats, *, sure: float, floor: float = 0.0) ->
 def schwarz(mean_square: float, count: int, numbers: float, *, spare: float | None = None) -> float:
     """Schwarz's criterion, `n ln(mean squared error) + k ln(n)`; less is better.
 
-    Parameters
-    ----------
-    mean_square
-        With a floor in it: of an error that clocks and models are no better than.
-    count, numbers
-        n points, k fitted numbers.
-    spare
-        Points left over, about n - k - 1, where they are few: k ln(n) counts n / spare times.
+    `mean_square`: with a floor in it: of an error that clocks and models are no better than.
+    `count`, `numbers`: n points, k fitted numbers.
+    `spare`: points left over, about n - k - 1, where they are few: k ln(n) counts n / spare times.
     """
     penalty = numbers * np.log(count)
     return float(count * np.log(mean_square) + (penalty if spare is None else penalty * count / spare))
@@ -85,12 +72,8 @@ def choose(
 ) -> Form:
     """The form with the least of one measure, unless it has rivals: of these the one with the least of another.
 
-    Parameters
-    ----------
-    forms
-        The simplest first: it wins where numbers are equal.
-    rivals
-        Whether a form may be taken in place of the first choice, which is the second argument.
+    `forms`: the simplest first: it wins where numbers are equal.
+    `rivals`: whether a form may be taken in place of the first choice, which is the second argument.
     """
     best = forms[ties.first_least([by(form) for form in forms])]
     near = [form for form in forms if rivals(form, best)]
@@ -105,10 +88,7 @@ def first_within(forms: Sequence[Form], miss: Callable[[Form], float], tolerance
 def odds(evidence: ArrayLike, *, power: float = 1.0) -> Floats:
     """How likely forms are against the likeliest, which has 1, by the logarithms of their evidence; (n,).
 
-    Parameters
-    ----------
-    power
-        Of the evidence: below 1 where no form is quite true.
+    `power`: of the evidence: below 1 where no form is quite true.
     """
     logs = np.asarray(evidence, dtype=np.float64)
     return np.asarray(np.exp(power * (logs - logs.max())))

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import held_out
 
-Floats = NDArray[np.float64]
 Names = NDArray[np.str_]
 
 SHRINKAGES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
@@ -60,18 +60,11 @@ def fit_costs(
     Raises ScenarioError if shapes do not fit, a time or guess is not above 0, a count is below 0, or a run uses
     nothing.
 
-    Parameters
-    ----------
-    counts
-        How often each of n runs used each of k operations; (n, k).
-    times_s
-        Above 0; (n,).
-    groups
-        Name of each run's group: runs of one program at several sizes; (n,).
-    guesses_s
-        Seconds that each operation is thought to cost, above 0: their ratios matter only; (k,).
-    classes
-        Name of each run's class, all of a group in one; (n,). By default there is one class.
+    `counts`: how often each of n runs used each of k operations; (n, k).
+    `times_s`: above 0; (n,).
+    `groups`: name of each run's group: runs of one program at several sizes; (n,).
+    `guesses_s`: seconds that each operation is thought to cost, above 0: their ratios matter only; (k,).
+    `classes`: name of each run's class, all of a group in one; (n,). By default there is one class.
     """
     used, times, guess = (np.asarray(x, dtype=np.float64) for x in (counts, times_s, guesses_s))
     _check(used, times, guess, groups)

@@ -9,19 +9,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Vector
 from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
-
-Floats = NDArray[np.float64]
 
 DRIFT = 0.05
 """Standard deviation of what a machine's speed has changed by since it was measured, where nothing is known of it."""
 COMMON = 0.8
 """Share of the variance of a doubt that all PEs of a kind have in common, where only one of them was measured."""
 _ANY_SIZE = np.ones(1)
+KNOTS = 12
+"""Sizes between the least and the largest measured at which doubt is stated."""
+LEAST_NEAR = 8
+"""Errors of so many nearest sizes are looked at together, or of a third of all where that is more."""
+OUTLYING = 4.0
+"""Errors count as no larger than so many times the mean one: a spike is no doubt of all others."""
+LEAST_SLOPE = 0.02
+"""Doubt grows at least so much for each factor e of the size beyond those measured."""
+OCTAVES = 3
+"""Beyond them it grows for so many octaves."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +90,7 @@ def doubt_data(doubt: Doubt | None) -> dict[str, Any]:
 def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes: ArrayLike | None = None) -> str:
     """Both in words, as standard deviations in per cent: `noise 1.2 %, doubt 6.1 %: drift 5.0, form 2.8`.
 
-    Parameters
-    ----------
-    sizes
-        Where the doubt is stated, as a mean square; by default at the sizes that it names.
+    `sizes`: where the doubt is stated, as a mean square; by default at the sizes that it names.
     """
     if doubt is None and noise is None:
         return "noise and doubt are one: all between low and high is doubt"
@@ -131,18 +136,6 @@ class Noise(Record):
         return float(np.std(np.log(self.factors)))
 
 
-KNOTS = 12
-"""Sizes between the least and the largest measured at which doubt is stated."""
-LEAST_NEAR = 8
-"""Errors of so many nearest sizes are looked at together, or of a third of all where that is more."""
-OUTLYING = 4.0
-"""Errors count as no larger than so many times the mean one: a spike is no doubt of all others."""
-LEAST_SLOPE = 0.02
-"""Doubt grows at least so much for each factor e of the size beyond those measured."""
-OCTAVES = 3
-"""Beyond them it grows for so many octaves."""
-
-
 def doubt_of_errors(
     sizes: ArrayLike, logs: ArrayLike, *, noise: float = 0.0, sampling: float = 0.0, drift: float = DRIFT
 ) -> Doubt:
@@ -153,18 +146,11 @@ def doubt_of_errors(
 
     Raises ScenarioError if there is no error, or one is not a number.
 
-    Parameters
-    ----------
-    sizes
-        Of the points held out, at least 0, any order; (n,).
-    logs
-        Logarithms of measured over predicted values there; (n,).
-    noise
-        Standard deviation of the logarithm of one measured value.
-    sampling
-        That of what is left of it in the fit.
-    drift
-        That of what changes until the model is used.
+    `sizes`: of the points held out, at least 0, any order; (n,).
+    `logs`: logarithms of measured over predicted values there; (n,).
+    `noise`: standard deviation of the logarithm of one measured value.
+    `sampling`: that of what is left of it in the fit.
+    `drift`: that of what changes until the model is used.
     """
     where, errors = np.log(np.maximum(np.asarray(sizes, np.float64), 1.0)), np.abs(np.asarray(logs, np.float64))
     if not errors.size or errors.shape != where.shape or not np.all(np.isfinite(errors)):

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.documents import read_format
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table
@@ -51,16 +51,10 @@ def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: in
     Raises ScenarioError if it is no model of the kind, or of another format, or says anything against the form: a line
     for each key.
 
-    Parameters
-    ----------
-    form
-        Of all its keys but `format` and `kind`.
-    writer
-        The command that writes such files, for messages.
-    newest
-        The format that is read.
-    place
-        The file, for messages.
+    `form`: of all its keys but `format` and `kind`.
+    `writer`: the command that writes such files, for messages.
+    `newest`: the format that is read.
+    `place`: the file, for messages.
     """
     if not isinstance(document, dict) or document.get("kind") != kind:
         kind_found = document.get("kind") if isinstance(document, dict) else None
@@ -74,7 +68,7 @@ def write_model(model: Any, path: str | Path) -> None:
     files.write_json(Path(path), model.to_dict())
 
 
-def cell_faults(table: Table, name: str, values: NDArray[np.float64], wrong: Any, advice: str) -> list[str]:
+def cell_faults(table: Table, name: str, values: Floats, wrong: Any, advice: str) -> list[str]:
     """A line for each wrong cell of a column: where it stands, what it is, what to give."""
     return [f"{table.place}:{table.lines[i]}: {name} is {values[i]:g}; {advice}" for i in np.flatnonzero(wrong)]
 

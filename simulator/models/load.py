@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
+from simulator.base.arrays import Flags, Floats
 from simulator.base.errors import TraceError
 
-Floats = NDArray[np.float64]
 AvailabilityRule = Literal["idle", "fair", "given"]
 """How a PE is shared: we take idle cycles only; all take equal shares; the trace states our share."""
 AfterEnd = Literal["hold", "cycle", "error"]
@@ -145,24 +145,16 @@ class LoadTrace:
 def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, cores: int = 1) -> Floats:
     """Share of one core that each of our runnable processes gets (DESIGN, CPU semantics).
 
+    It is `min(1, c/(l+m))` under `fair`, on straight lines between whole loads; `min(1, max(0, c-l)/m)` under `idle`;
+    `a*min(1, c/m)` under `given`.
+
     A load that is no whole number is the mean of whole numbers of competitors, which come and go: 2.25 stands for two
     of them three quarters of the time and three of them the rest, and the share is the mean of the shares next to
     two and next to three. Only `fair` differs there: the other rules are straight between whole loads.
 
-    Parameters
-    ----------
-    values
-        Load (mean runnable competitors), any shape; under `given` the share left to us.
-    processes
-        Our own runnable processes `m` on the PE.
-    cores
-        Cores `c` of the PE.
-
-    Returns
-    -------
-    Floats
-        `min(1, c/(l+m))` under `fair`, on straight lines between whole loads; `min(1, max(0, c-l)/m)` under `idle`;
-        `a*min(1, c/m)` under `given`.
+    `values`: load (mean runnable competitors), any shape; under `given` the share left to us.
+    `processes`: our own runnable processes `m` on the PE.
+    `cores`: cores `c` of the PE.
     """
     if rule == "fair":
         whole: Floats = np.floor(values)
@@ -204,9 +196,9 @@ class Capacity:
     """C at each knot."""
     rates: Floats
     """Availability from each knot on; at an end that of the last sample, which `hold` continues."""
-    cycles: NDArray[np.bool_]
+    cycles: Flags
     """Per trace: whether it begins again at its end."""
-    ends: NDArray[np.bool_]
+    ends: Flags
     """Per trace: whether nothing is known after its end."""
 
     @classmethod
@@ -220,14 +212,9 @@ class Capacity:
     ) -> Self:
         """Integrate the availability that traces leave to each of our processes.
 
-        Parameters
-        ----------
-        traces
-            One trace, or one per PE.
-        rule
-            How load becomes availability.
-        processes, cores
-            Our processes `m` and the cores `c` of every PE, or one number per PE.
+        `traces`: one trace, or one per PE.
+        `rule`: how load becomes availability.
+        `processes`, `cores`: our processes `m` and the cores `c` of every PE, or one number per PE.
         """
         traces = [traces] if isinstance(traces, LoadTrace) else list(traces)
         counts = np.broadcast_to(np.asarray(processes), len(traces)), np.broadcast_to(np.asarray(cores), len(traces))
@@ -253,10 +240,7 @@ class Capacity:
 
         Raises TraceError if a time is negative or no number, or past the end of a trace that ends.
 
-        Parameters
-        ----------
-        times_s
-            Times of at least 0, any shape; with several traces the last axis runs over them or has length 1.
+        `times_s`: times of at least 0, any shape; with several traces the last axis runs over them or has length 1.
         """
         which, times = self._queries(times_s, "time_s")
         periods, rest = self._fold(which, times, self._last(self.knots_s), "time_s")
@@ -270,10 +254,7 @@ class Capacity:
 
         Raises TraceError if a capacity is negative or no number, or more than a trace that ends holds.
 
-        Parameters
-        ----------
-        capacity_s
-            Seconds of an idle PE, at least 0; shapes as in `integral`.
+        `capacity_s`: seconds of an idle PE, at least 0; shapes as in `integral`.
         """
         which, asked = self._queries(capacity_s, "capacity_s")
         periods, rest = self._fold(which, asked, self._last(self.totals_s), "capacity_s", from_above=True)

@@ -12,18 +12,20 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import notebook
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import TraceError
-from simulator.models.load import Floats, LoadTrace
+from simulator.models.load import LoadTrace
 
-Integers = NDArray[np.int64]
+Integers = Ints
 _SUM_BITS = 62
 _USUAL_PEAK = 64.0
 """Loads up to here share one fixed-point step, so that histories of one machine give identical numbers."""
 REGULAR = 1e-6
 """How much steps between samples may differ, relative to the step, to count as equal."""
+_FIRST_ROOM = 16
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,6 @@ class PredictedLoads:
     """Where a run meets the load functions; all arrays have the shape of the ideal times asked about."""
 
     time_min_s: Floats
-    """Run time under the least load."""
     time_max_s: Floats
     """Run time under the greatest load; infinity if that load never leaves anything."""
     l_min: Floats
@@ -85,14 +86,9 @@ def build_load_functions(trace: LoadTrace, *, window: int, history: int | None =
 
     Raises TraceError if the steps differ or window or history are not at least 1.
 
-    Parameters
-    ----------
-    trace
-        Samples at equal steps `d`.
-    window
-        Longest window `w` in samples; shortened to the history where that is shorter.
-    history
-        How many of the latest samples `h` count; all by default.
+    `trace`: samples at equal steps `d`.
+    `window`: longest window `w` in samples; shortened to the history where that is shorter.
+    `history`: how many of the latest samples `h` count; all by default.
     """
     step_s = regular_step(trace)
     check_lengths(window, trace.values.size if history is None else history)
@@ -164,9 +160,6 @@ def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
         after = ideal_s / max(0.0, 1.0 - values[-1]) if values[-1] < 1 else np.full(ideal_s.shape, np.inf)
     found = np.clip(found, knots[inside], knots[inside + 1])
     return np.asarray(np.where(segment < slope.size, found, after))
-
-
-_FIRST_ROOM = 16
 
 
 class LoadWindow:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 
-Floats = NDArray[np.float64]
 Kind = Literal["core", "cache", "memory", "clock"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """In the order in which shares of different kinds are multiplied."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.base import files, ties, units
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Vector
 from simulator.base.documents import FormError, at, read
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.tables import Table, as_table, read_table
@@ -17,7 +17,6 @@ from simulator.models.doubt import DRIFT, Doubt, doubt_data
 from simulator.models.file import ModelFile, model_of, read_model, refuse, write_model
 from simulator.models.neighbours import (
     Bandwidth,
-    Floats,
     KernelUses,
     Law,
     Occupancy,
@@ -81,12 +80,8 @@ class NeighboursModel:
 
         Raises ScenarioError if a kernel was not measured, or there are not so many PEs.
 
-        Parameters
-        ----------
-        subject, beside
-            Kernels with their problem sizes in elements.
-        pes
-            Where the subject and then the others are, among the node's PEs; the first ones by default.
+        `subject`, `beside`: kernels with their problem sizes in elements.
+        `pes`: where the subject and then the others are, among the node's PEs; the first ones by default.
         """
         own, others = _computation(subject), [_computation(one) for one in beside]
         places = tuple(range(1 + len(others))) if pes is None else tuple(pes)
@@ -162,10 +157,8 @@ def fit_neighbours(
 
     Raises ScenarioError if there is no visit.
 
-    Parameters
-    ----------
-    judge
-        Whether to fit again without a fifth of the cells, five times, to judge the errors of what was not measured.
+    `judge`: whether to fit again without a fifth of the cells, five times, to judge the errors of what was not
+    measured.
     """
     if not visits:
         raise ScenarioError("neighbours: there is no visit; measure times alone and together")
@@ -236,12 +229,8 @@ def _unseen(found: Found) -> list[str]:
 def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[Cell]) -> dict[str, Any]:
     """Mean and worst error of time together over time alone, and what three simpler answers come to.
 
-    Parameters
-    ----------
-    predicted
-        Ratios, one per cell; (N,).
-    all_cells
-        Where the ratios with all PEs busy are looked up.
+    `predicted`: ratios, one per cell; (N,).
+    `all_cells`: where the ratios with all PEs busy are looked up.
     """
     seen = np.array([cell.ratio for cell in cells])
     busy = np.array([_all_busy(cell, all_cells) for cell in cells])

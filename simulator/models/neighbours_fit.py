@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.models.neighbours import (
     BUSY,
     MOST_SOFTNESS,
     NO_USE,
     Bandwidth,
-    Floats,
     KernelUses,
     Kind,
     Occupancy,
@@ -58,7 +58,6 @@ class Computation:
 
     kernel: str
     size: float
-    """Elements stored and processed."""
 
     @property
     def label(self) -> str:
@@ -75,7 +74,6 @@ class Together:
     lone_s: float
     together_s: float
     number: int = 0
-    """The pass that it belongs to."""
     pes: tuple[int, ...] = ()
     """Where, among the PEs of the node, the subject first; `()`: on the first ones."""
 
@@ -137,7 +135,6 @@ class Proposed:
     level: str
     pes: tuple[int, ...]
     capacity: float | None = None
-    """Bytes of a cache."""
 
 
 @dataclass(frozen=True)
@@ -207,14 +204,9 @@ def fit_cells(
 ) -> Found:
     """Find domains, demands and sensitivities.
 
-    Parameters
-    ----------
-    proposed
-        What PEs may share; of caches the nearest first.
-    footprints
-        Bytes of computations that do not store 8 for each element.
-    structure
-        Which domains of memory and caches there are; by default those that explain most.
+    `proposed`: what PEs may share; of caches the nearest first.
+    `footprints`: bytes of computations that do not store 8 for each element.
+    `structure`: which domains of memory and caches there are; by default those that explain most.
     """
     items = tuple(sorted({one for cell in cells for one in (cell.subject, *cell.neighbours)}))
     stores = footprints or {}
@@ -533,10 +525,7 @@ def _tuned(problem: Problem, levels: tuple[str, ...]) -> Fitted:
 def _solved(problem: Problem, structure: Structure, *, frozen: Mapping[str, Any] | None = None) -> Fitted:
     """Least squares of all logarithms of ratios; numbers that nothing shows stay at 0.
 
-    Parameters
-    ----------
-    frozen
-        `demand` and levels -> which computations' numbers may be above 0; (K,) each.
+    `frozen`: `demand` and levels -> which computations' numbers may be above 0; (K,) each.
     """
     free, count = frozen or {}, len(problem.items)
     bounds: list[tuple[float, float, float]] = []
@@ -680,10 +669,7 @@ def predict_share(
 ) -> float:
     """The share of its lone speed that a computation keeps: the product of its domains' laws.
 
-    Parameters
-    ----------
-    pes
-        Where the subject and then its neighbours are.
+    `pes`: where the subject and then its neighbours are.
     """
     share = 1.0
     for domain in domains:
@@ -712,10 +698,7 @@ def predicted_held_out(
 
     One in five is left out at a time; never probes next to copies of themselves, on which everything rests.
 
-    Parameters
-    ----------
-    whole
-        The fit of all cells, whose domains of memory and caches the others have too.
+    `whole`: the fit of all cells, whose domains of memory and caches the others have too.
     """
     predicted, judged = np.ones(len(cells)), np.zeros(len(cells), dtype=bool)
     mixed = [place for place, cell in enumerate(cells) if not (cell.is_copies and cell.subject.kernel in PROBES)]

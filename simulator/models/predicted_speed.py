@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 from simulator.models.memory.levels import (
     SWEEP_WORDS,
     WORD_BYTES,
-    Floats,
     MemoryLevel,
     MemoryUse,
     access_time_s,
@@ -97,12 +97,8 @@ def unit_times_s(footprints_bytes: ArrayLike, accesses: Floats, *, at: int, know
 
     The time known is the shortest: accesses that are nearer than there are hidden behind computing, as it shows.
 
-    Parameters
-    ----------
-    accesses
-        Seconds of a unit's accesses at the footprints; (n,).
-    at
-        Which of them the time is known at.
+    `accesses`: seconds of a unit's accesses at the footprints; (n,).
+    `at`: which of them the time is known at.
     """
     if exponent == 1.0:
         return np.asarray(known_s + np.maximum(0.0, accesses - accesses[at]))
@@ -127,10 +123,7 @@ def predicted_speeds(
 
     Raises ScenarioError if there are no levels.
 
-    Parameters
-    ----------
-    flop_rate
-        Units per second with data in the nearest level.
+    `flop_rate`: units per second with data in the nearest level.
     """
     if not levels:
         raise ScenarioError("platform: a predicted speed needs the memory levels of the node; give some")
@@ -154,10 +147,7 @@ def predicted_band(
 ) -> SpeedBand:
     """A band around predicted speeds, over sizes from a quarter of the nearest level to four times the farthest edge.
 
-    Parameters
-    ----------
-    half_width
-        Its ends are this share of the middle away from it.
+    `half_width`: its ends are this share of the middle away from it.
     """
     sizes = _grid(levels, use, model)
     mid = predicted_speeds(levels, use, WORD_BYTES * sizes, flop_rate=flop_rate, model=model)
@@ -192,10 +182,7 @@ def rescaled(
     Knots are added between the band's own and out to four times the farthest edge of a level, where straight lines
     would miss what the levels do.
 
-    Parameters
-    ----------
-    model
-        Of the levels measured on. What it says beyond them moves with their edges, see `moved_s`.
+    `model`: of the levels measured on. What it says beyond them moves with their edges, see `moved_s`.
     """
     fastest, exponent = int(np.argmax(band.mid)), exponent_of(use, model)
     known_s = float(accesses_s(measured, use, WORD_BYTES * float(band.sizes[fastest]), model))
@@ -266,12 +253,8 @@ def cache_uses(
 
     It goes through its working set; without a cache, what that held is as far as the level behind it.
 
-    Parameters
-    ----------
-    band
-        Its speed on the changed levels, alone.
-    measured, changed, model
-        As for `rescaled`.
+    `band`: its speed on the changed levels, alone.
+    `measured`, `changed`, `model`: as for `rescaled`.
     """
     sizes = _grid(changed, use)
     speeds = np.asarray(band.speed(sizes))

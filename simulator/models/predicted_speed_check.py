@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
-from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel, Sweeps
 from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
 from simulator.models.speed import SpeedBand, load_speed_model
@@ -27,7 +28,6 @@ class SpeedPrediction:
     kernel: str
     use: MemoryUse
     band: SpeedBand
-    """As measured."""
     sizes: Floats
     """Measured problem sizes in elements; (n,)."""
     measured: Floats
@@ -150,12 +150,8 @@ def predict_speed(
     Raises ScenarioError if a file cannot be used, fewer than two sizes were measured, or nothing is known of the
     kernel's accesses.
 
-    Parameters
-    ----------
-    kernel
-        By default what the speed model says that it measured.
-    use
-        How the kernel uses memory; by default as is known of it.
+    `kernel`: by default what the speed model says that it measured.
+    `use`: how the kernel uses memory; by default as is known of it.
     """
     speed_model = Path(speed_model)
     memory_model = Path(memory_model)

@@ -13,18 +13,29 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.documents import FormError, in_file, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.models.file import ModelFile
 
-Floats = NDArray[np.float64]
-
 Method: TypeAlias = Literal["dbc", "poc", "hllc", "intcc", "icc", "ct"]
 METHODS: tuple[Method, ...] = get_args(Method)
 """Design based, principal operations, high-level language, intermediate code, instruction code, component timing."""
+FLOP_WEIGHTS: Mapping[str, float] = {
+    **dict.fromkeys(("add", "subtract", "multiply", "comparison"), 1.0),
+    **dict.fromkeys(("divide", "sqrt"), 4.0),
+    **dict.fromkeys(("exp", "sin"), 8.0),
+}
+"""Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
+the like."""
+EXAMPLES = 12
+"""Known operations that a message names at most."""
+FORMAT = 1
+KIND = "resource"
+WRITER = "apportion calibrate resource"
 
 
 @dataclass(frozen=True)
@@ -81,19 +92,6 @@ class Times:
         return Times(factor * self.s, factor * self.low_s, factor * self.high_s)
 
 
-FLOP_WEIGHTS: Mapping[str, float] = {
-    **dict.fromkeys(("add", "subtract", "multiply", "comparison"), 1.0),
-    **dict.fromkeys(("divide", "sqrt"), 4.0),
-    **dict.fromkeys(("exp", "sin"), 8.0),
-}
-"""Flops that each operation counts for (Papaefstathiou and others, table 1, after McMahon); `exp` and `sin` stand for
-the like."""
-NORMAL_95 = 1.959963984540054
-"""Standard errors on either side of a mean that hold 95 %."""
-EXAMPLES = 12
-"""Known operations that a message names at most."""
-
-
 @dataclass(frozen=True)
 class Cost:
     """Seconds of one operation, and the range that they may lie in."""
@@ -112,12 +110,6 @@ class Cost:
         """So much less or more, as a share."""
         ends = seconds * (1 - share), seconds * (1 + share)
         return cls(seconds, min(ends), max(ends))
-
-    @classmethod
-    def estimated(cls, seconds: float, standard_error_s: float) -> "Cost":
-        """The range that holds 95 % of a normal distribution."""
-        half = NORMAL_95 * standard_error_s
-        return cls(seconds, seconds - half, seconds + half)
 
     def to_plain(self) -> Any:
         """A number, or one with its range, for JSON."""
@@ -178,10 +170,7 @@ class CostVector:
     ) -> "CostVector":
         """POC: `t = N_flops / R`, operations weighted as flops (table 1 and equation 6).
 
-        Parameters
-        ----------
-        rate_per_s
-            R: sustained flops per second.
+        `rate_per_s`: R: sustained flops per second.
         """
         costs = {name: Cost.exactly(weight / rate_per_s) for name, weight in weights.items()}
         return cls(method, costs, notes=(f"{rate_per_s:g} flops per second",))
@@ -190,12 +179,8 @@ class CostVector:
     def cycles(cls, cycle_s: float, *, external: float, method: Method = "icc") -> "CostVector":
         """ICC of the paper: `t = (n_ex + n_in_mem + e*n_ex_mem + (e-3)/2*n_inst - n_fpu_ovr) * t_cyc` (equation 7).
 
-        Parameters
-        ----------
-        cycle_s
-            t_cyc: 40 ns on its T800 transputers.
-        external
-            e: cycles of a reference to external memory, 5 there.
+        `cycle_s`: t_cyc: 40 ns on its T800 transputers.
+        `external`: e: cycles of a reference to external memory, 5 there.
         """
         factors = {
             "n_ex": 1.0,
@@ -231,12 +216,8 @@ class CostVector:
 
         Raises ScenarioError if an operation has no cost here.
 
-        Parameters
-        ----------
-        working_set_bytes
-            What its accesses go through, any shape; see `MemoryTerm.time_s`.
-        used_by
-            Where the RUV stands, for messages.
+        `working_set_bytes`: what its accesses go through, any shape; see `MemoryTerm.time_s`.
+        `used_by`: where the RUV stands, for messages.
         """
         refused = self.refusal(ruv, used_by=used_by)
         if refused is not None:
@@ -381,11 +362,6 @@ def _product(cost: Cost, amounts: tuple[float, float, float]) -> Times:
     likely, low, high = amounts
     ends = [cost.low_s * low, cost.low_s * high, cost.high_s * low, cost.high_s * high]
     return Times(np.asarray(cost.seconds * likely), np.asarray(min(ends)), np.asarray(max(ends)))
-
-
-FORMAT = 1
-KIND = "resource"
-WRITER = "apportion calibrate resource"
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import notebook
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Flags, Floats, Vector
 from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import ModelFile, cell_faults, check_level, read_model, refuse, rows_of
-
-Floats = NDArray[np.float64]
 
 _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
@@ -80,12 +78,8 @@ class SpeedFunction(Record):
     def time(self, size: ArrayLike, volume: ArrayLike | None = None) -> Floats:
         """Seconds that a volume takes at a problem size; infinity where the speed is zero.
 
-        Parameters
-        ----------
-        size
-            Problem sizes, any shape.
-        volume
-            Volume of computation at those sizes; by default the size itself (one unit of volume per element).
+        `size`: problem sizes, any shape.
+        `volume`: volume of computation at those sizes; by default the size itself (one unit of volume per element).
         """
         size = np.asarray(size, np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,21 +95,13 @@ class SpeedFunction(Record):
             return True
         return bool(np.all(self._intercepts > 0))
 
-    def size(self, time_s: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    def size(self, time_s: ArrayLike) -> tuple[Floats, Flags]:
         """The largest size whose `time(size)` is at most a time: exact inverse where time grows with the size.
 
-        Parameters
-        ----------
-        time_s
-            Seconds for one unit of volume per element, finite and above zero, any shape.
+        `time_s`: seconds for one unit of volume per element, finite and above zero, any shape.
 
-        Returns
-        -------
-        sizes
-            In the shape of `time_s`; infinity is never given, as the speed beyond the outer knots is constant and
-            above zero, except where it is zero: there no size beyond the last knot.
-        unique
-            False where other sizes take the same time, that is, where the inverse depends on which is meant.
+        The sizes are never infinite, as the speed beyond the outer knots is constant and above zero, except where it is
+        zero: there no size beyond the last knot. The flags are false where other sizes take the same time.
         """
         asked = np.asarray(time_s, np.float64)
         if not (np.all(asked > 0) and np.all(np.isfinite(asked))):
@@ -227,14 +213,9 @@ class SpeedBand(Record):
     def drawn(self, size: ArrayLike, *, position: ArrayLike = 0.5, noise: ArrayLike = 0.5) -> Floats:
         """Speed of one run at problem sizes: that of a truth, with what is drawn for the run.
 
-        Parameters
-        ----------
-        size
-            Problem sizes, any shape; broadcast against the others.
-        position
-            Where the truth lies in the doubt, from 0 (slow) to 1; drawn evenly, once per truth.
-        noise
-            Where the run lies in the noise, from 0 (quick) to 1; drawn evenly, once per replication.
+        `size`: problem sizes, any shape; broadcast against the others.
+        `position`: where the truth lies in the doubt, from 0 (slow) to 1; drawn evenly, once per truth.
+        `noise`: where the run lies in the noise, from 0 (quick) to 1; drawn evenly, once per replication.
         """
         from scipy.special import ndtri
 
@@ -248,12 +229,8 @@ class SpeedBand(Record):
     def speed(self, size: ArrayLike, *, position: ArrayLike = 0.5) -> Floats:
         """Speed at problem sizes, at a position across the band.
 
-        Parameters
-        ----------
-        size
-            Problem sizes, any shape; broadcast against `position`.
-        position
-            0 on the lower curve, 0.5 on the middle one, 1 on the upper one, linear between.
+        `size`: problem sizes, any shape; broadcast against `position`.
+        `position`: 0 on the lower curve, 0.5 on the middle one, 1 on the upper one, linear between.
         """
         size, position = np.asarray(size, dtype=np.float64), np.asarray(position, dtype=np.float64)
         low, mid, high = (np.interp(size, self.sizes, curve) for curve in (self.low, self.mid, self.high))
@@ -282,11 +259,8 @@ class SpeedBand(Record):
     def scaled(self, factors: ArrayLike, sizes: ArrayLike = 1.0) -> "SpeedBand":
         """The same with all speeds multiplied.
 
-        Parameters
-        ----------
-        factors, sizes
-            By what, at which ascending problem sizes; straight between by the logarithm of the size, and the outer
-            ones beyond.
+        `factors`, `sizes`: by what, at which ascending problem sizes; straight between by the logarithm of the size,
+        and the outer ones beyond.
         """
         at, by = np.atleast_1d(np.asarray(sizes, np.float64)), np.atleast_1d(np.asarray(factors, np.float64))
         if np.all(by == 1.0):
@@ -333,7 +307,6 @@ class SpeedSurface(Record):
     """
 
     columns: tuple[float, ...]
-    """Ascending, at least one."""
     bands: tuple[SpeedBand, ...]
     """Over problem size, in elements, of panels of so many columns; none ends at a speed of 0."""
 
@@ -411,12 +384,8 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
     Middle and upper end are speeds in CPU seconds, what the PE gives without load (the paper's ideal time); the lower
     end is the speed in wall seconds, what the load observed meanwhile left. The ends are without their outer tenth.
 
-    Parameters
-    ----------
-    size
-        Problem size in elements.
-    cpu_speeds, wall_speeds
-        Volume per CPU second and per wall second of each repetition.
+    `size`: problem size in elements.
+    `cpu_speeds`, `wall_speeds`: volume per CPU second and per wall second of each repetition.
     """
     mid = float(np.median(cpu_speeds))
     low = min(float(np.quantile(wall_speeds, 0.1)), mid * (1 - LEAST_HALF_WIDTH))
@@ -478,11 +447,8 @@ def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0
 
     Raises ScenarioError if model or table cannot be used, or a size is not above 0.
 
-    Parameters
-    ----------
-    level
-        Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
-        Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
+    `level`: probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
+    Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
     """
     band, document = load_speed_model(path)
     table = as_table(at)

@@ -31,6 +31,9 @@ from simulator.platform.nodes import PE, Load, Node, Platform, bands_of
 __all__ = ["Nodes", "bus", "busy", "mesh", "nodes", "star", "torus", "tree", "uniform"]
 
 A_LINK = "a Link, such as Link('10 GbE', '30us', '10 Gbit/s')"
+TimeOfDay = str | datetime.time
+"""`"13:00"`, `"9:30"`, `"13h"`, or a time of the `datetime` module."""
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,6 @@ class Nodes:
     """Nodes that are alike; `star`, `tree` and others join them."""
 
     pes: tuple[PE, ...]
-    """One of each node, with its cores."""
     nodes: tuple[Node, ...]
     link: Link | None = None
     """Of each node, where it is not the one that all have."""
@@ -73,22 +75,14 @@ def nodes(  # noqa: PLR0913 - all by name
 
     Raises ScenarioError if one of these is nothing of the kind.
 
-    Parameters
-    ----------
-    names
-        A name, or a pattern: `fast[1-4]` is four nodes.
-    speeds
-        By kernel, of one core: a text such as `"3 Gflop/s"`, a number of units of volume per second, or a speed band.
-    cores
-        Processes that run side by side on each.
-    load
-        Background load of each: `busy(...)`, or `Load(read_trace(...), "fair")`.
-    memory, swap, power
-        Texts such as `"64 GiB"` and `"150W"`, or bytes and watts.
-    price_per_hour
-        Of a node, in a unit of yours.
-    link
-        Its own link, where not all nodes have the same.
+    `names`: a name, or a pattern: `fast[1-4]` is four nodes.
+    `speeds`: by kernel, of one core: a text such as `"3 Gflop/s"`, a number of units of volume per second, or a speed
+    band.
+    `cores`: processes that run side by side on each.
+    `load`: background load of each: `busy(...)`, or `Load(read_trace(...), "fair")`.
+    `memory`, `swap`, `power`: texts such as `"64 GiB"` and `"150W"`, or bytes and watts.
+    `price_per_hour`: of a node, in a unit of yours.
+    `link`: its own link, where not all nodes have the same.
     """
     given.check_name(names, where="nodes: names")
     where = f"nodes {names}"
@@ -111,7 +105,6 @@ class Meeting(TypedDict, total=False):
     eager: str | float
     """Messages up to this size do not wait for their receiver."""
     loopback: Link
-    """Of messages within a node."""
 
 
 def star(
@@ -125,14 +118,9 @@ def star(
 
     Raises ScenarioError if a node has no link, or something is nothing of the kind.
 
-    Parameters
-    ----------
-    groups
-        What `nodes` made, or PEs made by hand.
-    link
-        Of each node that has none of its own.
-    meeting
-        `contention`, `eager`, `loopback`; see `Meeting`.
+    `groups`: what `nodes` made, or PEs made by hand.
+    `link`: of each node that has none of its own.
+    `meeting`: `contention`, `eager`, `loopback`; see `Meeting`.
     """
     joined = _Joined.of(groups)
     above = None if backbone is None else replace(_link(backbone, "star: backbone"), name="backbone", shared=True)
@@ -201,7 +189,6 @@ class _Joined:
     pes: tuple[PE, ...]
     nodes: tuple[Node, ...]
     links: Mapping[str, Link]
-    """Nodes that have one of their own."""
 
     @classmethod
     def of(cls, groups: Iterable[Group]) -> "_Joined":
@@ -265,11 +252,6 @@ def _message_times(link: Link, where: str) -> MessageModel:
 # Loads at times of day
 
 
-TimeOfDay = str | datetime.time
-"""`"13:00"`, `"9:30"`, `"13h"`, or a time of the `datetime` module."""
-_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
-
-
 def busy(
     first: TimeOfDay,
     last: TimeOfDay,
@@ -288,16 +270,11 @@ def busy(
 
     Raises ScenarioError if a time is none, or a number of processes is below 0.
 
-    Parameters
-    ----------
-    first, last
-        `"13:00"` and `"18:00"`; `"22:00"` to `"6:00"` is a night.
-    processes, otherwise
-        Runnable competitors then, and at other times; on a node of several cores, of all of them together.
-    start
-        When runs begin.
-    rule
-        `fair`: equal shares for all; `idle`: we take what is idle.
+    `first`, `last`: `"13:00"` and `"18:00"`; `"22:00"` to `"6:00"` is a night.
+    `processes`, `otherwise`: runnable competitors then, and at other times; on a node of several cores, of all of them
+    together.
+    `start`: when runs begin.
+    `rule`: `fair`: equal shares for all; `idle`: we take what is idle.
     """
     begin_s, end_s = _seconds(first, "busy: first"), _seconds(last, "busy: last")
     given.check_choice(rule, ("fair", "idle"), where="busy: rule")

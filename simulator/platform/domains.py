@@ -316,7 +316,6 @@ class DomainKind:
 
     kind: Kind
     name: str
-    """With `{node}` in it."""
     level: str
     members: tuple[int, ...]
     """Places among the node's PEs, ascending."""
@@ -351,9 +350,7 @@ class Sharing:
 
     domains: tuple[DomainKind, ...]
     uses: dict[str, KernelUses]
-    """By kernel."""
     notes: tuple[str, ...] = ()
-    """What is to be known of it."""
 
 
 def sharing(
@@ -369,14 +366,9 @@ def sharing(
 
     Raises ScenarioError with all that is wrong with it.
 
-    Parameters
-    ----------
-    domains, uses
-        As the node's entry says them.
-    here
-        Where that stands.
-    levels
-        Of the node: a cache without a capacity has that of its level.
+    `domains`, `uses`: as the node's entry says them.
+    `here`: where that stands.
+    `levels`: of the node: a cache without a capacity has that of its level.
     """
     faults, notes = site.faults(), tuple[str, ...]()
     if isinstance(domains, DomainsModelForm):
@@ -498,10 +490,7 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
 
     Raises ScenarioError if its name does not hold that of its node.
 
-    Parameters
-    ----------
-    names
-        Of its PEs.
+    `names`: of its PEs.
     """
     name = domain.name.replace(node, NODE)
     if NODE not in name:

@@ -1,9 +1,4 @@
-"""PEs, the nodes that hold them, and the network between them: who has which models.
-
-What processes ask of the domains that they share if all compute at once, and what each keeps of its speed there.
-
-Background loads of PEs: a trace, whose start each replication draws, and what it leaves to us.
-"""
+"""PEs with their models, the nodes that hold them, their background loads, and the network between them."""
 
 import datetime
 import math
@@ -16,11 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Discriminator, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
 from simulator.base import given, notebook, units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
@@ -43,6 +39,11 @@ __all__ = ["PE", "Load", "Node", "Platform", "plain_name"]
 
 LoadStart = Literal["drawn", "own", "zero"] | float | datetime.time | datetime.datetime
 """Where a load starts in its trace: by a draw, at zero, after so many seconds, or at a time of day."""
+STARTS = ("drawn", "own", "zero")
+"""Names of where a load starts."""
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+A_LOAD = "a Load, such as busy('13:00', '18:00') or Load(read_trace('load.csv'), 'fair')"
+SEVERAL_PES = "a list of PEs, or join what nodes(...) made by star, tree, mesh, torus, bus or uniform"
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,6 @@ class Load:
             start = "zero" if self.start_s == 0 else units.write_duration(self.start_s)
         rule = {"rule": self.rule} if self.rule_known else {}
         return {"trace": file or written, **rule, "after_end": trace.after_end, "start": start, **kept}
-
-
-STARTS = ("drawn", "own", "zero")
-"""Names of where a load starts."""
 
 
 def _start(value: Any) -> LoadStart:
@@ -191,15 +188,9 @@ class LoadForm(Form):
         return trace, self.rule or ("given" if available else "fair"), available or self.rule is not None
 
 
-_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-
-
 def plain_name(name: str) -> str:
     """A name without leading zeros in its numbers, and so without the width of a `count`."""
     return _ZEROS.sub("", name)
-
-
-A_LOAD = "a Load, such as busy('13:00', '18:00') or Load(read_trace('load.csv'), 'fair')"
 
 
 @dataclass(frozen=True)
@@ -209,7 +200,6 @@ class PE:
     name: str
     node: str
     speeds: Mapping[str, SpeedBand] = field(default_factory=dict)
-    """Speed band per kernel."""
     load: Load | None = None
     cpu: int | None = None
     """The logical processor it stands for, where it was measured."""
@@ -321,7 +311,6 @@ class Node:
     swap_bytes: int | None = None
     """What processes may have beyond memory; None: not said, and so without a limit."""
     disk: Link | None = None
-    """What `ReadWrite` passes."""
     levels: tuple[MemoryLevel, ...] = ()
     """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
     host: str | None = None
@@ -385,9 +374,6 @@ class Node:
         return self.levels[-2].capacity_bytes if len(self.levels) > 1 and self.levels[-1].name == SWAP else math.inf
 
 
-SEVERAL_PES = "a list of PEs, or join what nodes(...) made by star, tree, mesh, torus, bus or uniform"
-
-
 @dataclass(frozen=True)
 class Platform:
     """PEs in index order, and the network that joins their nodes."""
@@ -427,10 +413,7 @@ class Platform:
 
         Raises ScenarioError if the network does not say how copies would be joined.
 
-        Parameters
-        ----------
-        nodes
-            Node numbers, in the order in which they are to be.
+        `nodes`: node numbers, in the order in which they are to be.
         """
         tails = [f"-copy{turn}" if turn else "" for turn in turns(nodes)]
         pes, known, domains = list[PE](), list[Node](), list[SharingDomain]()
@@ -498,10 +481,7 @@ class Platform:
     def without_speed(self, kernel: str, pes: Iterable[int] | None = None) -> str:
         """PEs that have no speed of a kernel, as one sentence with those that they have; empty if all have one.
 
-        Parameters
-        ----------
-        pes
-            Those that are asked about; all by default.
+        `pes`: those that are asked about; all by default.
         """
         asked = range(len(self.pes)) if pes is None else sorted(set(pes))
         lacking = [self.pes[pe] for pe in asked if kernel not in self.pes[pe].speeds]
@@ -544,12 +524,12 @@ class Platform:
         return tuple(dict.fromkeys(pe.node for pe in self.pes))
 
     @cached_property
-    def node_of(self) -> NDArray[np.int64]:
+    def node_of(self) -> Ints:
         """Node number of each PE; (PE,)."""
         numbers = {name: number for number, name in enumerate(self.node_names)}
         return np.array([numbers[pe.node] for pe in self.pes], dtype=np.int64)
 
-    def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> NDArray[np.float64]:
+    def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> Floats:
         """Seconds of messages from one PE to another that meet no others; of the shape of `size_bytes`.
 
         Raises ScenarioError if nothing joins them.
@@ -564,7 +544,7 @@ class Platform:
         return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)
 
     @cached_property
-    def memory_limits_bytes(self) -> NDArray[np.float64]:
+    def memory_limits_bytes(self) -> Floats:
         """Footprints beyond which the processes of each node page; infinite where that is not known; (node,)."""
         known = {node.name: node.memory_limit_bytes for node in self.nodes}
         return np.array([known.get(name, math.inf) for name in self.node_names])
@@ -590,16 +570,12 @@ def _no_speed(pes: Sequence[PE], kernel: str) -> str:
     return f"{who} no speed of kernel {kernel!r}, {there}{meant(kernel, known)}"
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Meeting:
     """Processes that meet in a domain."""
 
     domain: SharingDomain
     processes: tuple[int, ...]
-    """Those that compute on its PEs."""
     asked: float
     """What they and the mean background load ask for together: bytes per second, bytes, or how many compute."""
     kept: Floats
@@ -614,12 +590,8 @@ class Meeting:
 def meetings(platform: Platform, kernel: str, placement: Sequence[int], sizes: Sequence[float]) -> tuple[Meeting, ...]:
     """The domains on whose PEs processes compute, by what nodes' `uses` say of the kernel.
 
-    Parameters
-    ----------
-    placement
-        The PE of each process that computes.
-    sizes
-        The problem size of each one's computation, in elements.
+    `placement`: the PE of each process that computes.
+    `sizes`: the problem size of each one's computation, in elements.
     """
     if not platform.domains:
         return ()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.machine import check_room
 from simulator.programs.collectives import expand
@@ -48,8 +49,6 @@ from simulator.programs.program import (
     Whole,
 )
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _ZERO, _NOBODY = np.zeros(()), np.asarray(NOBODY)
 PLACE_BYTES = 70
 """Memory of an operation: its columns, first of a row of processes, then of all."""
@@ -87,7 +86,6 @@ class _Repeated:
     iterations: int
     plan: "list[Slot | _Repeated]"
     width: int
-    """Places of one iteration."""
 
 
 @dataclass

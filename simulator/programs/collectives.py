@@ -21,17 +21,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.columns import COLLECTIVE_TAG, Kind, Slot
 from simulator.programs.program import AllReduce, AllToAll, Broadcast, Collective, Gather, Reduce, Scatter
 
 __all__ = ["ALGORITHMS", "expand"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 NO_BYTES = np.zeros(())
 
 
@@ -46,7 +43,6 @@ class Party:
     root: Ints
     """Rank of the root, 0 where there is none; (1, iterations...), or (1, 1...) if it is always the same."""
     size_bytes: Floats
-    """As `root`."""
 
     @property
     def size(self) -> int:
@@ -99,7 +95,7 @@ def exchange(takes_part: Flags, to: Ints, source: Ints, size_bytes: Floats) -> S
     return _slot(np.where(takes_part, Kind.EXCHANGE, Kind.NONE), to, source, size_bytes)
 
 
-def _slot(kind: NDArray[np.int64], partner: Ints, source: Ints, size_bytes: Floats) -> Slot:
+def _slot(kind: Ints, partner: Ints, source: Ints, size_bytes: Floats) -> Slot:
     return Slot(kind.astype(np.int8), partner, source, size_bytes, NO_BYTES, COLLECTIVE_TAG)
 
 
@@ -338,24 +334,13 @@ ALGORITHMS: dict[type[Collective], dict[str, Algorithm]] = {
 
 
 def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ...]) -> list[Slot]:
-    """What processes `ids` do in a collective of `members`.
+    """What processes `ids` do in a collective of `members`: operations in order, of (process, iterations...).
 
     Raises ScenarioError if the root is no member, the size is no number of bytes, or there is no such algorithm.
 
-    Parameters
-    ----------
-    operation
-        Its `root` and `size_bytes` broadcast to the iterations.
-    ids, members
-        Processes to expand for, and all that take part, in ring order.
-    shape
-        Iterations of the loops around it.
-
-    Returns
-    -------
-    list[Slot]
-        Primitive operations in order, those left out that none of `ids` has; each field broadcasts to
-        (process, iterations...).
+    `operation`: its `root` and `size_bytes` broadcast to the iterations.
+    `ids`, `members`: processes to expand for, and all that take part, in ring order.
+    `shape`: iterations of the loops around it.
     """
     name = type(operation).__name__.lower()
     rank_of = np.full(int(members.max()) + 1, -1, dtype=np.int64)

@@ -6,8 +6,16 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
+
+COLLECTIVE_TAG = -1
+"""Tag of the messages of collectives; those of programs are 0 or more."""
+RULES = "static", "ss", "gss", "tss", "fac", "fac2", "awf-b", "af"
+"""Chunk rules by name, in the order of their numbers in `scheduling.chunks`."""
+DISTRIBUTIONS = "exponential", "gamma", "uniform", "lognormal"
+"""Of the volumes of units."""
 
 
 class Kind(IntEnum):
@@ -28,8 +36,6 @@ class Kind(IntEnum):
 
 
 KIND_NAMES = {kind: kind.name.lower() for kind in Kind}
-COLLECTIVE_TAG = -1
-"""Tag of the messages of collectives; those of programs are 0 or more."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +43,11 @@ class Slot:
     """One primitive operation of several processes; every field broadcasts to (process, iterations...)."""
 
     kind: NDArray[np.int8]
-    partner: NDArray[np.int64]
-    source: NDArray[np.int64]
-    amount: NDArray[np.float64]
-    size: NDArray[np.float64]
+    partner: Ints
+    source: Ints
+    amount: Floats
+    size: Floats
     tag: int = 0
-
-
-RULES = "static", "ss", "gss", "tss", "fac", "fac2", "awf-b", "af"
-"""Chunk rules by name, in the order of their numbers in `scheduling.chunks`."""
-DISTRIBUTIONS = "exponential", "gamma", "uniform", "lognormal"
-"""Of the volumes of units."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class UnitSpread:
 class FarmTable:
     """One farm: what its processes pull."""
 
-    volumes: NDArray[np.float64]
+    volumes: Floats
     size: float
     chunk: int
     pull_s: float
@@ -114,7 +114,7 @@ class Columns:
     Columns without a meaning hold -1 (partner, source) or 0.
     """
 
-    first: NDArray[np.int64]
+    first: Ints
     """Where each process's rows begin, and the end; (P+1,)."""
     kind: NDArray[np.int8]
     index: NDArray[np.int32]
@@ -122,8 +122,8 @@ class Columns:
     partner: NDArray[np.int32]
     source: NDArray[np.int32]
     tag: NDArray[np.int32]
-    amount: NDArray[np.float64]
-    size: NDArray[np.float64]
+    amount: Floats
+    size: Floats
     barriers: NDArray[np.int32]
     """Processes that each barrier waits for."""
     farms: NDArray[np.int32]
@@ -131,11 +131,10 @@ class Columns:
     farm_tables: tuple[FarmTable, ...]
     customs: tuple[tuple[str, dict[str, float]], ...]
     """Name and arguments of each operation of the user's own."""
-    footprints_bytes: NDArray[np.int64]
+    footprints_bytes: Ints
     """(P,)."""
     polls: bool
     doubt: Doubt | None = None
-    """As `Program.doubt`."""
     noise: Noise | None = None
 
     @property

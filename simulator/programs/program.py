@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.columns import Columns, SelfScheduling, UnitSpread
 
-Numbers = float | NDArray[np.float64] | NDArray[np.int64]
+Numbers = float | Floats | Ints
 """One number for all, or an array (iterations..., process)."""
-Whole = int | NDArray[np.int64]
+Whole = int | Ints
 """One whole number for all, or an array: (iterations..., process), of a collective (iterations...)."""
 
 ANY = -2
@@ -82,7 +82,6 @@ class Exchange(_ByFields):
     to: Whole
     source: Whole
     size_bytes: Whole
-    """Of the message that is sent."""
     tag: int = 0
 
 
@@ -124,7 +123,6 @@ class AllToAll(_ByFields):
     """A part from each process of the group to each other."""
 
     size_bytes: Whole
-    """Of one part."""
     algorithm: AllToAllAlgorithm = "pairwise"
     group: Group | None = None
 
@@ -162,7 +160,7 @@ class Farm(_ByFields):
     A pull takes its time whether or not anything is left; a process that finds nothing left goes on.
     """
 
-    volumes: NDArray[np.float64]
+    volumes: Floats
     """Volume of each unit of work, in the order handed out; (units,)."""
     size: float
     """Problem size in elements of a unit, which decides the speed."""

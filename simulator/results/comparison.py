@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import intervals, notebook, units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.run import run
 from simulator.engines.run_set import RunSet, interval_note, rows_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Compared = Scenario | RunSet | str | Path
-Truths = NDArray[np.int64] | None
+Truths = Ints | None
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Difference:
 
     configuration: str
     """Of the first; the second's, where they differ, behind a slash."""
-    first_s: NDArray[np.float64]
+    first_s: Floats
     """Makespans; (replication,)."""
-    second_s: NDArray[np.float64]
+    second_s: Floats
     deterministic: bool = False
     """Whether nothing was drawn in either: one replication then tells all."""
-    truths: NDArray[np.int64] | None = None
+    truths: Ints | None = None
     """Number of the truth of each replication, in both; None where nothing is doubted."""
 
     def to_dict(self, *, level: float = intervals.LEVEL) -> dict[str, Any]:
@@ -110,12 +110,8 @@ def compare(
 
     Raises ScenarioError if the two have no configuration in common (one each will do), or runs are of different draws.
 
-    Parameters
-    ----------
-    first, second
-        Scenarios, files or names of them, or what `run` returned.
-    replications, seed
-        Of what is run; by default those of the runs that are there, else the first scenario's.
+    `first`, `second`: scenarios, files or names of them, or what `run` returned.
+    `replications`, `seed`: of what is run; by default those of the runs that are there, else the first scenario's.
     """
     first, second = _loaded(first), _loaded(second)
     known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second

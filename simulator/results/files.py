@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files, notebook
+from simulator.base.arrays import Floats, Ints
 from simulator.base.documents import Array, in_file, read_format, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
@@ -43,7 +43,7 @@ class _Times:
 
     name: str
     tick_s: float
-    makespan_ticks: Annotated[NDArray[np.int64], Array("int64", 1)]
+    makespan_ticks: Annotated[Ints, Array("int64", 1)]
 
 
 _POINT: dict[str, Any] = {
@@ -77,16 +77,10 @@ def save_runs(
 
     Raises ScenarioError if pyarrow is asked for and not installed.
 
-    Parameters
-    ----------
-    folder
-        Made if it is missing; what is in it stays, but for files of these names.
-    manifest
-        What a reader needs to know of the runs: scenario, engine, provenance.
-    parameters
-        What was changed in the scenario, by its path: columns before the others, the same in every row.
-    form
-        `parquet` for `runs.parquet` in place of `runs.csv`.
+    `folder`: made if it is missing; what is in it stays, but for files of these names.
+    `manifest`: what a reader needs to know of the runs: scenario, engine, provenance.
+    `parameters`: what was changed in the scenario, by its path: columns before the others, the same in every row.
+    `form`: `parquet` for `runs.parquet` in place of `runs.csv`.
     """
     check_form(form)
     files.make_folder(folder)
@@ -135,7 +129,7 @@ def read_point(path: Path, name: str) -> dict[str, Any]:
     return document
 
 
-def makespans_s(document: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+def makespans_s(document: Mapping[str, Any]) -> dict[str, Floats]:
     """Makespans in seconds of each configuration of a point; (replication,) each."""
     return {
         entry["name"]: np.asarray(np.array(entry["makespan_ticks"], dtype=np.int64) * entry["tick_s"])
@@ -149,7 +143,6 @@ class Results:
 
     folder: Path
     manifest: Mapping[str, Any]
-    """What its `manifest.json` says."""
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r}, kind {self.kind})"
@@ -164,10 +157,7 @@ class Results:
 
         Raises ScenarioError if files are missing or damaged, or pyarrow is not installed for those that are Parquet.
 
-        Parameters
-        ----------
-        replications
-            Of a sweep, one row per run too.
+        `replications`: of a sweep, one row per run too.
         """
         import pandas as pd
 
@@ -179,7 +169,7 @@ class Results:
             return read_table(whole, {})
         return pd.concat(list(run_frames(self._runs(), kinds)), ignore_index=True)
 
-    def _runs(self) -> Iterator[tuple[dict[str, Any], NDArray[np.float64]]]:
+    def _runs(self) -> Iterator[tuple[dict[str, Any], Floats]]:
         """Of each point and configuration what its runs share, and their makespans."""
         parameters, seed = self.manifest["parameters"], self.manifest["sweep"]["seed"]
         for number, name in enumerate(self.manifest["points"]):
@@ -205,7 +195,7 @@ class Results:
 
 def point_runs(
     number: int, point: Mapping[str, Any], parameters: Mapping[str, Any], *, seed: int
-) -> Iterator[tuple[dict[str, Any], NDArray[np.float64]]]:
+) -> Iterator[tuple[dict[str, Any], Floats]]:
     """Of each configuration of a point what its runs share, for `run_frames`, and their makespans; (replication,)."""
     values = {path: plain(point["changes"].get(path, before)) for path, before in parameters.items()}
     for name, times_s in makespans_s(point).items():

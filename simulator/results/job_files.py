@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
+from simulator.base.names import ranges
 from simulator.engines.job_queue import JobRuns
 from simulator.engines.run_set import RunSet
 from simulator.programs.streams.stream import Stream
@@ -63,12 +64,8 @@ def job_lines(scenario: Scenario, runs: RunSet, kind: str) -> Iterator[str]:
 
     Raises ScenarioError for another kind.
 
-    Parameters
-    ----------
-    scenario, runs
-        What was simulated, and its runs.
-    kind
-        One of `JOB_FILES`.
+    `scenario`, `runs`: what was simulated, and its runs.
+    `kind`: one of `JOB_FILES`.
     """
     return _swf(scenario, runs) if _checked(kind) == ".swf" else _table(_scenario_jobs(scenario, runs))
 
@@ -78,14 +75,10 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
 
     Raises ScenarioError for another kind, and for Batsim's table of jobs that have not run.
 
-    Parameters
-    ----------
-    jobs
-        The stream, or what became of it: then waits, run times, processors and what was killed are those of the run.
-        In the Standard Workload Format ids that are no numbers become 1, 2, ...; the sizes that a moldable job may
-        have are not said, and what runs is a number with a name in the head.
-    kind
-        One of `JOB_FILES`.
+    `jobs`: the stream, or what became of it: then waits, run times, processors and what was killed are those of the
+    run. In the Standard Workload Format ids that are no numbers become 1, 2, ...; the sizes that a moldable job may
+    have are not said, and what runs is a number with a name in the head.
+    `kind`: one of `JOB_FILES`.
     """
     if _checked(kind) == ".swf":
         return _stream_swf(jobs)
@@ -202,7 +195,7 @@ def _row(job: _Ran) -> tuple[object, ...]:
     ended = (0, KILLED) if job.killed else (1, "COMPLETED_SUCCESSFULLY")
     times = _s(start), _s(job.run_ns), _s(start + job.run_ns), _s(job.wait_ns), _s(took)
     stretch = f"{took / job.run_ns:.9g}" if job.run_ns else UNKNOWN
-    return (*asked, *ended, *times, stretch, intervals(job.pes))
+    return (*asked, *ended, *times, stretch, ranges(job.pes, " "))
 
 
 # What both need
@@ -217,7 +210,7 @@ def _runs(runs: RunSet) -> Iterator[tuple[int, int, int, int]]:
         before += lasting
 
 
-def _executables(stream: Stream) -> tuple[NDArray[np.int64], dict[str, tuple[str, ...]]]:
+def _executables(stream: Stream) -> tuple[Ints, dict[str, tuple[str, ...]]]:
     """The number of what each job runs, and all names of numbers: applications are numbered if nothing else is."""
     names = dict(stream.names)
     if not stream.applications or np.any(stream.executable >= 0):
@@ -229,12 +222,12 @@ def _executables(stream: Stream) -> tuple[NDArray[np.int64], dict[str, tuple[str
     return stream.application, names | {"executable": tuple(said)}
 
 
-def _nanoseconds(ticks: NDArray[np.int64], tick_s: float) -> list[int]:
+def _nanoseconds(ticks: Ints, tick_s: float) -> list[int]:
     each = round(tick_s * NS)
     return [each * tick for tick in ticks.tolist()] if each else [round(tick * tick_s * NS) for tick in ticks.tolist()]
 
 
-def _seconds(times: NDArray[np.float64]) -> list[object]:
+def _seconds(times: Floats) -> list[object]:
     """Numbers with all their digits and without exponents; UNKNOWN for NaN."""
     known = np.where(np.isnan(times), UNKNOWN, times)
     if np.all(known == np.floor(known)):
@@ -260,7 +253,7 @@ def job_table_lines(runs: JobRuns) -> Iterator[str]:
     for first in range(0, len(runs.stream), _ROWS):
         part = slice(first, first + _ROWS)
 
-        def seconds(ticks: NDArray[np.int64], part: slice = part) -> list[str]:
+        def seconds(ticks: Ints, part: slice = part) -> list[str]:
             return list(map(_s, _nanoseconds(ticks[part], runs.tick_s)))
 
         numbers = runs.stream.user[part].tolist()
@@ -274,16 +267,5 @@ def job_table_lines(runs: JobRuns) -> Iterator[str]:
             ["" if user < 0 else users[user] if user < len(users) else user for user in numbers],
         ]
         if named:
-            columns.append([intervals(runs.pes_of(first + k).tolist()) for k in range(len(numbers))])
+            columns.append([ranges(runs.pes_of(first + k).tolist(), " ") for k in range(len(numbers))])
         yield files.csv_lines(zip(*columns, strict=True))
-
-
-def intervals(numbers: Sequence[int]) -> str:
-    """Ascending numbers as Batsim says sets of resources: `0-2 5`."""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return " ".join(str(low) if low == high else f"{low}-{high}" for low, high in found)

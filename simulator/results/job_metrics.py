@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import randomness, units
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.scheduling.estimates import JobTimes
@@ -45,9 +46,6 @@ __all__ = [
     "series",
 ]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Kind = Literal["processors", "run"]
 
 WARM_UP = 0.01
@@ -73,11 +71,8 @@ class JobAverages:
     """Means over the jobs of a run without those of its warm-up; the machine's figures are of all jobs."""
 
     jobs: int
-    """Over how many jobs the means are."""
     dropped: int
-    """Jobs of the warm-up."""
     warm_up: float
-    """The share that was asked for."""
     wait_s: float
     turnaround_s: float
     slowdown: float | None
@@ -138,10 +133,7 @@ def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
 
     Raises ScenarioError for a run without jobs, or a share that is none.
 
-    Parameters
-    ----------
-    warm_up
-        Share of the jobs, those that ended first, that is left out.
+    `warm_up`: share of the jobs, those that ended first, that is left out.
     """
     kept = measured(runs, warm_up)
     if not kept.size:
@@ -196,9 +188,7 @@ class JobClass:
     label: str
     jobs: int
     wait_s: float
-    """Mean."""
     bounded_slowdown: float
-    """Mean."""
     bounded_slowdown_p95: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -209,10 +199,7 @@ class JobClass:
 def by_class(runs: JobRuns, kind: Kind = "processors", *, warm_up: float = WARM_UP) -> tuple[JobClass, ...]:
     """Jobs by the powers of four of their processors (1, 2-7, 8-31 ...), or by their run time; empty classes left out.
 
-    Parameters
-    ----------
-    warm_up
-        As in `averages`.
+    `warm_up`: as in `averages`.
     """
     kept = measured(runs, warm_up)
     values: NDArray[Any] = runs.processors if kind == "processors" else runs.run_s
@@ -248,11 +235,8 @@ class JobSeries:
     ticks: Ints
     """Ascending: where a job is submitted, starts or ends."""
     busy: Ints
-    """PEs that jobs have."""
     queued: Ints
-    """Jobs that wait."""
     queued_processors: Ints
-    """PEs that these ask for."""
     tick_s: float
 
     @property
@@ -278,12 +262,8 @@ def series(runs: JobRuns) -> JobSeries:
 def over_stretches(found: JobSeries, values: Ints, edges: Ints) -> tuple[Floats, Ints, Ints]:
     """Mean, least and greatest value of a step function from each edge to the next; (edges - 1,) each.
 
-    Parameters
-    ----------
-    values
-        One of the series.
-    edges
-        Ascending ticks, from the first to the last one of the series.
+    `values`: one of the series.
+    `edges`: ascending ticks, from the first to the last one of the series.
     """
     area = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(found.ticks).astype(np.float64))))
     mean = np.diff(np.interp(edges, found.ticks, area)) / np.diff(edges)
@@ -373,7 +353,6 @@ class Delayed:
     """Of the share among all jobs: Clopper and Pearson's exact interval; the share itself where all were taken."""
     level: float
     mean_delay_s: float
-    """Over the sampled jobs."""
     most_delay_s: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -395,20 +374,10 @@ def delayed_jobs(
 
     Raises ScenarioError for a run without jobs.
 
-    Parameters
-    ----------
-    runs
-        The whole stream's.
-    cluster
-        What it ran on; so many equal PEs as it had, if not given.
-    count
-        Jobs to draw, without replacement; all if there are no more.
-    seed
-        Of the draw.
-    level
-        How often the interval of the share is to hold.
-    times
-        As `run_jobs` got them for the whole stream.
+    `cluster`: what it ran on; so many equal PEs as it had, if not given.
+    `count`: jobs to draw, without replacement; all if there are no more.
+    `level`: how often the interval of the share is to hold.
+    `times`: as `run_jobs` got them for the whole stream.
 
     Source: Sabin and Sadayappan, "Unfairness metrics for space-sharing parallel job schedulers", JSSPP 2005.
     """

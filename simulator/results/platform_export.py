@@ -23,11 +23,20 @@ from simulator.platform.nodes import PE, Load, Platform
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.truths import Draws, draw_one, of_replication
 
-# The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML.
-
-
 WIDEST = 1e18
 """Bytes per second of a link that is never the narrowest."""
+MAX_ELEMENTS = 900_000
+"""Elements of a file, so that `read_simgrid` takes it."""
+PLATFORM = "platform.xml"
+HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+_SAME = (
+    "network/model:CM02 network/TCP-gamma:0 network/latency-factor:1 network/bandwidth-factor:1 "
+    "network/weight-S:0 network/crosstraffic:0"
+)
+"""SimGrid's options under which messages take latency plus bytes over bandwidth, as here."""
+
+
+# The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML.
 
 
 def line_of(model: MessageModel) -> tuple[float, float]:
@@ -408,17 +417,6 @@ def _of_nodes(platform: Platform, losses: Losses) -> None:
     losses.lose(several, "one disk of several PEs", "the disk of the first of them")
 
 
-MAX_ELEMENTS = 900_000
-"""Elements of a file, so that `read_simgrid` takes it."""
-PLATFORM = "platform.xml"
-HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-_SAME = (
-    "network/model:CM02 network/TCP-gamma:0 network/latency-factor:1 network/bandwidth-factor:1 "
-    "network/weight-S:0 network/crosstraffic:0"
-)
-"""SimGrid's options under which messages take latency plus bytes over bandwidth, as here."""
-
-
 @dataclass(frozen=True)
 class SimgridExport:
     """A platform as SimGrid's files."""
@@ -439,14 +437,9 @@ def export_simgrid(
     Raises ScenarioError, one line for each feature that SimGrid cannot express; or if there are too many routes, or a
     PE has no speed.
 
-    Parameters
-    ----------
-    replication
-        The one whose draws (where loads start, where in their bands speeds are) the files hold.
-    size
-        Problem size at which speeds are taken where they depend on it.
-    approximate
-        Leave out what SimGrid cannot express, and say so, in place of a refusal.
+    `replication`: the one whose draws (where loads start, where in their bands speeds are) the files hold.
+    `size`: problem size at which speeds are taken where they depend on it.
+    `approximate`: leave out what SimGrid cannot express, and say so, in place of a refusal.
     """
     if size is not None and not 0 < size < np.inf:
         raise ScenarioError(f"size is {size:g}; give a finite number above 0")

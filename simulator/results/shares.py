@@ -43,9 +43,7 @@ class Share:
     left: float | None = None
     """Mean share of a core that the load leaves to one process; 1 without load."""
     processes: float = 0
-    """Those that get units as advised."""
     pes: int = 1
-    """PEs that it is the sum of."""
     members: tuple[str, ...] = ()
     """PEs or nodes that it is the mean of; empty: itself alone."""
     low: float = 0.0
@@ -61,10 +59,7 @@ class Share:
 def shares_of(scenario: Scenario, before: Configuration | None, after: Configuration) -> tuple[Share, ...]:
     """What each PE of a platform gets, those included that get nothing.
 
-    Parameters
-    ----------
-    before
-        What runs now; None where nothing is compared.
+    `before`: what runs now; None where nothing is compared.
     """
     had = None if before is None else _units_on(scenario, before)
     gets, rate = _units_on(scenario, after), _rates(scenario, len(after.partition))

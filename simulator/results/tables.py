@@ -1,9 +1,4 @@
-"""Tables of results: rows with columns of known kinds, as CSV or as Parquet, and back without loss.
-
-Where the time of each process went, run by run, as a table.
-
-What the processes of a configuration ask of the domains that they share, as the engines reckon it.
-"""
+"""Tables of results: rows with columns of known kinds, as CSV or as Parquet, and back without loss."""
 
 import io
 import json
@@ -17,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.sharing import CacheUse, Uses, all_domains, mixes
 from simulator.engines.run_set import RunSet
@@ -34,6 +30,10 @@ COLUMNS = (
     *("configuration", "replication", "seed", "process", "pe", "node", "units"),
     *("busy_s", "waiting_s", "idle_s", "finish_s"),
 )
+LIMIT_BYTES = 2**30
+AT_ONCE = 1000
+"""Rows of heads that are turned into rows of runs at once."""
+_LARGEST = 2**63
 
 
 def process_lines(scenario: Scenario, runs: RunSet) -> Iterator[str]:
@@ -88,10 +88,6 @@ def domain_meetings(scenario: Scenario, configuration: Configuration) -> tuple[M
 
 Form = Literal["csv", "parquet"]
 FORMS: tuple[Form, ...] = ("csv", "parquet")
-LIMIT_BYTES = 2**30
-AT_ONCE = 1000
-"""Rows of heads that are turned into rows of runs at once."""
-_LARGEST = 2**63
 
 
 def check_form(form: Form) -> None:
@@ -142,14 +138,11 @@ def _text(value: Any) -> str | None:
 
 
 def run_frames(
-    entries: Iterable[tuple[Mapping[str, Any], NDArray[np.float64]]], kinds: Mapping[str, str]
+    entries: Iterable[tuple[Mapping[str, Any], Floats]], kinds: Mapping[str, str]
 ) -> Iterator["pd.DataFrame"]:
     """One row per run, a piece of the table at a time.
 
-    Parameters
-    ----------
-    entries
-        What all runs of some share, `seed` the last of it, and their makespans in seconds; (replication,).
+    `entries`: what all runs of some share, `seed` the last of it, and their makespans in seconds; (replication,).
     """
     waiting = iter(entries)
     while batch := list(islice(waiting, AT_ONCE)):

@@ -50,6 +50,25 @@ LOOPBACK = {"latency": "1us", "bandwidth": "5GB/s"}
 Place = tuple[str | int, ...]
 Text = TypeVar("Text")
 Found = TypeVar("Found")
+_TITLE = "A scenario of {}, begun by `apportion new`: what stands here is stated, nothing was measured."
+_HEAD = (
+    "",
+    "  apportion check FILE: whether it is sound, and what it is ready for",
+    "  apportion advise FILE: who should get how much, and what that gains over `as-now`",
+    "  apportion simulate FILE: how long each of the configurations below takes",
+    "  apportion whatif FILE --vary platform.network.link.bandwidth=x1,x2,x10: what a faster network gains",
+    "",
+    "Measured numbers in place of stated ones: `apportion cluster --hosts A,B,C` measures all hosts at once;",
+    "`calibrate speed` and `calibrate network` make a model each, which can stand here as {model: FILE.json}.",
+)
+_NOTES: dict[Place, str] = {
+    ("platform", "network", "topology"): "Every node on one switch; tree, torus and mesh: see scenarios/README.md.",
+    ("platform", "network", "contention"): "Messages that meet share a link; fifo: one by one; none: as if alone.",
+    ("platform", "network", "loopback"): "Between processes of one node.",
+    ("application",): "What runs; `kernel` names the speeds above that its computations have.",
+    ("configurations", AS_NOW): "What you run now: a process on each core, equal parts. `advise` finds others and "
+    "compares them with it.",
+}
 
 
 @dataclass(frozen=True)
@@ -92,19 +111,12 @@ def begin_scenario(
 
     Raises ScenarioError with one line for each word that cannot be understood.
 
-    Parameters
-    ----------
-    nodes
-        Kinds, such as `fast[1-2]: 8 cores 3 Gflop/s 32GiB`: names, cores of each, speed of a core, perhaps memory;
-        several in one text have commas between.
-    network
-        A name of `NETWORKS`, or `LATENCY,BANDWIDTH`.
-    parameters
-        Of the application, over those of `EXAMPLES`.
-    kernel
-        Whose speeds these are; by default the application's usual one.
-    busy
-        Such as `slow1 13:00-18:00`: when others use a node, each day; with a number behind it, so many competitors.
+    `nodes`: kinds, such as `fast[1-2]: 8 cores 3 Gflop/s 32GiB`: names, cores of each, speed of a core, perhaps memory;
+    several in one text have commas between.
+    `network`: a name of `NETWORKS`, or `LATENCY,BANDWIDTH`.
+    `parameters`: of the application, over those of `EXAMPLES`.
+    `kernel`: whose speeds these are; by default the application's usual one.
+    `busy`: such as `slow1 13:00-18:00`: when others use a node, each day; with a number behind it, so many competitors.
     """
     faults: list[str] = []
     kinds = _gathered(faults, _kind, [part for text in nodes for part in _PARTS.split(text)])
@@ -236,27 +248,6 @@ def _faults_together(kinds: Sequence[_Kind], hours: Sequence[_Busy]) -> list[str
                 faults.append(f"--busy: {name!r} is busy twice at a time; leave one out")
             taken.setdefault(name, []).append(one)
     return faults
-
-
-_TITLE = "A scenario of {}, begun by `apportion new`: what stands here is stated, nothing was measured."
-_HEAD = (
-    "",
-    "  apportion check FILE: whether it is sound, and what it is ready for",
-    "  apportion advise FILE: who should get how much, and what that gains over `as-now`",
-    "  apportion simulate FILE: how long each of the configurations below takes",
-    "  apportion whatif FILE --vary platform.network.link.bandwidth=x1,x2,x10: what a faster network gains",
-    "",
-    "Measured numbers in place of stated ones: `apportion cluster --hosts A,B,C` measures all hosts at once;",
-    "`calibrate speed` and `calibrate network` make a model each, which can stand here as {model: FILE.json}.",
-)
-_NOTES: dict[Place, str] = {
-    ("platform", "network", "topology"): "Every node on one switch; tree, torus and mesh: see scenarios/README.md.",
-    ("platform", "network", "contention"): "Messages that meet share a link; fifo: one by one; none: as if alone.",
-    ("platform", "network", "loopback"): "Between processes of one node.",
-    ("application",): "What runs; `kernel` names the speeds above that its computations have.",
-    ("configurations", AS_NOW): "What you run now: a process on each core, equal parts. `advise` finds others and "
-    "compares them with it.",
-}
 
 
 def _document(

@@ -20,7 +20,6 @@ class CacheGroups:
     """Caches of one level and size that several PEs share."""
 
     name: str
-    """`L3`."""
     size_bytes: int
     groups: Groups
     """The PEs of each cache that two or more share."""
@@ -28,13 +27,9 @@ class CacheGroups:
     def entries(self, labels: Sequence[str], level: str | None = None) -> list[Data]:
         """The domains as a file writes them.
 
-        Parameters
-        ----------
-        labels
-            The names of the PEs in their order, with `{node}` in them.
-        level
-            What the node's `levels` call it, whose capacity then holds, and which says itself that all PEs share it;
-            None: they do not have it.
+        `labels`: the names of the PEs in their order, with `{node}` in them.
+        `level`: what the node's `levels` call it, whose capacity then holds, and which says itself that all PEs share
+        it; None: they do not have it.
         """
         if level is not None and len(self.groups[0]) == len(labels):
             return []  # the level is `shared`

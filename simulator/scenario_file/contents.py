@@ -26,9 +26,7 @@ class AlikeNodes:
     """A pattern of their names, or the names."""
     count: int
     pes: int
-    """Of each node."""
     cores: int
-    """Of each node."""
     speed: str
     """Of a core, over the problem sizes that are known."""
     memory: str

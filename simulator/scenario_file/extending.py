@@ -18,6 +18,9 @@ from simulator.scenario_file.changes import step
 from simulator.scenario_file.forms import BaseForm, ExtendsForm, HeadForm, ScenarioForm
 
 Schema = Mapping[str, Any]
+EXTENDS = "extends"
+MOST_FILES = 16
+"""Most files in a row."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,6 @@ def _flat(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]
         yield schema
     for part in parts:
         yield from _flat(part, definitions)
-
-
-EXTENDS = "extends"
-MOST_FILES = 16
-"""Most files in a row."""
 
 
 class Part(NamedTuple):

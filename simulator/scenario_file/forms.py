@@ -19,6 +19,9 @@ from simulator.scenario_file.nodes import NodeForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.segs import Expression, SegForm
 
+MOST_LEFT_OUT = 1000
+"""Most fields of another file that are left out one by one: each is looked for from the top."""
+
 
 class NodesForm(Form):
     """Nodes and what joins them: one link for all pairs, or a network."""
@@ -54,10 +57,6 @@ PlatformForm = Annotated[
     Annotated[NodesForm, Tag("<nodes>")] | Annotated[SimgridForm, Tag("<simgrid>")],
     Discriminator(lambda value: "<simgrid>" if isinstance(value, dict) and "simgrid" in value else "<nodes>"),
 ]
-
-
-MOST_LEFT_OUT = 1000
-"""Most fields of another file that are left out one by one: each is looked for from the top."""
 
 
 class ExtendsForm(Form):

@@ -22,7 +22,6 @@ class IdleCores:
     idle: int
     """Cores without a process; loads of other programs are not looked at."""
     cores: int
-    """Of the platform."""
     text: str
     """A sentence without the configuration's name: `7 of 8 cores stay idle: node fast runs 1 process on 8`."""
 

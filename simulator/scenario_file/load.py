@@ -1,7 +1,4 @@
-"""Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen Scenario, each fault at its place.
-
-From a Scenario to YAML text: explicit, and alike nodes and PEs written once.
-"""
+"""Scenario files: YAML (1.2 rules), JSON, TOML -> checked form -> frozen Scenario, faults at their places; and back."""
 
 import os
 import re
@@ -84,6 +81,18 @@ __all__ = [
 ]
 
 Data = dict[str, Any]
+Stated = tuple[Mapping[str, int], list[str]]
+"""Names of PEs with their places, and the kernels that they have speeds of."""
+_STANDING_IN: Data = {
+    "format": 1,
+    "platform": {
+        "nodes": [{"name": "n", "pes": [{"speeds": {"k": "1 flop/s"}}]}],
+        "link": {"latency": "1s", "bandwidth": "1B/s"},
+    },
+    "application": {"name": "ep", "kernel": "k", "parameters": {"samples": 1}},
+    "configurations": {"c": {"partition": [1]}},
+}
+"""A scenario whose form is sound: what stands in for sections that are not, while the others are looked at."""
 
 
 def dump_scenario(
@@ -99,12 +108,8 @@ def dump_scenario(
     Raises ScenarioError if the application has a model and no file is named, or the other way round; or if its program
     was written by hand, or a name or a network is of a kind that a file cannot hold.
 
-    Parameters
-    ----------
-    traces
-        The trace file of PEs that have a load; the loads of others are written out.
-    model
-        The file of the application's run-time model, if it has one.
+    `traces`: the trace file of PEs that have a load; the loads of others are written out.
+    `model`: the file of the application's run-time model, if it has one.
     """
     if (model is None) != (scenario.application.model is None):
         has = "no model" if scenario.application.model is None else "a model"
@@ -303,14 +308,10 @@ def resolve(
 
     Raises ScenarioError with file, line, column and field.
 
-    Parameters
-    ----------
-    measured
-        Levels that speeds were measured on, where the command line sets others.
-    oversized
-        Take configurations that memory and swap do not hold.
-    listed_for
-        The units that lists of the file divide; where a change makes them others, lists are scaled, and a note says so.
+    `measured`: levels that speeds were measured on, where the command line sets others.
+    `oversized`: take configurations that memory and swap do not hold.
+    `listed_for`: the units that lists of the file divide; where a change makes them others, lists are scaled, and a
+    note says so.
     """
     made, application, about_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform
@@ -408,10 +409,6 @@ def _made_platform(
     return None
 
 
-Stated = tuple[Mapping[str, int], list[str]]
-"""Names of PEs with their places, and the kernels that they have speeds of."""
-
-
 def _of_platform(platform: Platform) -> Stated:
     kernels = sorted({name for pe in platform.pes for name in pe.speeds})
     return {pe.name: index for index, pe in enumerate(platform.pes)}, kernels
@@ -456,18 +453,6 @@ def _note_places(
             placed += len(_placement(entry, document, places, name=name))
         if placed > MOST_PLACED:
             break  # no more work for a file that has other faults
-
-
-_STANDING_IN: Data = {
-    "format": 1,
-    "platform": {
-        "nodes": [{"name": "n", "pes": [{"speeds": {"k": "1 flop/s"}}]}],
-        "link": {"latency": "1s", "bandwidth": "1B/s"},
-    },
-    "application": {"name": "ep", "kernel": "k", "parameters": {"samples": 1}},
-    "configurations": {"c": {"partition": [1]}},
-}
-"""A scenario whose form is sound: what stands in for sections that are not, while the others are looked at."""
 
 
 def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:
@@ -697,15 +682,10 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
 
     Raises ScenarioError with one line per fault, each naming file, line, column and field.
 
-    Parameters
-    ----------
-    path
-        The file, or the name of a shipped one; see `shipped.locate`.
-    changes
-        `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md. Where they
-        set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
-    oversized
-        Take configurations that memory and swap do not hold, where these are not what is asked about.
+    `path`: the file, or the name of a shipped one; see `shipped.locate`.
+    `changes`: `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md.
+    Where they set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
+    `oversized`: take configurations that memory and swap do not hold, where these are not what is asked about.
     """
     return _scenario(read_extended(locate(path)), changes, oversized=oversized)[0]
 

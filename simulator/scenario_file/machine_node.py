@@ -9,7 +9,7 @@ from typing import Any
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Core, SharedCache, Topology, affinity, this_machine, this_topology
-from simulator.base.names import expanded
+from simulator.base.names import expanded, ranges
 from simulator.base.provenance import provenance
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import check_same_machine, read_hwloc
@@ -20,6 +20,17 @@ from simulator.scenario_file.joined.kinds import doubts
 from simulator.scenario_file.written import node_entry, safe_name, written
 
 Data = dict[str, Any]
+_NO_SPEED = (
+    "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
+    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it",
+)
+_NO_LEVELS = "levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
+_ALONE = "one PE: nobody to share a cache, memory or a clock with, so no domains"
+_NO_COSTS = (
+    "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
+    "measures it, then write domains: {model: neighbours.json}",
+)
+_REPORTED = "As the system reports them: virtual machines lie about what is shared."
 
 
 @dataclass(frozen=True)
@@ -29,7 +40,6 @@ class NodeDescription:
     text: str
     """An entry of `platform.nodes`, with comments."""
     document: dict[str, Any]
-    """A node file's content."""
     warnings: tuple[str, ...]
 
 
@@ -45,12 +55,8 @@ def describe_node(
 
     Raises ScenarioError if a file cannot be used.
 
-    Parameters
-    ----------
-    name
-        Of the node, or a pattern; by default the host's.
-    speeds, memory, neighbours
-        Models that were measured there.
+    `name`: of the node, or a pattern; by default the host's.
+    `speeds`, `memory`, `neighbours`: models that were measured there.
     """
     hwloc = None if hwloc is None else Path(hwloc)
     memory = None if memory is None else Path(memory)
@@ -100,19 +106,6 @@ def _notes() -> list[str]:
     ]
 
 
-_NO_SPEED = (
-    "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
-    "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it",
-)
-_NO_LEVELS = "levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
-_ALONE = "one PE: nobody to share a cache, memory or a clock with, so no domains"
-_NO_COSTS = (
-    "the system does not say what neighbours cost: `apportion calibrate neighbours -o neighbours.json`",
-    "measures it, then write domains: {model: neighbours.json}",
-)
-_REPORTED = "As the system reports them: virtual machines lie about what is shared."
-
-
 def node_block(
     topology: Topology,
     *,
@@ -124,16 +117,11 @@ def node_block(
 ) -> str:
     """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
 
-    Parameters
-    ----------
-    name
-        Of the node, or a pattern such as `fast[01-08]`.
-    speeds, neighbours
-        Files of speed models by kernel, and of measured domains, named as the scenario shall name them.
-    levels
-        Memory levels with fitted latencies and gaps, the nearest first.
-    notes
-        Further lines of comment.
+    `name`: of the node, or a pattern such as `fast[01-08]`.
+    `speeds`, `neighbours`: files of speed models by kernel, and of measured domains, named as the scenario shall name
+    them.
+    `levels`: memory levels with fitted latencies and gaps, the nearest first.
+    `notes`: further lines of comment.
     """
     expanded(name)
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
@@ -218,14 +206,3 @@ def cache_line(cache: SharedCache, pe_count: int) -> str:
     else:
         shared = f"{cache.instances} of them, each shared by {cache.most_pes} PEs"
     return f"{cache.name} {cache.kind}: {units.show_size(cache.size_bytes)}, {shared}"
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """`0-3,8` as the system writes lists of processors."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)

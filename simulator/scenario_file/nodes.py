@@ -1,7 +1,4 @@
-"""Nodes and their PEs: what a scenario file says of them, and what is written back.
-
-Speeds of PEs: the kinds of them that a file can say, and what is written back.
-"""
+"""Nodes, their PEs and speeds: what a scenario file says of them, and what is written back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +31,11 @@ from simulator.scenario_file.memory import (
     SwapForm,
     level_data,
 )
+
+Data = dict[str, Any]
+Place = tuple[str | int, ...]
+Host = Annotated[str, Field(pattern=LAUNCHED)]
+"""What launchers reach a node by; `{node}` stands for its name."""
 
 
 class BandForm(Form):
@@ -130,12 +132,6 @@ def speed_data(band: SpeedBand) -> Any:
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return write_speed(float(band.mid[0]))
     return band.to_dict() | ({"source": band.source} if band.doubtful else {})
-
-
-Data = dict[str, Any]
-Place = tuple[str | int, ...]
-Host = Annotated[str, Field(pattern=LAUNCHED)]
-"""What launchers reach a node by; `{node}` stands for its name."""
 
 
 class PEForm(Form):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.arrays import Floats, Ints
 from simulator.models.load import availability
 from simulator.models.speed import SpeedBand
 from simulator.platform.nodes import PE, kept_shares
@@ -35,9 +35,13 @@ __all__ = [
     "sustained_speeds",
 ]
 
-Units = NDArray[np.int64]
-Times = Callable[[Units], NDArray[np.float64]]
+Units = Ints
+Times = Callable[[Units], Floats]
 """Seconds that each process needs for its units, (p,) to (p,); not decreasing in the units, 0 for none."""
+FEW = 8
+"""Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
+Rule = Callable[[Scenario, Sequence[int]], tuple[int, ...]]
+"""From a scenario and the PE of each process to units of each."""
 
 
 def even_split(units: int, processes: int) -> tuple[int, ...]:
@@ -49,12 +53,8 @@ def even_split(units: int, processes: int) -> tuple[int, ...]:
 def in_proportion(units: int, speeds: Sequence[float]) -> tuple[int, ...]:
     """The exact partition if every process kept one speed, whatever it is given; the first of equals has more.
 
-    Parameters
-    ----------
-    units
-        How much there is; at least 1.
-    speeds
-        Above zero, in any one unit.
+    `units`: how much there is; at least 1.
+    `speeds`: above zero, in any one unit.
     """
     total = sum(speeds)
     found = [max(0, int(units * speed / total) - 1) for speed in speeds]  # no limit that all fit gives anyone less
@@ -75,12 +75,8 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
     finish last. Times grow with the units where a line through the origin meets each speed function at most once; where
     they do not, all units are given, and another partition may be better.
 
-    Parameters
-    ----------
-    units, processes
-        How much there is, and for how many.
-    times_s
-        Seconds per process; see `Times`.
+    `units`, `processes`: how much there is, and for how many.
+    `times_s`: seconds per process; see `Times`.
     """
     nobody, everything = np.zeros(processes, dtype=np.int64), np.full(processes, units, dtype=np.int64)
     low, high = 0.0, float(np.max(times_s(everything)))
@@ -152,12 +148,8 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     what it keeps while all compute on equal parts. A master also waits for everyone's messages: a set-up cost, taken at
     the equal partition.
 
-    Parameters
-    ----------
-    placement
-        The PE of each process; those on one PE share its cores.
-    led
-        Whether the first process is a master.
+    `placement`: the PE of each process; those on one PE share its cores.
+    `led`: whether the first process is a master.
     """
     return _process_times(scenario, placement, led=led)[0]
 
@@ -257,19 +249,15 @@ def _taken(pe: PE, processes: int) -> Callable[[float], float]:
 def model_times(scenario: Scenario, placement: Sequence[int] | None = None, *, led: bool | None = None) -> Times:
     """Seconds per process for its units, as `by_times` wants them; see `process_times`.
 
-    Parameters
-    ----------
-    placement
-        The PE of each process; one on each PE by default.
-    led
-        Whether the first process is a master, where the application has one; by default if it runs on the first PE.
+    `placement`: the PE of each process; one on each PE by default.
+    `led`: whether the first process is a master, where the application has one; by default if it runs on the first PE.
     """
     placement = range(len(scenario.platform.pes)) if placement is None else placement
     first = placement[0] == 0 if led is None else led
     process_s, firsts = _process_times(scenario, placement, led=scenario.application.work.has_master and first)
     same, kinds = np.unique(np.array(firsts, dtype=np.int64), return_inverse=True)
 
-    def times_s(counts: Units) -> NDArray[np.float64]:
+    def times_s(counts: Units) -> Floats:
         width = int(counts.max(initial=0)) + 1
         asked, which = np.unique(kinds.reshape(-1) * width + counts, return_inverse=True)
         times = [
@@ -290,14 +278,10 @@ def functional_over(
     return part, float(times_s(np.array(part)).max())
 
 
-def sustained_speeds(scenario: Scenario, placement: Sequence[int]) -> NDArray[np.float64]:
+def sustained_speeds(scenario: Scenario, placement: Sequence[int]) -> Floats:
     """Best knowledge of each process's speed with its load, in one unit for all: with all units on it; (process,)."""
     everything = np.full(len(placement), scenario.application.work.units, dtype=np.int64)
     return np.asarray(1 / model_times(scenario, placement, led=True)(everything))
-
-
-FEW = 8
-"""Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
 
 
 def sizes(most: int) -> list[int]:
@@ -349,8 +333,6 @@ def functional(scenario: Scenario, placement: Sequence[int]) -> tuple[int, ...]:
     return min((level, part) for level, (_, part) in zip(longest, found, strict=True))[1]
 
 
-Rule = Callable[[Scenario, Sequence[int]], tuple[int, ...]]
-"""From a scenario and the PE of each process to units of each."""
 RULES: Mapping[str, Rule] = {
     "equal": equal,
     "by-speed": by_speed,

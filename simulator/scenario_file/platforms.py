@@ -315,7 +315,6 @@ class _Kind:
     cpu: int | None
     cores: int
     rates: tuple[float | None, float | None]
-    """Cost per second, and power."""
     slice_s: float
     pattern: str
     """Their names as the file writes them."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import given, notebook, units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
@@ -52,6 +53,9 @@ TRUTH_BYTES = 32
 """Memory of what is drawn for a PE in a truth: deviates of its kind and its own, and where its speed lies."""
 KEPT_BYTES = 48
 """Memory of what is kept of a process in a replication: three times, twice while they are put together."""
+Divided = Sequence[Configuration] | Configuration | Mapping[str, str | Sequence[int]]
+"""Configurations as a program may hand them over; see `Scenario.configurations`."""
+EQUAL, ONE_PER_CORE = "equal", "one-per-core"
 
 
 @dataclass(frozen=True)
@@ -114,14 +118,10 @@ class Application:
 
         Raises ScenarioError if a cost is no finite number of at least 0, or it is not known how many units there are.
 
-        Parameters
-        ----------
-        costs
-            Volume of a process with so many units; or of each unit, (units,).
-        units
-            How many there are; an array says it itself.
-        unit_bytes, result_bytes
-            Data that process 0 sends with each unit, and that comes back for each; `"8 KiB"`, or a number of bytes.
+        `costs`: volume of a process with so many units; or of each unit, (units,).
+        `units`: how many there are; an array says it itself.
+        `unit_bytes`, `result_bytes`: data that process 0 sends with each unit, and that comes back for each; `"8 KiB"`,
+        or a number of bytes.
         """
         return cls("own costs", kernel, own=OwnCosts.of(costs, units, unit_bytes, result_bytes))
 
@@ -168,7 +168,6 @@ class Change:
 
     path: str
     before: Any
-    """None where the file says nothing."""
     after: Any
 
 
@@ -196,7 +195,6 @@ class Extrapolation:
     needed_elements: float
     """Largest problem size of the scenario's computations on these PEs."""
     band: SpeedBand
-    """The speeds there."""
     beyond_levels: str = ""
     """What of the memory model was used in addition to its levels."""
 
@@ -208,11 +206,6 @@ class Extrapolation:
         found["measured_elements"] = None if measured is None else list(measured)
         found["beyond_measured"] = None if measured is None else self.needed_elements / measured[1]
         return found
-
-
-Divided = Sequence[Configuration] | Configuration | Mapping[str, str | Sequence[int]]
-"""Configurations as a program may hand them over; see `Scenario.configurations`."""
-EQUAL, ONE_PER_CORE = "equal", "one-per-core"
 
 
 def _configurations(divided: object, platform: Platform, application: Application) -> tuple[Configuration, ...]:
@@ -506,7 +499,7 @@ class Scenario:
         nodes = self.platform.known_nodes
         lines: list[str] = []
         paging: set[int] = set()
-        footprints: dict[Hashable, NDArray[np.int64]] = {}
+        footprints: dict[Hashable, Ints] = {}
         for configuration in self.configurations:
             if configuration.divided not in footprints:
                 needed = self.program(configuration).footprints_bytes
@@ -552,7 +545,7 @@ class Scenario:
             raise ScenarioError(f"{where}: a process has no units to begin with; give each {movable.quantum} or more")
         return movable
 
-    def placed(self, configuration: Configuration) -> NDArray[np.int64]:
+    def placed(self, configuration: Configuration) -> Ints:
         """The PE of each process that takes part: those with units, and a master; (process,)."""
         taking_part = np.array(configuration.partition) > 0
         taking_part[0] |= self.application.written is None and self.application.work.has_master
@@ -651,15 +644,13 @@ def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]
     return list(dict.fromkeys(lines))
 
 
-def held_bytes(
-    platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def held_bytes(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> Floats:
     """Footprints of the processes on each node together; (node,)."""
     places = platform.node_of[np.array(configuration.placement)]
     return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names)).astype(np.float64)
 
 
-def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:
+def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> None:
     """Refuse footprints above memory and swap of a node that says how much swap it has; (process,).
 
     Raises ScenarioError with the first such node.

@@ -34,6 +34,12 @@ from simulator.programs.graphs.work import SegWork
 
 __all__ = ["describe_seg", "dump_seg", "load_seg", "seg_data", "seg_of"]
 
+_KINDS = ("process", "loop", "branch", "sequence", "call")
+Place = tuple[str | int, ...]
+ELSE = "else"
+"""The probability that the other arms leave."""
+Data = dict[str, Any]
+
 
 def _formula_text(value: Any) -> str:
     try:
@@ -130,9 +136,6 @@ class CallForm(Form):
     """By method and operation: how often one execution uses it, a number or `{low, high, [likely]}`."""
 
 
-_KINDS = ("process", "loop", "branch", "sequence", "call")
-
-
 class OtherForm(Form):
     """What is no node."""
 
@@ -184,11 +187,6 @@ class SegForm(Form):
 
 for _form in (LoopForm, ArmForm, BranchForm, SequenceForm, GraphForm, SegForm):
     _form.model_rebuild()
-
-
-Place = tuple[str | int, ...]
-ELSE = "else"
-"""The probability that the other arms leave."""
 
 
 def load_seg(path: str | Path) -> Seg:
@@ -312,9 +310,6 @@ def _amount(form: float | GuessForm) -> float | Guess:
     if isinstance(form, GuessForm):
         return Guess((form.low + form.high) / 2 if form.likely is None else form.likely, form.low, form.high)
     return form
-
-
-Data = dict[str, Any]
 
 
 def dump_seg(seg: Seg) -> str:

@@ -30,6 +30,14 @@ MOST_JOBS: Final = 1_000_000
 """Most jobs of one list."""
 COLUMNS: Final = ("application", "processes", "least", "most", "submitted_s", "limit_s", "user")
 """Columns of a table of jobs; any other is a parameter of the applications, empty for those that have none such."""
+_HEAD_BYTES: Final = 2**16
+_MOST_BYTES: Final = 2**30
+"""Largest text that is read at once; logs in the Standard Workload Format are read block by block."""
+_JOB = re.compile(r"[-+.0-9]+[ \t]+[-+.0-9]+[ \t]")
+_KINDS: Final = (
+    "a log in the Standard Workload Format, what `sacct --parsable2` prints, a workload of Batsim in JSON, "
+    "or a list of jobs of applications in YAML or CSV"
+)
 
 
 class ProcessesForm(Form):
@@ -216,16 +224,6 @@ def _seconds(row: Mapping[str, str], name: str) -> float:
     return found
 
 
-_HEAD_BYTES: Final = 2**16
-_MOST_BYTES: Final = 2**30
-"""Largest text that is read at once; logs in the Standard Workload Format are read block by block."""
-_JOB = re.compile(r"[-+.0-9]+[ \t]+[-+.0-9]+[ \t]")
-_KINDS: Final = (
-    "a log in the Standard Workload Format, what `sacct --parsable2` prints, a workload of Batsim in JSON, "
-    "or a list of jobs of applications in YAML or CSV"
-)
-
-
 def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processors: int | None = None) -> Stream:
     """The jobs of a file: a log of a batch system, a workload of Batsim, or a list of jobs of our own applications.
 
@@ -233,14 +231,10 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
 
     Raises ScenarioError for a file of no such kind, and for faults in it: one line each, with their places.
 
-    Parameters
-    ----------
-    path
-        The file.
-    cleaning
-        How logs are cleaned: `strong`, `pyss` or `none`, see `clean`. Workloads and lists are taken as they are.
-    machine_processors
-        Size of the machine, in place of what the file says.
+    `path`: the file.
+    `cleaning`: how logs are cleaned: `strong`, `pyss` or `none`, see `clean`. Workloads and lists are taken as they
+    are.
+    `machine_processors`: size of the machine, in place of what the file says.
     """
     path = Path(path)
     with files.open_lines(path) as stream:

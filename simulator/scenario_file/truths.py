@@ -1,11 +1,8 @@
-"""A truth of a scenario: the same without doubt, as measuring might have left it.
+"""A truth of a scenario (the same without doubt, as measuring might have left it), and what is drawn in each run.
 
 Speeds differ by replication where engines are asked, since they are numbers of each run anyway; what has structure
-(links, sharing domains, loads) is a scenario of its own for each truth.
-
-What is drawn: truths, which many replications share, and within each truth what differs from run to run.
-
-Every draw has a stream of its own, keyed by what it is for, so that adding a PE or leaving one out shifts no other.
+(links, sharing domains, loads) is a scenario of its own for each truth. Every draw has a stream of its own, keyed by
+what it is for, so that adding a PE or leaving one out shifts no other.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import randomness
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.identity import Same
 from simulator.load_traces import resampled_blocks
@@ -29,7 +26,6 @@ from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.columns import Columns, FarmTable, UnitSpread
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 
-Floats = NDArray[np.float64]
 Parts = tuple[tuple[str, float], ...]
 """The sources of a doubt, each with its share of the variance."""
 
@@ -48,6 +44,10 @@ FEW_SAMPLES = 2**14
 MOST_TRIES = 16
 """Resampled records of a load up to which one is sought that leaves us something."""
 RULE = "rule by which loads share"
+FEW_STARTS = 2**14
+"""Replications up to which the starts of a clock are remembered."""
+FEW_DRAWS = 2**16
+"""Draws up to which each is remembered; more are made together, and as many at once."""
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,8 @@ def load_source(load: Load) -> str:
 def truth_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenario:
     """One truth of a scenario: the same without doubt; what noise and drawn starts of loads there are stay.
 
-    Parameters
-    ----------
-    number
-        From 0 on; there are `truth_count(scenario)` of them.
-    series
-        0 for the replications of a scenario, 1 for those of a search.
+    `number`: from 0 on; there are `truth_count(scenario)` of them.
+    `series`: 0 for the replications of a scenario, 1 for those of a search.
     """
     if not scenario.doubtful:
         return scenario
@@ -291,12 +287,8 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
     does not share with its kind; so are links and sharing domains. A load is named by the first PE that has it; its
     deviate is the mean load of each truth, scaled.
 
-    Parameters
-    ----------
-    truths
-        How many; `truth_count(scenario)` by default. Each array is (truths,).
-    series
-        0 for replications of a scenario, 1 for those of a search.
+    `truths`: how many; `truth_count(scenario)` by default. Each array is (truths,).
+    `series`: 0 for replications of a scenario, 1 for those of a search.
     """
     scenario = scenario if truths is None else replace(scenario, truths=truths)
     key, kernel, platform = TruthKey.of(scenario, series), scenario.application.kernel, scenario.platform
@@ -321,14 +313,6 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
         if not load.rule_known:
             found[RULE] = key.deviates(RULE)
     return found
-
-
-Ints = NDArray[np.int64]
-
-FEW_STARTS = 2**14
-"""Replications up to which the starts of a clock are remembered."""
-FEW_DRAWS = 2**16
-"""Draws up to which each is remembered; more are made together, and as many at once."""
 
 
 @dataclass(frozen=True)

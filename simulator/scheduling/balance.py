@@ -47,6 +47,9 @@ LEAST_SPEED, MOST_SPEED = 1e-30, 1e30
 ONE_SIDED = 1.6448536269514722
 """The normal quantile of 95 %."""
 TWICE_LN_2 = 1.3862943611198906
+FORMAT = 1
+_FLOATS = ("sizes", "speeds", "widths", "memory")
+_PARTS = ("rule", "first", "sizes", "speeds", "widths", "most", "units", "memory")
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,6 @@ class Band:
 
     units: tuple[float, ...]
     low: tuple[float, ...]
-    """Units per second."""
     high: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -201,16 +203,10 @@ def begin(
 
     Raises ScenarioError for numbers that cannot be used, or units that do not fit.
 
-    Parameters
-    ----------
-    units
-        All units, which are divided by the speeds (whole, of `least` and more), or each process's.
-    processes
-        How many there are; not needed where units, speeds or most say it.
-    speeds
-        Each process's, in units per second, or on any scale of its own if all share it; equal if not given.
-    most
-        Units that fit each process.
+    `units`: all units, which are divided by the speeds (whole, of `least` and more), or each process's.
+    `processes`: how many there are; not needed where units, speeds or most say it.
+    `speeds`: each process's, in units per second, or on any scale of its own if all share it; equal if not given.
+    `most`: units that fit each process.
     """
     rule = rule or Rule()
     parts = list(units) if isinstance(units, Iterable) else [units]
@@ -251,10 +247,8 @@ def decide(state: State, times: Sequence[float | None]) -> tuple[State, tuple[in
     Raises ScenarioError for times that are none, and where no process answers or those that are left cannot hold all
     units.
 
-    Parameters
-    ----------
-    times
-        One per process; infinite or None: no answer. Those of processes without units, or left out, are not looked at.
+    `times`: one per process; infinite or None: no answer. Those of processes without units, or left out, are not looked
+    at.
     """
     book = _open(state, _times(state, times))
     found = decide_units(book)
@@ -323,11 +317,6 @@ class Balancer:
 def c_files() -> tuple[Path, Path]:
     """The header and the source file of the same in C."""
     return Path(__file__).with_suffix(".h"), Path(__file__).with_suffix(".c")
-
-
-FORMAT = 1
-_FLOATS = ("sizes", "speeds", "widths", "memory")
-_PARTS = ("rule", "first", "sizes", "speeds", "widths", "most", "units", "memory")
 
 
 def save(state: State) -> str:

@@ -229,10 +229,7 @@ def number_of(told: SelfScheduling) -> int:
 def begin(told: SelfScheduling, units: int, processes: int, *, chunk: int = 1) -> Notes:
     """The notes of a rule before anything is handed out.
 
-    Parameters
-    ----------
-    chunk
-        Under `ss`.
+    `chunk`: under `ss`.
     """
     rule, last = number_of(told), min(told.last, max(1, units))
     head = [float(told.least), 0.0, 0.0, 0.0, 0.0]

@@ -1,14 +1,11 @@
-"""Estimates: how long a job is planned to run, and what holds once it has outlived that.
-
-Run times of jobs by their number of processes and the PEs that they get: a table that is made before a run.
-"""
+"""Estimates: how long a job is planned to run, what holds once it has outlived that, and tables of run times."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
@@ -37,7 +34,7 @@ class Estimates:
     in whole seconds where all times are; or times that are given."""
     correction: Correction = "steps"
     """After an outlived estimate: the next of `STEPS_S` more than the first one, the limit, or the next quantile."""
-    given_s: NDArray[np.float64] | None = None
+    given_s: Floats | None = None
     """What to plan with, and then each further quantile, ascending; (job, quantiles) or (choice, class, quantiles)."""
     label: str = ""
     """How results call given estimates: `fit p75`."""
@@ -63,10 +60,6 @@ class Estimates:
         return {"source": self.source, "correction": self.correction, "label": self.name}
 
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class JobTimes:
     """What a job takes with one number of processes or another; jobs that are alike share a row."""
@@ -79,19 +72,11 @@ class JobTimes:
     """By row: run times, by number of processes and class of the slowest PE; (choices, class)."""
 
     def choices(self, stream: Stream, *, sizes: str) -> tuple[Ints, Ints, Floats]:
-        """Where each job's choices begin, their processes, and their seconds.
+        """Where each job's choices begin (job + 1,), their processes (choice,) and their seconds (choice, class).
 
         Raises ScenarioError for a job of which no number of processes is in the table.
 
-        Parameters
-        ----------
-        sizes
-            `fixed`: the number that the job asks for; `fit`: all between its least and its most.
-
-        Returns
-        -------
-        tuple
-            (job + 1,), (choice,) and (choice, class).
+        `sizes`: `fixed`: the number that the job asks for; `fit`: all between its least and its most.
         """
         counts, size, seconds = [0], [], []
         for job, row in enumerate(self.row.tolist()):

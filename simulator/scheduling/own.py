@@ -22,7 +22,6 @@ class Waiting:
     """A job that waits."""
 
     number: int
-    """Its place in the stream, from 0."""
     id: Any
     processors: int
     submitted_s: float
@@ -56,7 +55,6 @@ class Seen:
     running: tuple[Running, ...]
     """In the order of their starts."""
     free: int
-    """PEs that nobody uses."""
     free_pes: tuple[int, ...]
     """Their numbers; empty where PEs are counted."""
     slowness: tuple[float, ...] = ()

@@ -23,7 +23,6 @@ class Jobs:
     """Planned ticks of each choice, by class of the slowest PE."""
     needs: list[float]
     places: Places | None = None
-    """If PEs are named."""
 
     def counted(self, job: int) -> tuple[int, int, int]:
         """Choice, size and planned ticks of a job where PEs are counted."""

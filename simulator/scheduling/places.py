@@ -1,11 +1,4 @@
-"""On which of the free PEs a job runs, and the hole that is best for it.
-
-What is free when: PEs as counts or by number over the time to come, with holes to look for and to take.
-
-PEs by number are bits of an integer: bit i is PE i.
-
-The PEs that jobs may take, as far as decisions know them: how fast each is and what memory it has.
-"""
+"""On which free PEs a job runs: what is free when, as counts or as bits of an integer (bit i: PE i); the best hole."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -13,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.scheduling.policy import Placement
 
@@ -31,7 +24,8 @@ __all__ = [
     "numbers_of",
 ]
 
-Floats = NDArray[np.float64]
+FASTEST_FIRST = ("fastest", "earliest-finish", "min-min")
+"""Placements that take fast PEs first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +60,7 @@ class Cluster:
         return np.unique(self.slowness)
 
     @property
-    def class_of(self) -> NDArray[np.int64]:
+    def class_of(self) -> Ints:
         """Class of each PE; (PE,)."""
         return np.searchsorted(self.classes, self.slowness).astype(np.int64)
 
@@ -158,10 +152,6 @@ def numbers_of(pes: int) -> Iterator[int]:
         pes ^= lowest
 
 
-FASTEST_FIRST = ("fastest", "earliest-finish", "min-min")
-"""Placements that take fast PEs first."""
-
-
 def bits(members: np.ndarray) -> int:
     """PEs as bits, from their numbers."""
     return sum(1 << int(number) for number in members)
@@ -179,10 +169,7 @@ def groups_of(cluster: Cluster, placement: Placement) -> list[np.ndarray]:
 class Places:
     """A cluster's PEs as one placement takes them.
 
-    Parameters
-    ----------
-    plan
-        Planned ticks of each choice by class of the slowest PE; estimates that are made during a run are put in.
+    `plan`: planned ticks of each choice by class of the slowest PE; estimates that are made during a run are put in.
     """
 
     def __init__(self, cluster: Cluster, placement: Placement, plan: list[list[int]]) -> None:
@@ -205,12 +192,8 @@ class Places:
 
         All placements but `earliest-finish` and `min-min` start each choice as early as they can.
 
-        Parameters
-        ----------
-        choices
-            Number and size of each.
-        need
-            Bytes per process.
+        `choices`: number and size of each.
+        `need`: bytes per process.
         """
         best: Hole | None = None
         for choice, size in choices:

@@ -15,6 +15,16 @@ Processors = Literal["counted", "named"]
 Placement = Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"]
 SameSecond = Literal["instant", "event"]
 Sizes = Literal["fixed", "fit"]
+WORDS: dict[str, Any] = {
+    "order": Order,
+    "backfill": Backfill,
+    "candidates": Candidates,
+    "processors": Processors,
+    "placement": Placement,
+    "same_second": SameSecond,
+    "sizes": Sizes,
+}
+"""The words that each field may have."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +88,3 @@ class Policy:
         if self.own is not None:
             return {"own": self.own_name, "processors": self.processors, "same_second": self.same_second}
         return {name: getattr(self, name) for name in WORDS}
-
-
-WORDS: dict[str, Any] = {
-    "order": Order,
-    "backfill": Backfill,
-    "candidates": Candidates,
-    "processors": Processors,
-    "placement": Placement,
-    "same_second": SameSecond,
-    "sizes": Sizes,
-}
-"""The words that each field may have."""

@@ -64,9 +64,7 @@ class Book(NamedTuple):
     units: Ints
     times: Floats
     shares: Floats
-    """Room for a number per process."""
     found: Ints
-    """New units."""
 
 
 def decide_units(book: Book) -> int:

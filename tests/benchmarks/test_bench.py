@@ -11,6 +11,7 @@ from tests.benchmarks import bench, engines, simgrid_cpp
 from tests.benchmarks.bench import Sample
 from tests.benchmarks.scenarios import CASES
 
+pytestmark = pytest.mark.benchmark
 CASE = next(case for case in CASES if case.name == "D 64")
 
 
@@ -82,7 +83,6 @@ def test_quick_takes_the_smallest_of_each_and_unknown_letters_are_refused():
         bench.chosen("A,X", quick=False)
 
 
-@pytest.mark.slow
 def test_the_harness_writes_a_list_of_rows(tmp_path):
     """In a process of its own: it binds itself to one core."""
     command = [sys.executable, "-m", "tests.benchmarks.bench", "--scenarios", "B,D", "--quick", "--samples", "2"]

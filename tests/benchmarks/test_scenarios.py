@@ -8,17 +8,12 @@ import pytest
 from tests.benchmarks import plain_simpy, scenarios
 from tests.benchmarks.scenarios import CASES
 
-QUICK = {"A 64x1e3", "B 16", "Bbar 16", "C", "D 64", "G gss"}
+pytestmark = pytest.mark.benchmark
+NAMES = ("A 64x1e3", "B 16", "B 256", "Bbar 16", "Bbar 256", "C", "D 64", "D 1024", "E", "F", "G gss", "G ss")
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.name in QUICK], ids=lambda case: case.name)
-def test_plain_simpy_gives_the_known_makespan(case):
-    assert plain_simpy.run(case.make()) == pytest.approx(case.makespan_s, rel=1e-9)
-
-
-@pytest.mark.benchmark
-@pytest.mark.parametrize("name", ["B 256", "Bbar 256", "D 1024", "E", "F", "G ss"])
-def test_plain_simpy_gives_the_known_makespan_of_larger_ones(name):
+@pytest.mark.parametrize("name", NAMES)
+def test_plain_simpy_gives_the_known_makespan(name):
     case = next(case for case in CASES if case.name == name)
     assert plain_simpy.run(case.make()) == pytest.approx(case.makespan_s, rel=1e-9)
 

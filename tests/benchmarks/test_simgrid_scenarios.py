@@ -6,9 +6,8 @@ from tests.benchmarks import simgrid_cpp
 from tests.benchmarks.scenarios import CASES
 
 SMALLEST = {case.scenario: case for case in reversed(CASES)}
-QUICK = ["A", "B", "Bbar", "C", "D", "G"]
 
-SLOW = pytest.mark.slow  # SimGrid's side has to be compiled first
+pytestmark = pytest.mark.benchmark
 
 
 def check(case, tmp_path):
@@ -19,19 +18,11 @@ def check(case, tmp_path):
         assert sample.seconds > 0
 
 
-@SLOW
-@pytest.mark.parametrize("letter", QUICK)
+@pytest.mark.parametrize("letter", SMALLEST)
 def test_small_scenarios(letter, tmp_path):
     check(SMALLEST[letter], tmp_path)
 
 
-@pytest.mark.benchmark
-@pytest.mark.parametrize("letter", ["E", "F"])
-def test_longer_scenarios(letter, tmp_path):
-    check(SMALLEST[letter], tmp_path)
-
-
-@SLOW
 def test_a_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "arrays").write_bytes(b"nothing of the kind")
     with pytest.raises(RuntimeError, match="status 2: error: FILE is not of this format"):

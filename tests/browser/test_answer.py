@@ -1,6 +1,5 @@
 """Every kind of report opens with its answer, as words, as a picture and as a line to copy, on the first screen."""
 
-import itertools
 import re
 
 import pytest
@@ -27,15 +26,8 @@ CUT = """all => all.flatMap(text => {
 })"""
 
 
-def unless_slow(cases, *, kept):
-    """The cases, all of them slow but those that are kept."""
-    return [pytest.param(*case, marks=[] if case in kept else pytest.mark.slow) for case in cases]
-
-
-EVERYWHERE = unless_slow(
-    [(kind, size, ("light", "dark")[place % 2]) for place, (kind, size) in enumerate(itertools.product(KINDS, SIZES))],
-    kept={("many", "phone", "dark"), ("cluster", "wide", "light")},
-)
+SCREENS = (("phone", "dark"), ("wide", "light"), ("desk", "dark"))
+QUICK = ("cluster", "many", "quickstart")
 
 
 @pytest.fixture
@@ -74,21 +66,29 @@ def outside(found, selector, size):
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_answer_picture_and_line_are_on_the_first_screen(opened, kind):
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind in QUICK else pytest.mark.slow) for kind in KINDS]
+)
+def test_a_page_is_whole_on_screens_and_on_paper(opened, kind):
     found = opened(kind)
+    check_first_screen(found)
+    for size, scheme in SCREENS:
+        found.set_viewport_size(SIZES[size])
+        found.emulate_media(color_scheme=scheme)
+        check_screen(found, size, scheme)
+    check_paper(found)
+
+
+def check_first_screen(found):
+    """Answer, picture and line are on it."""
     assert [lost for selector in FIRST for lost in outside(found, selector, DESK)] == []
-    assert found.evaluate("document.documentElement.scrollWidth") <= DESK["width"]
-    assert found.eval_on_selector_all(".picture svg text", CUT) == []
     first_table = found.locator("table:visible").first
     if first_table.count():
         picture = found.locator(".picture").bounding_box()
         assert first_table.bounding_box()["y"] > picture["y"] + picture["height"], "the picture stands before any table"
 
 
-@pytest.mark.parametrize(("kind", "size", "scheme"), EVERYWHERE)
-def test_a_page_is_whole_at_every_width_in_light_and_dark(opened, kind, size, scheme):
-    found = opened(kind, size=SIZES[size], color_scheme=scheme)
+def check_screen(found, size, scheme):
     assert found.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
     assert found.eval_on_selector_all(".picture svg text", CUT) == []
     paper = colour(found, "body", "backgroundColor")
@@ -107,11 +107,11 @@ def test_a_page_is_whole_at_every_width_in_light_and_dark(opened, kind, size, sc
         assert len(figures) == 1 or figures[0]["y"] == figures[1]["y"], "two columns stand side by side"
 
 
-@pytest.mark.parametrize("kind", unless_slow([(kind,) for kind in KINDS], kept={("quickstart",)}))
-def test_on_paper_the_answer_stands_with_its_picture_and_what_is_folded_is_open(opened, kind):
-    found = opened(kind, size={"width": 718, "height": 1000}, color_scheme="dark")
+def check_paper(found):
+    """The answer stands with its picture, and what is folded is open."""
+    found.set_viewport_size({"width": 718, "height": 1000})
     found.evaluate("dispatchEvent(new Event('beforeprint'))")
-    found.emulate_media(media="print")
+    found.emulate_media(media="print", color_scheme="dark")
     assert found.locator(".picture svg.figure").first.is_visible()
     assert found.locator(".run .to-copy code").first.is_visible()
     assert not found.locator("button.copy").first.is_visible()

@@ -29,3 +29,11 @@ def log(name):
                 read.append((submit, run, size, limit, user))
     assert len(read) == jobs
     return sorted(read, key=lambda job: job[0])
+
+
+MANY_JOBS = "; MaxProcs: 8\n" + "".join(
+    f"{job} {40 * job} 0 {30 + 61 * job % 271} {1 + 5 * job % 7} -1 -1 {1 + 5 * job % 7} {200 + 100 * (job % 3)} "
+    f"-1 1 {job % 4} 1 -1 -1 -1 -1 -1\n"
+    for job in range(60)
+)
+"""A log with a queue: 60 jobs of 1 to 7 processors on 8, of 4 users; some run past their limits."""

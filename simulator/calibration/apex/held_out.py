@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.sweep import Sweep
 from simulator.models.memory.file import MemoryFit, fit_memory
-from simulator.models.memory.forms import Floats, MemoryTimes
+from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.model import Sweeps
 from simulator.models.memory.selection import Candidate, relative_errors
 

@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Ints
 from simulator.base.errors import SimulationError
-from simulator.engines.compiled.block import Block, Ints, Outcome
+from simulator.engines.compiled.block import Block, Outcome
 from simulator.engines.compiled.service import EXACT
 from simulator.models.load import availability
 from simulator.platform.nodes import Load
 
-Bools = NDArray[np.bool_]
 BY_CONFIGURATION = ("nominal_ticks", "ticks", "units", "route")
 """Costs whose first axis are the configurations, or one for all."""
 TIMES = ("makespan", "computed", "busy", "finish", "fault")
@@ -54,7 +53,7 @@ def do_block(block: Block, do: Callable[[Block], Outcome]) -> Outcome:
     return Outcome(**times)
 
 
-def _shapes(block: Block) -> dict[str, NDArray[np.int64] | Bools]:
+def _shapes(block: Block) -> dict[str, Ints | Flags]:
     """Arrays as an outcome has them."""
     runs, processes = block.shape[:2], block.shape[2]
     per_process = np.broadcast_to(np.int64(0), (*runs, processes))
@@ -62,7 +61,7 @@ def _shapes(block: Block) -> dict[str, NDArray[np.int64] | Bools]:
     return dict(zip(TIMES, (whole, per_process, per_process, per_process, fault), strict=True))
 
 
-def _groups(own: Bools) -> Iterator[tuple[list[int], Ints]]:
+def _groups(own: Flags) -> Iterator[tuple[list[int], Ints]]:
     """Configurations of which the same replications are to be done, and which."""
     groups: dict[bytes, list[int]] = {}
     for place, row in enumerate(own):
@@ -112,7 +111,7 @@ def _used(block: Block, placement: Ints) -> Iterator[tuple[int, int, Load]]:
             yield number, count, load
 
 
-def _like_first(block: Block, placement: Ints, place: int) -> Bools:
+def _like_first(block: Block, placement: Ints, place: int) -> Flags:
     """Replications whose loads all start where the first one's do; (replication,)."""
     used = [number for number, _, _ in _used(block, placement)]
     if block.costs.sharing is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.arrays import Flags, Ints
 from simulator.base.identity import Same
 from simulator.engines.compiled.plan import Rows
 from simulator.engines.compiled.service import ServiceTables, service_tables, without_load
@@ -17,9 +18,6 @@ from simulator.engines.run_set import LoggedOperation
 from simulator.platform.nodes import Platform
 from simulator.programs.columns import KIND_NAMES, Columns, Kind
 from simulator.scenario_file.scenario import Scenario
-
-Ints = NDArray[np.int64]
-
 
 KEPT = 256
 """Service tables that are remembered: a search asks for those of the same truths again and again."""
@@ -89,7 +87,6 @@ class Block:
     log_replications: int
     """So many first replications of the scenario are logged."""
     threads: int
-    """To work with at most."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -135,10 +132,9 @@ class Outcome:
     """(configuration, replication, process); see `RunSet`."""
     busy: Ints
     finish: Ints
-    fault: NDArray[np.bool_]
+    fault: Flags
     """Runs that could not be done; the engine that names faults does them again; (configuration, replication)."""
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = field(default_factory=dict)
-    """By place in the block."""
 
 
 def plain(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
@@ -146,12 +142,12 @@ def plain(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
     return np.require(values, kind, ["C", "A", "W"])
 
 
-def whole(values: NDArray[np.int64]) -> Ints:
+def whole(values: Ints) -> Ints:
     """Int64 in one line."""
     return np.require(values, np.int64, ["C", "A", "W"]).reshape(-1)
 
 
-def step(values: NDArray[np.int64], axis: int) -> int:
+def step(values: Ints, axis: int) -> int:
     """From one entry of an axis to the next in a flat contiguous array, 0 where the axis has one entry for all."""
     return 0 if values.shape[axis] == 1 else int(np.prod(values.shape[axis + 1 :]))
 

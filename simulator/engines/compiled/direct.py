@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Ints
 from simulator.base.errors import SimulationError
 from simulator.engines import faults
-from simulator.engines.compiled.block import Block, Ints, Outcome, in_parts, operations, step, whole
+from simulator.engines.compiled.block import Block, Outcome, in_parts, operations, step, whole
 from simulator.engines.compiled.cache import callee, compiled
 from simulator.engines.compiled.plan import (
     ARRIVE,
@@ -50,11 +51,9 @@ class Job(NamedTuple):
     barriers: int
     replications: int
     nominal: Ints
-    """Nominal ticks of computations."""
     nominal_steps: Ints
     """From one configuration and from one replication to the next in `nominal`; (2,)."""
     ticks: Ints
-    """Of all rows."""
     ticks_steps: Ints
     """As `nominal_steps`."""
     placement: Ints
@@ -71,7 +70,7 @@ class Times(NamedTuple):
     computed: Ints
     busy: Ints
     finish: Ints
-    fault: NDArray[np.bool_]
+    fault: Flags
     """Whether the run could not be done: too long, a trace that ends, or a PE that stands still."""
     begin: Ints
     """When each row began, where one run is logged; else empty."""

@@ -12,10 +12,6 @@ Each process has a clock of its own, at or ahead of `w[NOW]`: what nobody else c
 nobody shares, a message without links in common) moves the clock and is no event. Only where order in time decides, at
 shared PEs, links, farms and receives from anyone, does a process wait until now has reached its clock (`_is_now`).
 A process that goes on was let on by what happened now or later, so nothing ever happens before now.
-
-The event engine's memory as it is at tick 0.
-
-Messages: posted, matched in program order, received from one process or from anyone.
 """
 
 from typing import Any

@@ -1,7 +1,4 @@
-"""Flows at their own limit, and groups of flows that a shared link keeps at its level; when either end.
-
-What a flow delivers, to the unit: products of 128 bits in two halves of 64.
-"""
+"""Flows at their own limit, and groups that a shared link keeps at its level, counted to the unit in 128 bits."""
 
 from typing import Any
 

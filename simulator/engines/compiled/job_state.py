@@ -3,14 +3,11 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from simulator.base.arrays import Floats, Ints
 from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.costs.jobs import SECOND
 from simulator.scheduling import scores
 
-Ints = NDArray[np.int64]
 log2 = callee(scores.log2)
 wfp3 = callee(scores.wfp3)
 unicep = callee(scores.unicep)
@@ -98,17 +95,13 @@ class State(NamedTuple):
     choice: Ints
     kind: Ints
     planned: Ints
-    """Planned end of what runs."""
     number: Ints
-    """The how manieth to start."""
     promise: Ints
     """Start that a waiting job is promised, -1 without one."""
     queue: Ints
     """In the policy's order."""
     candidates: Ints
-    """The same by increasing estimate."""
     running: Ints
-    """By planned end."""
     ending: Ints
     """Heap by (end, number)."""
     late: Ints
@@ -132,7 +125,7 @@ class State(NamedTuple):
     """PEs of a class or faster; (K, W)."""
     able: Ints
     """PEs with at least so much memory; (memory class, W)."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """Of waiting jobs, where the order has scores."""
 
 

@@ -1,11 +1,8 @@
-"""Streams of jobs in machine code: the arrays of a run, and what became of its jobs.
-
-The event loop of a stream of jobs, compiled: the same instants as in `simulator.engines.job_queue`.
-"""
+"""The event loop of a stream of jobs in machine code: the same instants as in `simulator.engines.job_queue`."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.compiled.cache import callee, compiled, subroutine
 from simulator.engines.compiled.job_passes import (
@@ -199,7 +196,6 @@ def _longer(j: State, job: int, so_far: int) -> int:
     return min(longer, limit)
 
 
-Ints = NDArray[np.int64]
 WORD = 64
 ROOM = 2
 """Sets of PEs that picking needs."""

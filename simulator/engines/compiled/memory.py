@@ -13,12 +13,12 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.engines.compiled.cache import callee
-from simulator.engines.compiled.service import Floats, ServiceTables
+from simulator.engines.compiled.service import ServiceTables
 
-Words = NDArray[np.int64]
+Words = Ints
 NONE = -1
 """No process, slot, node, row, link ...; `next` fields end with it."""
 OUTSIDE = -2

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Ints
 from simulator.base.errors import UnsupportedProgram
 from simulator.engines.compiled.cache import callee, compiled
 from simulator.programs.columns import Kind
 
-Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
 
 _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.RECV), int(Kind.EXCHANGE)
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     partner: Short
     source: Short
     tag: Short
-    eager: NDArray[np.bool_]
+    eager: Flags
     computation: Ints
     barriers: Short
 
@@ -47,7 +47,6 @@ class Plan(NamedTuple):
     steps: Short
     """`WIDTH` numbers each."""
     slots: int
-    """Eager messages under way at once."""
     rows: Ints
     """Row at which each process stays; that after its last one if it ended; (P,)."""
     unreceived: Short
@@ -61,9 +60,9 @@ class State(NamedTuple):
     counts: Ints
     """Steps, processes ready, slots free, slots in use at most, channels."""
     rows: Ints
-    sending: NDArray[np.bool_]
+    sending: Flags
     """Whether each process waits with a message; (P,)."""
-    receiving: NDArray[np.bool_]
+    receiving: Flags
     ready: Short
     """A stack of processes that no longer wait."""
     inbox: Short
@@ -73,7 +72,6 @@ class State(NamedTuple):
     newest: Short
     earlier: Short
     free: Short
-    """A stack of slots."""
     slot_row: Short
     slot_next: Short
     bucket: Short

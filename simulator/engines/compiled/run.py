@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import UnsupportedProgram
 from simulator.engines import process
 from simulator.engines.compiled import alike, direct, general
-from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
+from simulator.engines.compiled.block import Block, Loads, Outcome
 from simulator.engines.costs import lower, start_ticks
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
@@ -33,21 +34,13 @@ def run(
     Raises UnsupportedProgram for a program that this engine does not interpret, with the reason; SimulationError,
     TraceError as the `process` engine does; TickOverflowError if a run would pass the last tick.
 
-    Parameters
-    ----------
-    scenario
-        Its configurations are run on the same draws (paired).
-    draws
-        Axes (replication, PE).
-    tick_s
-        Seconds per tick.
-    log_replications
-        Keep the operation log of this many first replications of each configuration: process after process, each in
-        program order.
-    threads
-        To work with at most; those that this process may use by default. They decide no result.
-    progress
-        Called after each block of runs.
+    `scenario`: its configurations are run on the same draws (paired).
+    `draws`: axes (replication, PE).
+    `tick_s`: seconds per tick.
+    `log_replications`: keep the operation log of this many first replications of each configuration: process after
+    process, each in program order.
+    `threads`: to work with at most; those that this process may use by default. They decide no result.
+    `progress`: called after each block of runs.
     """
     names = tuple(configuration.name for configuration in scenario.configurations)
     makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)

@@ -13,8 +13,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import TraceError
 from simulator.engines.compiled.cache import callee, compiled
 from simulator.engines.costs import LAST_TICK, TickOverflowError
@@ -32,9 +32,6 @@ AFTER_END: dict[AfterEnd, int] = {"hold": HOLD, "cycle": CYCLE, "error": ERROR}
 RULES: dict[AvailabilityRule, int] = {"fair": FAIR, "idle": IDLE, "given": GIVEN}
 EXACT = 2**53
 """Ticks up to which float64 holds every one."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class ServiceTables(NamedTuple):
@@ -297,14 +294,9 @@ def _when_held(rate: float, missing: int, end: int) -> int:
 def finish(tables: ServiceTables, table: int, start: int, now: int, nominal: int) -> int:
     """When a computation ends that runs alone among the table's `m` processes, or why it does not.
 
-    Parameters
-    ----------
-    tables, table
-        Those of the PE for a number of runnable processes that stays as it is.
-    start
-        Tick of the trace at tick 0 of the run.
-    now, nominal
-        Tick at which it joins, and its nominal ticks.
+    `tables`, `table`: those of the PE for a number of runnable processes that stays as it is.
+    `start`: tick of the trace at tick 0 of the run.
+    `now`, `nominal`: tick at which it joins, and its nominal ticks.
     """
     if tables.pieces[table] == 0 and tables.last_rate[table] == 1.0 and now + nominal <= EXACT:
         return now + nominal
@@ -357,14 +349,9 @@ def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTa
 
     Raises TickOverflowError if a trace is longer than all ticks; TraceError if a trace is shorter than a tick.
 
-    Parameters
-    ----------
-    pes
-        Of the platform; keep it while the tables are in use.
-    most
-        The most processes that each PE ever runs, 0 for none; (PE,).
-    tick_s
-        Seconds per tick.
+    `pes`: of the platform; keep it while the tables are in use.
+    `most`: the most processes that each PE ever runs, 0 for none; (PE,).
+    `tick_s`: seconds per tick.
     """
     loads: dict[tuple[int, str, int], list[int]] = {}
     for pe, count in enumerate(most.tolist()):

@@ -1,9 +1,5 @@
 """Lays out the event engine's memory for a block of runs, and does them one by one.
 
-Sharing domains of a configuration as the event engine reads them: groups, their domains, and loads that press.
-
-Finds the loop of each process again in its operations, so that one turn of it is kept in place of all.
-
 A program's operations fill megabytes, and a run reads all of them: from memory that takes longer than to do them. Of a
 loop whose turns are alike to the last byte one turn is kept, and the process goes round in it.
 """
@@ -14,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.engines.compiled import memory
 from simulator.engines.compiled.block import plain, step
 from simulator.engines.compiled.cache import callee, compiled
@@ -26,7 +23,6 @@ from simulator.programs.columns import Columns, Kind
 from simulator.programs.program import ANY
 from simulator.scheduling import chunks
 
-Ints = NDArray[np.int64]
 Records = NDArray[np.void]
 
 
@@ -40,9 +36,7 @@ class Grouping:
     """As they are in the beginning; `first` is where a group's heap begins."""
     domains: Records
     members: Ints
-    """Groups of each domain."""
     loaded: Ints
-    """PEs with load of each domain."""
     slots: Ints
     """Domain of each slot of a PE, -1 for none that matters; (PE, K)."""
     demands: Ints
@@ -53,13 +47,10 @@ class Grouping:
     group_count: Ints
 
 
-def grouped(sharing: Sharing, configuration: int, placement: Ints, free: NDArray[np.bool_]) -> Grouping:
+def grouped(sharing: Sharing, configuration: int, placement: Ints, free: Flags) -> Grouping:
     """The groups of a configuration.
 
-    Parameters
-    ----------
-    free
-        PEs whose processes each have a whole core whatever happens; (PE,).
+    `free`: PEs whose processes each have a whole core whatever happens; (PE,).
     """
     slots = np.where(_matter(sharing, configuration), sharing.slots, -1)
     demands, tables = sharing.demands[configuration], sharing.tables[configuration]
@@ -99,7 +90,7 @@ def _by_domain(slots: Ints, count: int) -> tuple[Ints, Ints]:
     return rows[np.argsort(found, kind="stable")], np.bincount(found, minlength=count)
 
 
-def _matter(sharing: Sharing, configuration: int) -> NDArray[np.bool_]:
+def _matter(sharing: Sharing, configuration: int) -> Flags:
     """Slots whose domain matters."""
     bites = np.append(sharing.biting[configuration], np.zeros(1, dtype=np.bool_))
     return np.asarray(bites[sharing.slots])
@@ -135,8 +126,8 @@ class Rows(NamedTuple):
     partner: Short
     source: Short
     tag: Short
-    amount: NDArray[np.float64]
-    size: NDArray[np.float64]
+    amount: Floats
+    size: Floats
     barriers: Short
 
 
@@ -251,12 +242,9 @@ class Layout:
     services: ServiceTables
     operations: Records
     channels: Records
-    """As they are in the beginning."""
     inboxes: Records
     messages: int
-    """Places in all inboxes."""
     hops: int
-    """Links of the longest route."""
     room: Ints
     """Processes that each PE runs as if each was alone there: its cores without load, else 1; (PE,)."""
     cores: Ints
@@ -301,10 +289,7 @@ def _place_farms(columns: Columns, operations: Records, farm_rows: tuple[Ints, .
 def _connect(columns: Columns, operations: Records, times: Ints) -> tuple[Records, Records, int]:
     """Channels by (sender, receiver, tag), and inboxes for receives from anyone; places in all inboxes.
 
-    Parameters
-    ----------
-    times
-        How often each row is done; (N,).
+    `times`: how often each row is done; (N,).
     """
     kind, process = columns.kind, columns.process
     sends = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE))
@@ -392,14 +377,9 @@ class Workspace:
     def run(self, configuration: int, replication: int, starts: Ints, log: tuple[Ints, Ints] | None = None) -> int:
         """Do one run; its status.
 
-        Parameters
-        ----------
-        configuration, replication
-            Places in the costs.
-        starts
-            Tick of each PE's trace at tick 0; (PE,).
-        log
-            Where the begin and end of each operation are written; (N,) each.
+        `configuration`, `replication`: places in the costs.
+        `starts`: tick of each PE's trace at tick 0; (PE,).
+        `log`: where the begin and end of each operation are written; (N,) each.
         """
         self._place(configuration, starts)
         self._group(configuration, starts)
@@ -447,7 +427,7 @@ class Workspace:
         farms = np.zeros(columns.farms.size, memory.FARM)
         farms["table"] = columns.farms
         tables["pull"], tables["serve"] = costs.pull_ticks, costs.serve_ticks
-        self._notes: list[NDArray[np.float64]] = []
+        self._notes: list[Floats] = []
         for number, table in enumerate(columns.farm_tables):
             told, units, processes = table.scheduling, table.volumes.size, len(table.processes)
             notes = np.array(chunks.begin(told, units, processes, chunk=table.chunk))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.ticks import LAST_TICK, to_ticks
 from simulator.programs.streams.stream import Stream
@@ -15,8 +15,6 @@ from simulator.scheduling.policy import Policy
 
 __all__ = ["JOB_TICK_S", "NEVER", "JobCosts", "job_costs"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 OF_JOBS = 2
 """Axes of estimates that are given by job, not by choice and class."""
 JOB_TICK_S = 1e-9
@@ -38,7 +36,7 @@ class JobCosts:
     """Processes; (X,)."""
     run: Ints
     """True run times, ended by the limit, by the class of the slowest PE; (X, K)."""
-    killed: NDArray[np.bool_]
+    killed: Flags
     """Whether the limit ends it; (X, K)."""
     plan: Ints
     """First estimates, (X, K); 0 where they are made from what has ended (`last-two`)."""
@@ -48,7 +46,7 @@ class JobCosts:
     """`NEVER` where there is none; (J,)."""
     user: Ints
     """From 0, -1 where nobody knows; (J,)."""
-    needs: NDArray[np.float64]
+    needs: Floats
     """Bytes per process, 0 where nobody knows; (J,)."""
     steps: Ints
     """What is added to an outlived first estimate."""

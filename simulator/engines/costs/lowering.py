@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs, sent_of
 from simulator.engines.costs.sharing import Sharing, all_domains, sharing_of
-from simulator.engines.costs.ticks import LAST_TICK, Floats, TickOverflowError, Ticks, rounded, to_ticks
+from simulator.engines.costs.ticks import LAST_TICK, TickOverflowError, Ticks, rounded, to_ticks
 from simulator.models.load import AfterEnd, availability
 from simulator.models.memory.levels import RAM, MemoryUse, paged_time_s, resident_levels, shared_access_time_s
 from simulator.models.predicted_speed import UNKNOWN_USE

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
-from simulator.engines.costs.ticks import Floats, Ticks, rounded, to_ticks
+from simulator.engines.costs.ticks import Ticks, rounded, to_ticks
 from simulator.platform.networks import Network
 from simulator.platform.nodes import PE, Platform
 from simulator.programs.columns import Columns, Kind

@@ -1,10 +1,7 @@
 """What processes keep of their speed next to others, as integers: demands and tables of shares by sharing domain.
 
-The rules are in `simulator/DESIGN.md` (What a simulated program means: Sharing domains). Shares count 2^-30.
-
-What a process takes of one sharing domain: as its kernel was measured, or derived from how it uses memory.
-
-The background load of a PE as its neighbours feel it: whole 1/1024ths over ticks.
+The rules are in `simulator/DESIGN.md` (What a simulated program means: Sharing domains). Shares count 2^-30, background
+loads whole 1/1024ths.
 """
 
 import math
@@ -16,7 +13,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.engines.costs.ticks import LAST_TICK, Floats, Ticks, rounded
+from simulator.base.arrays import Flags, Floats
+from simulator.engines.costs.ticks import LAST_TICK, Ticks, rounded
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse, access_time_s, resident_levels
 from simulator.models.neighbours import BUSY, KINDS, NO_USE, Bandwidth, Occupancy, ShareTable, SharingDomain, Use
 from simulator.platform.nodes import PE, Node
@@ -25,6 +23,14 @@ from simulator.scenario_file.scenario import Scenario
 
 PARTS = 1024
 """A load of 1."""
+FULL = 2**30
+"""The whole of a lone speed."""
+ONE = 16
+"""Units of one that computes, where a law counts how many do: background loads lie between."""
+UNITS = 1024
+"""Units of all that can meet in a domain whose law is of bytes."""
+CACHE, MEMORY = KINDS.index("cache"), KINDS.index("memory")
+"""Places in `KINDS`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,6 @@ class Pressing:
     values: Ticks
     """In `PARTS`; (K,)."""
     end: int
-    """Of the trace."""
     cycles: bool
 
     def at(self, tick: int) -> int:
@@ -115,9 +120,7 @@ class CacheUse:
     """A process in a cache level of known access times: of all that is there it holds the part that is its own."""
 
     demand: float
-    """Bytes that it goes through."""
     place: int
-    """Of the level among the node's."""
     law_capacity: float
     levels: tuple[MemoryLevel, ...]
     use: MemoryUse
@@ -232,16 +235,6 @@ def _mean(uses: Sequence[Use], mix: Mix) -> Use:
     return Use(demand, math.fsum(weight * use.sensitivity for weight, use in pairs))
 
 
-FULL = 2**30
-"""The whole of a lone speed."""
-ONE = 16
-"""Units of one that computes, where a law counts how many do: background loads lie between."""
-UNITS = 1024
-"""Units of all that can meet in a domain whose law is of bytes."""
-CACHE, MEMORY = KINDS.index("cache"), KINDS.index("memory")
-"""Places in `KINDS`."""
-
-
 @dataclass(frozen=True)
 class Sharing:
     """Who shares what in some configurations; a slot is a place in the order in which a PE's shares are multiplied."""
@@ -264,17 +257,17 @@ class Sharing:
     loads: tuple[Pressing | None, ...]
     """Of PEs in domains; (PE,)."""
 
-    biting: NDArray[np.bool_]
+    biting: Flags
     """Domains in which anybody loses anything; (configuration, domain)."""
 
     @cached_property
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Flags:
         """PEs in domains that matter; (configuration, PE)."""
         bites = np.concatenate((self.biting, np.zeros((len(self.biting), 1), dtype=np.bool_)), axis=1)
         return np.asarray(bites[:, self.slots].any(axis=2))
 
     @cached_property
-    def presses(self) -> NDArray[np.bool_]:
+    def presses(self) -> Flags:
         """PEs in domains that matter that have load; (configuration, PE)."""
         return np.asarray(self.inside & np.array([load is not None for load in self.loads]))
 
@@ -295,16 +288,12 @@ class Sharing:
 
 
 def sharing_of(
-    scenario: Scenario, columns: Columns, placement: Ticks, paging: NDArray[np.bool_], *, tick_s: float
+    scenario: Scenario, columns: Columns, placement: Ticks, paging: Flags, *, tick_s: float
 ) -> Sharing | None:
     """The sharing of configurations with one program; None where nobody loses anything.
 
-    Parameters
-    ----------
-    placement
-        PE of each process; (configuration, process).
-    paging
-        Nodes whose shared levels are in what paging costs; (configuration, node).
+    `placement`: PE of each process; (configuration, process).
+    `paging`: nodes whose shared levels are in what paging costs; (configuration, node).
     """
     every = all_domains(scenario)
     if not every:
@@ -368,7 +357,7 @@ class _Maker:
         capacity = domain.law.capacity if isinstance(domain.law, Occupancy) else 0.0
         return int(self._kinds[number]), place, capacity, domain.name
 
-    def add(self, pes: Ticks, paging: NDArray[np.bool_]) -> None:
+    def add(self, pes: Ticks, paging: Flags) -> None:
         """One configuration."""
         shape = (pes.size, self.slots.shape[1])
         demands, tables = np.zeros(shape, dtype=np.int64), np.full(shape, -1, dtype=np.int64)

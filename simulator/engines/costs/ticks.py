@@ -1,10 +1,10 @@
 """Ticks: the only unit of time in an engine, and how seconds become ticks."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ticks = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from simulator.base.arrays import Floats, Ints
+
+Ticks = Ints
 
 TICKS_S = (1e-12, 1e-9)
 """The tick, and the coarser one that a whole set restarts with if any of its runs would pass `LAST_TICK`."""

@@ -1,7 +1,4 @@
-"""PEs under load: one that a single process has to itself, and one that several share in equal parts.
-
-Attained service on a PE over the time of its load trace, and its inverse, in exact integers.
-"""
+"""PEs under load, one process alone or several in equal parts: attained service and its inverse in exact integers."""
 
 import heapq
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,4 @@
-"""Flows that share links max-min fairly, in exact integers; rates are found again only where something has changed.
-
-Max-min fair rates by progressive filling in integers; nothing of an engine.
-"""
+"""Flows that share links max-min fairly, in exact integers; rates are found again only where something has changed."""
 
 import heapq
 from bisect import bisect_left, insort
@@ -20,21 +17,16 @@ from simulator.engines.costs import LAST_TICK, TickOverflowError
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.links import Movements
 
+RATE_BITS = 40
+"""A flow of rate `r` has delivered `floor(r * t / 2**RATE_BITS)` units by tick `t`, but for a constant."""
+UNLIMITED = 2**63
+
 
 def fill(capacities: Mapping[int, int], routes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """The rate of each flow, and a link that it cannot pass faster.
+    """The rate of each flow, and a link that it cannot pass faster: of one link all have the same rate.
 
-    Parameters
-    ----------
-    capacities
-        Of the links that the flows pass, each at least the number of flows on it.
-    routes
-        Links of each flow.
-
-    Returns
-    -------
-    list[tuple[int, int]]
-        Rate and link of each flow. Flows with the same link have the same rate.
+    `capacities`: of the links that the flows pass, each at least the number of flows on it.
+    `routes`: links of each flow.
     """
     free, waiting = dict(capacities), dict.fromkeys(capacities, 0)
     flows_on: dict[int, list[int]] = {link: [] for link in capacities}
@@ -87,11 +79,6 @@ def deciding(routes: Sequence[tuple[int, ...]], capacities: Sequence[int]) -> li
 
 
 # Directed links under max-min sharing, and the flows on them: who passes what, and when the first one ends.
-
-
-RATE_BITS = 40
-"""A flow of rate `r` has delivered `floor(r * t / 2**RATE_BITS)` units by tick `t`, but for a constant."""
-UNLIMITED = 2**63
 
 
 class Flow:

@@ -1,9 +1,4 @@
-"""What moves over links, and links that it passes without contention or first come, first served.
-
-Messages: who receives which one, by rendezvous or eager, from a named sender or from anyone.
-
-Where processes meet: barriers, and farms whose work they pull.
-"""
+"""Messages and the links that they take without contention or first come, first served; barriers; farms."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -17,6 +12,11 @@ import simpy
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.scheduling import chunks
 
+Channel = tuple[int, int, int]
+"""Sender, receiver and tag: messages of one channel are matched in the order in which they were posted."""
+Inbox = tuple[int, int]
+"""Receiver and tag."""
+
 
 @dataclass(frozen=True)
 class Movements:
@@ -26,7 +26,6 @@ class Movements:
     units: Sequence[int]
     route: Sequence[int]
     routes: Sequence[tuple[int, ...]]
-    """The directed links of each route."""
 
 
 class Transfers(Protocol):
@@ -132,7 +131,6 @@ class FarmTerms:
     units: int
     processes: int
     rule: int
-    """Its number in `chunks`."""
     notes: tuple[float, ...]
     """Of the rule, before anything is handed out."""
     pull_ticks: int
@@ -155,7 +153,6 @@ class Request:
     process: int
     farm: int
     place: int
-    """Of the process in the farm."""
     data: Sequence[int]
     """Ticks that the data of so many units takes to it."""
 
@@ -209,12 +206,6 @@ class Farms:
         first = chunks.first_unit(terms.rule, pool.handed_out, request.place, pool.notes)
         pool.handed_out += count
         pulled.after(terms.pull_ticks + request.data[count], (first, first + count))
-
-
-Channel = tuple[int, int, int]
-"""Sender, receiver and tag: messages of one channel are matched in the order in which they were posted."""
-Inbox = tuple[int, int]
-"""Receiver and tag."""
 
 
 class Message:

@@ -127,7 +127,6 @@ class _Computation:
     """What it still has to attain, in 2^-30 ticks, when its PE was last settled."""
     done: Occurrence
     share: int = FULL
-    """Since then."""
     next_share: int = -1
 
 

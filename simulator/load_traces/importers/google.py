@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
-from simulator.models.load import Floats
 
 _FIELDS = 20
 _START, _END, _MACHINE, _RATE = 0, 1, 4, 5

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import TraceError
 from simulator.base.units import to_whole
 from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
-from simulator.models.load import Floats
 
 _FIELDS = 18
 _SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED = 1, 2, 3, 4, 7

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.base.arrays import Matrix, Vector
+from simulator.base.arrays import Floats, Matrix, Vector
 from simulator.base.documents import FLAT, NOT_WRITTEN, Record, read
 from simulator.base.errors import ScenarioError
-from simulator.models.memory.forms import Floats, MemoryTimes, scattered
+from simulator.models.memory.forms import MemoryTimes, scattered
 
 LEAST_POINTS = 24
 """Distinct points below which no correction is tried: four for each of its six hyper-parameters."""
@@ -31,6 +31,7 @@ OUTLYING = 2.5
 PASSES = 2
 """How often outlying points are looked for."""
 JITTER = 1e-10
+_KIND = "gaussian process of log residuals, Matern 5/2"
 
 
 @dataclass(frozen=True)
@@ -103,21 +104,14 @@ class Correction(Record):
         return replace(found, root=found.hyper.root(found.places, found.inflation))
 
 
-_KIND = "gaussian process of log residuals, Matern 5/2"
-
-
 def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction | None = None) -> Correction:
     """Krige `log(measured / modelled)`: a Gaussian process with a Matern 5/2 covariance and noise that may fall with L.
 
     Its hyper-parameters make the marginal likelihood, times a broad prior, greatest. Points far from what all others
     predict of them then count as noisier, by as much as they lie beyond 2.5 standard deviations (Huber's weights).
 
-    Parameters
-    ----------
-    modelled_s
-        Times per word of the form at the points, above 0; (points,).
-    near
-        A correction whose hyper-parameters the search begins with.
+    `modelled_s`: times per word of the form at the points, above 0; (points,).
+    `near`: a correction whose hyper-parameters the search begins with.
     """
     rows = _scattered(points, MOST_POINTS)
     points, residuals = points.take(rows), np.log(points.time_s[rows] / modelled_s[rows])

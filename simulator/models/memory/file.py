@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files, ties
+from simulator.base.arrays import Floats
 from simulator.base.documents import in_file
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.choice import mean_and_most
 from simulator.models.file import ModelFile, cell_faults, read_model, refuse, rows_of, write_model
-from simulator.models.memory.forms import Floats, MemoryTimes
+from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel, Sweeps
 from simulator.models.memory.selection import Candidate, Selection, held_out_errors, relative_errors, select_model
@@ -104,16 +105,10 @@ def fit_memory(
 
     Raises ScenarioError if not even the simplest form can be fitted.
 
-    Parameters
-    ----------
-    machine
-        Whose capacities the fitted ones are compared with; None for no comparison.
-    measured_here
-        Whether the times were measured on that machine, which then is part of the provenance.
-    inputs, warnings
-        Hash by file that the times came from; what to know about the times.
-    sweeps
-        What words take that vector loops sweep; kept as they are.
+    `machine`: whose capacities the fitted ones are compared with; None for no comparison.
+    `measured_here`: whether the times were measured on that machine, which then is part of the provenance.
+    `inputs`, `warnings`: hash by file that the times came from; what to know about the times.
+    `sweeps`: what words take that vector loops sweep; kept as they are.
     """
     from simulator.base.provenance import provenance
 

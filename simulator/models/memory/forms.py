@@ -6,11 +6,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import ties
-
-Floats = NDArray[np.float64]
+from simulator.base.arrays import Floats
 
 MOST_LEVELS = 5
 """Levels that are tried: three caches, one between them and main memory (a TLB's reach, say), main memory."""
+PER_OCTAVE = 4
+"""Level sizes that the search looks at in each octave of memory sizes."""
+BELOW = 4.0
+"""A level may be this many times smaller than the smallest memory measured: alpha below 1 shows it all the same."""
+KEPT = 30
+"""Sets of level sizes that the search goes on with."""
+STARTS = 3
+"""Best sets of the search that are then improved."""
+STIFF = 0.05
+"""Relative error that is preferred to a level slower than all others by the slowest time measured.
+
+Hardly noticed where points see a level; where they see a trace of it, its latency does not run away.
+"""
+ABOVE = 1.25
+"""A level is at least this many times smaller than the largest memory: more must lie beyond it than a trace."""
+SWEEPS = 40
+POLISH = (0.6, 0.2, 0.06, 0.02)
+"""How far, as a logarithm, each capacity is moved in the end."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +37,6 @@ class MemoryTimes:
     m_words: Floats
     alpha: Floats
     run_words: Floats
-    """L."""
     time_s: Floats
 
     def __len__(self) -> int:
@@ -115,26 +131,6 @@ class Constants:
         return np.diff(np.concatenate((0 * edge, inside, edge), axis=-1), axis=-1)
 
 
-PER_OCTAVE = 4
-"""Level sizes that the search looks at in each octave of memory sizes."""
-BELOW = 4.0
-"""A level may be this many times smaller than the smallest memory measured: alpha below 1 shows it all the same."""
-KEPT = 30
-"""Sets of level sizes that the search goes on with."""
-STARTS = 3
-"""Best sets of the search that are then improved."""
-STIFF = 0.05
-"""Relative error that is preferred to a level slower than all others by the slowest time measured.
-
-Hardly noticed where points see a level; where they see a trace of it, its latency does not run away.
-"""
-ABOVE = 1.25
-"""A level is at least this many times smaller than the largest memory: more must lie beyond it than a trace."""
-SWEEPS = 40
-POLISH = (0.6, 0.2, 0.06, 0.02)
-"""How far, as a logarithm, each capacity is moved in the end."""
-
-
 @dataclass(frozen=True)
 class Fitted:
     """A form fitted to points."""
@@ -155,12 +151,8 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
     sets on a grid are grown level by level, the best kept, and the best of those improved. Always the same result
     from the same points.
 
-    Parameters
-    ----------
-    ordered
-        Keep latencies and gaps physical: at least 0 and never smaller than those of a level further in.
-    near
-        A fit of the same form to more points, which then is the one start.
+    `ordered`: keep latencies and gaps physical: at least 0 and never smaller than those of a level further in.
+    `near`: a fit of the same form to more points, which then is the one start.
     """
     starts = _starts(form, points, ordered=ordered) if near is None else [np.log(near.capacities_words)]
     found = [_improve(form, points, start, ordered=ordered) for start in starts]

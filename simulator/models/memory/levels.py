@@ -5,15 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 
-Floats = NDArray[np.float64]
 WORD_BYTES = 8
 """Of the words that Apex-MAP counts in: float64."""
 SWEEP_WORDS = 4096.0
 """Runs of so many words, every place as likely as any other, stand for memory that is swept from end to end."""
+SWAP = "swap"
+"""A last level of this name is the one past RAM; without it the last level is RAM itself."""
+PAGE_BYTES = 4096
+ASSUMED_LATENCY_S = 100e-6
+"""Of a page from swap where nothing is known: one page read from a solid-state disk."""
+ASSUMED_BYTES_PER_S = 500e6
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,6 @@ class MemoryLevel:
     latency_s: float
     """Seconds until the first word of a run is there."""
     gap_s: float
-    """Seconds for each further word."""
     shared: bool = False
     """Whether the PEs of a node have it together; otherwise each has its own."""
 
@@ -85,13 +90,9 @@ def access_time_s(
 
     Apex-MAP's model 3 for any number of levels (apex-map-memory-models; EQUATIONS section 5).
 
-    Parameters
-    ----------
-    footprint_bytes
-        Of the process; M is `use.footprint_share` of it; any shape.
-    capacities_bytes
-        c of all levels but the last for each footprint, a level further in counted where it is larger; shape of
-        `footprint_bytes`, then (levels - 1).
+    `footprint_bytes`: of the process; M is `use.footprint_share` of it; any shape.
+    `capacities_bytes`: c of all levels but the last for each footprint, a level further in counted where it is larger;
+    shape of `footprint_bytes`, then (levels - 1).
     """
     footprint = use.footprint_share * np.asarray(footprint_bytes, dtype=np.float64)[..., np.newaxis]
     capacities = np.maximum.accumulate(np.asarray(capacities_bytes, dtype=np.float64), axis=-1)
@@ -111,10 +112,7 @@ def shared_access_time_s(
 
     Alone a process has every level; together each has of a shared level the part that its footprint is of all.
 
-    Parameters
-    ----------
-    footprints_bytes
-        Of the processes on the node; (process,).
+    `footprints_bytes`: of the processes on the node; (process,).
     """
     footprints = np.asarray(footprints_bytes, dtype=np.float64)
     whole = np.array([level.capacity_bytes for level in levels[:-1]])
@@ -127,12 +125,6 @@ def shared_access_time_s(
     return alone_s, together_s
 
 
-SWAP = "swap"
-"""A last level of this name is the one past RAM; without it the last level is RAM itself."""
-PAGE_BYTES = 4096
-ASSUMED_LATENCY_S = 100e-6
-"""Of a page from swap where nothing is known: one page read from a solid-state disk."""
-ASSUMED_BYTES_PER_S = 500e6
 RAM = MemoryLevel("RAM", math.inf, 0.0, 0.0, shared=True)
 """Where no levels are known: its own times are nothing against those of swap."""
 
@@ -144,7 +136,6 @@ class SwapTimes:
     latency_s: float
     """Seconds until the first word of a run is there: its page has been read."""
     gap_s: float
-    """Seconds for each further word."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.latency_s < math.inf and 0 <= self.gap_s < math.inf):
@@ -172,12 +163,8 @@ def levels_with_swap(
 ) -> tuple[MemoryLevel, ...]:
     """The levels with RAM of a given capacity, which the processes of a node share, and swap behind it.
 
-    Parameters
-    ----------
-    levels
-        Where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
-    memory_bytes
-        None: nothing is known of RAM's capacity, and the levels stay as they are.
+    `levels`: where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
+    `memory_bytes`: none: nothing is known of RAM's capacity, and the levels stay as they are.
     """
     if memory_bytes is None or (levels and levels[-1].name == SWAP):
         return tuple(levels)
@@ -192,10 +179,7 @@ def paged_time_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes
     What a process accesses is in RAM as often as anything it holds: where `use` goes through a part of the footprint, a
     like part of its RAM is for that. What is in a cache is in RAM too, so no nearer level holds more.
 
-    Parameters
-    ----------
-    levels
-        The last but one is RAM, the last one swap.
+    `levels`: the last but one is RAM, the last one swap.
     """
     held = use.footprint_share * levels[-2].capacity_bytes
     within = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in levels[:-1]]

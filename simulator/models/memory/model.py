@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import notebook, units
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Flags, Floats, Vector
 from simulator.base.documents import FormError, Record, at, named, read
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 from simulator.models.file import check_level
 from simulator.models.memory.correction import Correction
-from simulator.models.memory.forms import Constants, Floats, MemoryTimes
+from simulator.models.memory.forms import Constants, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 
 AXES = ("M_words", "alpha", "L")
@@ -65,7 +65,7 @@ class MemoryPredictions:
     """Factor by which M, alpha and L lie outside what was trained on, 1 inside; (n, 3)."""
 
     @property
-    def outside_training_range(self) -> NDArray[np.bool_]:
+    def outside_training_range(self) -> Flags:
         """Whether any of the three lies outside; (n,)."""
         return np.asarray((self.distance > 1.0).any(axis=1))
 
@@ -139,12 +139,8 @@ class MemoryModel(Record):
         Raises ScenarioError if the level is not between 0 and 1, or a target is not within 1 <= L <= M and 0 < alpha <=
         1.
 
-        Parameters
-        ----------
-        m_words, alpha, run_words
-            M, alpha and L of n targets; (n,) or one number for all.
-        level
-            Probability that an interval is meant to hold; its width is calibrated on held-out points.
+        `m_words`, `alpha`, `run_words`: M, alpha and L of n targets; (n,) or one number for all.
+        `level`: probability that an interval is meant to hold; its width is calibrated on held-out points.
         """
         check_level(level)
         m, a, run = (

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, is_better, mean_and_most, schwarz
 from simulator.models.doubt import Doubt, doubt_of_errors
@@ -13,7 +14,6 @@ from simulator.models.memory.forms import (
     FORMS,
     Constants,
     Fitted,
-    Floats,
     Form,
     MemoryTimes,
     StandardErrors,
@@ -24,13 +24,21 @@ from simulator.models.memory.forms import (
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import MemoryModel
 
-# Whether a fitted form makes physical sense: signs and order of latencies and gaps, capacities that differ.
-
-
 SAME_CAPACITY = 1.1
 """Factor below which two capacities count as one."""
 SAME_TIME = 1e-3
 """Share by which latency or gap of neighbouring levels differ at least, one of them."""
+PRECISION = 1e-3
+"""Share of a time that is never explained: the criterion's error term, so that exact times ask for no more levels."""
+FEW = 40
+"""Distinct points below which ten folds are held out in turn, and from which five."""
+SHARES = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
+CORRECTED = " with correction"
+FREE = ", order not kept"
+SURE = 2.0
+"""Standard errors of a difference of held-out errors from which it counts."""
+CLEARLY = 0.98
+"""Held-out errors that a correction reaches at most, as a share of those without."""
 
 
 def faults_of(form: Form, constants: Constants) -> tuple[str, ...]:
@@ -64,19 +72,6 @@ def faults_of(form: Form, constants: Constants) -> tuple[str, ...]:
     return tuple(found)
 
 
-PRECISION = 1e-3
-"""Share of a time that is never explained: the criterion's error term, so that exact times ask for no more levels."""
-FEW = 40
-"""Distinct points below which ten folds are held out in turn, and from which five."""
-SHARES = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
-CORRECTED = " with correction"
-FREE = ", order not kept"
-SURE = 2.0
-"""Standard errors of a difference of held-out errors from which it counts."""
-CLEARLY = 0.98
-"""Held-out errors that a correction reaches at most, as a share of those without."""
-
-
 @dataclass(frozen=True)
 class Candidate:
     """A form fitted to all points, with what it makes of points that it did not see."""
@@ -86,7 +81,6 @@ class Candidate:
     constants: Constants
     errors: StandardErrors
     faults: tuple[str, ...]
-    """What is not physical about it."""
     criterion: float
     """Less is better; see `select_model`."""
     fitted_s: Floats

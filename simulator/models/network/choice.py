@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.base.documents import to_dict
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
@@ -16,7 +16,6 @@ from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel
 from simulator.models.network.network_model import NetworkModel, Spread
 from simulator.models.network.points import FEWEST_SIZES, LEAST_ERROR, NetworkPoints
 
-Floats = NDArray[np.float64]
 JUMP = 3.0
 """Standard deviations of a rise from which it is a jump between two protocols."""
 EDGE = 1 + 1e-6
@@ -48,7 +47,6 @@ class JudgedForm:
     """s^2, over all rows."""
     relative_sse: float | None = None
     errors: Floats | None = None
-    """Relative errors of all rows."""
     held_out: Floats | None = None
     """Relative errors of all rows by fits without their points."""
 
@@ -98,10 +96,7 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
 
     Raises ScenarioError if there are too few sizes for any form.
 
-    Parameters
-    ----------
-    drift
-        Standard deviation of what message times will have changed by when the model is used.
+    `drift`: standard deviation of what message times will have changed by when the model is used.
     """
     if points.sizes.size < FEWEST_SIZES:
         needed = ", ".join(f"{fit.name} needs {fit.needs}" for fit in FITS.values())

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats
 from simulator.base.documents import FLAT, read
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
@@ -114,7 +114,7 @@ def read_network_table(path: str | Path) -> NetworkPoints:
     return make_points(size, hops, time)
 
 
-def _sizes_and_hops(table: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
     size = table.numbers("bytes")
     refuse(cell_faults(table, "bytes", size, (size < 0) | (size % 1 != 0), "give whole bytes, 0 or more"))
     if "hops" not in table.names:

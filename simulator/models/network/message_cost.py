@@ -96,10 +96,7 @@ class CostEntries:
 def fit_cpu_cost(size_bytes: ArrayLike, cpu_s: ArrayLike) -> CpuCost:
     """Least squares of relative errors, neither cost below 0.
 
-    Parameters
-    ----------
-    size_bytes, cpu_s
-        Sizes of messages and CPU seconds of one; (n,), at least two sizes.
+    `size_bytes`, `cpu_s`: sizes of messages and CPU seconds of one; (n,), at least two sizes.
     """
     from scipy.optimize import nnls
 

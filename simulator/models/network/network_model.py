@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Flags, Floats, Vector
 from simulator.base.documents import FormError, Record, at, read
 from simulator.models.file import check_level
 from simulator.models.network.kinds import FORMS
 from simulator.models.network.kinds.kind import MessageModel, message_page
 
-Floats = NDArray[np.float64]
 NEAREST = 20
 """Held-out errors of so many nearest sizes make an interval, or of a third of all where that is more."""
 
@@ -42,7 +41,7 @@ class Spread(Record):
         far = np.maximum(np.maximum(self.hop_range[0] / hops, hops / self.hop_range[1]), 1.0)
         return np.asarray(width * (1 + beyond) * far)
 
-    def is_outside(self, size_bytes: Floats, hops: Floats) -> NDArray[np.bool_]:
+    def is_outside(self, size_bytes: Floats, hops: Floats) -> Flags:
         """Where nothing was measured on one side."""
         outside = (size_bytes < self.size_range[0]) | (size_bytes > self.size_range[1])
         return np.asarray(outside | (hops < self.hop_range[0]) | (hops > self.hop_range[1]))
@@ -55,7 +54,7 @@ class MessageTimes:
     mean_s: Floats
     low_s: Floats
     high_s: Floats
-    extrapolation: NDArray[np.bool_]
+    extrapolation: Flags
 
 
 @dataclass(frozen=True)

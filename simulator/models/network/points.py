@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import ties
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NEIGHBOURS = 3
 """Points on either side that predict one."""
 DOUBTED = 3.0
@@ -53,7 +52,7 @@ class NetworkPoints:
         """Distinct sizes."""
         return np.unique(self.size_bytes)
 
-    def without(self, left_out: NDArray[np.bool_]) -> "NetworkPoints":
+    def without(self, left_out: Flags) -> "NetworkPoints":
         """The points that are not left out; (points,)."""
         keep = ~left_out
         rows, number = keep[self.point_of_row], np.cumsum(keep) - 1
@@ -119,11 +118,8 @@ def _predicted(x: Floats, y: Floats, at: float) -> float:
 def relative_fit(design: Floats, time: Floats, trust: Floats) -> tuple[Floats, Floats]:
     """Coefficients with the least trusted squares of relative errors, and their covariance.
 
-    Parameters
-    ----------
-    design
-        (points, coefficients); combinations that it does not determine get the smallest numbers, and what adds next to
-        nothing to every time is 0: its sign would be one of rounding.
+    `design`: (points, coefficients); combinations that it does not determine get the smallest numbers, and what adds
+    next to nothing to every time is 0: its sign would be one of rounding.
     """
     weights = np.sqrt(trust) / time
     coefficients = np.zeros(design.shape[1])

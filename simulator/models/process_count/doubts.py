@@ -1,12 +1,12 @@
 """What runs cannot tell, in plain words: errors where nothing can be fitted, else warnings."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.models.process_count.problem import Cells
-from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, row_faults
+from simulator.models.process_count.runs import AllocationRuns, processes_of, row_faults
 
 GOOD_SIZES = 4
 SHORT_S = 0.05
@@ -44,12 +44,8 @@ def check_runs(runs: AllocationRuns) -> None:
 def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, ...]:
     """What the runs leave open, whatever is asked.
 
-    Parameters
-    ----------
-    factors
-        Noise variance that the fit gave each cell, relative to what was expected, (cells,).
-    scatter
-        Standard deviation of a long run's log time around what the costs say of its configuration.
+    `factors`: noise variance that the fit gave each cell, relative to what was expected, (cells,).
+    `scatter`: standard deviation of a long run's log time around what the costs say of its configuration.
     """
     used = cells.allocations[:, :, 0] > 0
     together = used.sum(axis=1)
@@ -90,15 +86,10 @@ def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, 
     return tuple(found)
 
 
-def doubts_of_estimates(
-    cells: Cells, size: float, allocations: Ints, strange: NDArray[np.bool_]
-) -> tuple[tuple[str, ...], ...]:
+def doubts_of_estimates(cells: Cells, size: float, allocations: Ints, strange: Flags) -> tuple[tuple[str, ...], ...]:
     """Why single estimates are weak.
 
-    Parameters
-    ----------
-    strange
-        Whether no run used these kinds together, or this one alone; (n,).
+    `strange`: whether no run used these kinds together, or this one alone; (n,).
     """
     common = _doubts_of_size(cells, size)
     doubts: list[tuple[str, ...]] = [common] * len(allocations) if common else [NO_DOUBT] * len(allocations)

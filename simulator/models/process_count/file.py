@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from simulator.base import files
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Ints, Vector
 from simulator.base.documents import Array, at, in_file
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
 from simulator.models.file import ModelFile, read_model, write_model
 from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
-from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, processes_of, read_allocation_runs
+from simulator.models.process_count.runs import AllocationRuns, processes_of, read_allocation_runs
 
 FORMAT = 2
 KIND = "process_count"
@@ -52,7 +52,6 @@ class AllocationFit:
     model: ProcessCountModel
     runs: AllocationRuns
     notes: tuple[str, ...] = ()
-    """Of the file that was read."""
     provenance: dict[str, Any] = field(default_factory=dict)
 
     @cached_property

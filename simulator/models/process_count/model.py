@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simulator.base import ties
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.models.choice import odds
 from simulator.models.process_count.doubts import (
     check_runs,
@@ -32,18 +33,35 @@ from simulator.models.process_count.problem import Cells, cells_of
 from simulator.models.process_count.runs import (
     AllocationRuns,
     Estimates,
-    Floats,
-    Ints,
     ShareTables,
     processes_of,
 )
 from simulator.models.process_count.terms import SHAPES, Shape, columns
 from simulator.models.regression.runtime_model import mixture_quantiles
 
-# Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
-
-
 STEP = np.uint64(0x9E3779B97F4A7C15)
+DRIFT = 0.08
+"""Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
+UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
+"""Standard deviation of the log time of kinds that no run used together, of which each of their configurations that was
+run leaves less; of a kind that no run used alone."""
+MEMBERS = 64
+"""Equally likely truths."""
+CALIBRATION_WEIGHT = 4.0
+"""Forward errors of expected size that the calibration starts from."""
+CALIBRATION_WORTH = 8.0
+"""Most errors that the forward validation counts for: held-out cells of one size err together."""
+SLOPE_SD = 0.05
+"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
+LEAST_APART = 0.3
+"""Distance of two log sizes from which growth between them counts."""
+NEGLIGIBLE = 0.05
+"""Weight below which a structure is left out."""
+TEMPER = 0.3
+"""Power of the evidence that weighs structures: none of them is quite true."""
+
+
+# Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
 
 
 def coefficient_draws(covariance: Floats, number: int) -> Floats:
@@ -87,19 +105,6 @@ def _primes(number: int) -> Floats:
     return np.flatnonzero(sieve)[:number].astype(np.float64)
 
 
-DRIFT = 0.08
-"""Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
-UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
-"""Standard deviation of the log time of kinds that no run used together, of which each of their configurations that was
-run leaves less; of a kind that no run used alone."""
-MEMBERS = 64
-"""Equally likely truths."""
-CALIBRATION_WEIGHT = 4.0
-"""Forward errors of expected size that the calibration starts from."""
-CALIBRATION_WORTH = 8.0
-"""Most errors that the forward validation counts for: held-out cells of one size err together."""
-
-
 @dataclass(frozen=True)
 class ProcessCountModel:
     """A fitted model; see `fit_process_counts`."""
@@ -109,7 +114,6 @@ class ProcessCountModel:
     weights: Floats
     """Of the structures, sum 1."""
     warnings: tuple[str, ...]
-    """What the runs cannot tell."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -217,7 +221,7 @@ class ProcessCountModel:
         terms = {part.posterior.shape.name: part.terms(sizes, allocations) for part in self._shapes}
         return [part.predict(size, terms[part.posterior.shape.name], number) for part in self.structures]
 
-    def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
+    def _strange(self, allocations: Ints) -> Flags:
         """Whether no run used these kinds together, or this one alone; (n,)."""
         return ~np.isin(mixture_codes(allocations), mixture_codes(self.cells.allocations))
 
@@ -235,7 +239,7 @@ class ProcessCountModel:
         shift = sum(w * part.shift for w, part in zip(self.weights, found, strict=True))
         return np.where(there, of_kind, -np.inf), np.asarray(shift)
 
-    def _drift(self, size: float, allocations: Ints, strange: NDArray[np.bool_]) -> Floats:
+    def _drift(self, size: float, allocations: Ints, strange: Flags) -> Floats:
         """Variance for what may change beyond the measured sizes, m and P; (n,)."""
         sizes = self.cells.size
         beyond = max(np.log(size / sizes.max()), np.log(sizes.min() / size), 0.0)
@@ -257,25 +261,12 @@ class ProcessCountModel:
 # From runs: which program shapes are worth a fit, and how much each structure counts.
 
 
-SLOPE_SD = 0.05
-"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
-LEAST_APART = 0.3
-"""Distance of two log sizes from which growth between them counts."""
-NEGLIGIBLE = 0.05
-"""Weight below which a structure is left out."""
-TEMPER = 0.3
-"""Power of the evidence that weighs structures: none of them is quite true."""
-
-
 def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
     """Fit a model of a program that gives every process the same work.
 
     Raises ScenarioError if there are too few runs, with how many more are needed.
 
-    Parameters
-    ----------
-    runs
-        At least two sizes and two process counts; every kind in at least one run.
+    `runs`: at least two sizes and two process counts; every kind in at least one run.
     """
     check_runs(runs)
     cells = cells_of(runs)

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
+from simulator.base.arrays import Floats, Ints
 from simulator.models.process_count.problem import (
     LIKENESS,
     Cells,
@@ -26,21 +27,12 @@ from simulator.models.process_count.problem import (
     slowest_of,
     used_columns,
 )
-from simulator.models.process_count.runs import Floats, Ints
 from simulator.models.process_count.terms import BELIEFS, TERMS, WORK, Belief, Shape
-
-# The posterior mode of one program shape, once for each belief, and what its residuals say of the noise.
-
-
-# Where a fit starts: non-negative least squares with the kind that is slowest in each run guessed and corrected.
-
 
 ROUNDS = 3
 """Corrections of the guess."""
 WIDTHS = np.exp(1.1 * np.sqrt([term.sd**2 + term.kind_sd**2 for term in TERMS]))
 """Standard deviation of a coefficient in the start's prior, relative to its centre."""
-
-# Damped Gauss-Newton steps on the log coefficients, from point to point; what a point knows is worked out once.
 
 
 NOISE_SD = 0.03
@@ -51,6 +43,29 @@ TRIALS = 5
 """Most shorter steps that are tried where a step makes the fit worse."""
 FAR = 2.0
 """Largest change of a log coefficient in one step."""
+PILOT_SD = 0.01
+"""Relative residual that one such deviation is worth."""
+LEAST = 0.3
+"""Least coefficient, relative to the prior's centre."""
+STEPS = 10
+"""Most steps before, and after, outliers and what configurations keep of their own are judged."""
+SETTLED, CLOSE = 3.0, 0.3
+"""Gain in the squared whitened residuals below which the steps end, before and after."""
+MEDIAN_SD = 0.6745
+"""Median of the absolute value of a standard normal number."""
+ROUGH_SD = 0.05
+"""Least spread of the residuals before the fit by which outliers are judged."""
+OUTLYING, GROSS = 3.0, 8.0
+"""Standard deviations beyond which a cell loses weight, and nearly all of it."""
+ADAPTED = 0.5
+"""Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
+OWN_LEAST_SD = 0.01
+"""Least standard deviation of what a configuration keeps of its own: closer ones are not distinguished."""
+MOST_CAUTION = 1.0
+"""Most that the mean may exceed the median, in log seconds."""
+
+
+# Damped Gauss-Newton steps on the log coefficients, from point to point; what a point knows is worked out once.
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,6 @@ class Point:
     mode: Floats
     """Log coefficients, (kind, terms)."""
     factors: Floats
-    """The coefficients."""
     of_kind: Floats
     """Seconds, (rows, kind)."""
     longest: Floats
@@ -153,21 +167,14 @@ def _white(problem: Problem, root: Floats, residuals: Floats) -> Floats:
     return np.asarray((root @ problem.groups.rows(residuals)[:, :, None]).ravel())
 
 
-PILOT_SD = 0.01
-"""Relative residual that one such deviation is worth."""
-LEAST = 0.3
-"""Least coefficient, relative to the prior's centre."""
+# Where a fit starts: non-negative least squares with the kind that is slowest in each run guessed and corrected.
 
 
 def pilot(terms: Floats, weights: Floats, prior: Prior) -> Floats:
     """Log coefficients, shape (kind, terms).
 
-    Parameters
-    ----------
-    terms
-        Scaled and divided by the measured times, shape (cells, kind, terms).
-    weights
-        Of each cell's relative residual, (cells,).
+    `terms`: scaled and divided by the measured times, shape (cells, kind, terms).
+    `weights`: of each cell's relative residual, (cells,).
     """
     kinds, count = terms.shape[1:]
     centre = np.exp(prior.mean.reshape(kinds, count))
@@ -201,18 +208,6 @@ def _solve(terms: Floats, weights: Floats, centre: Floats, wide: Floats) -> Floa
     return np.asarray(nnls(root.T, np.linalg.solve(root, right))[0])
 
 
-STEPS = 10
-"""Most steps before, and after, outliers and what configurations keep of their own are judged."""
-SETTLED, CLOSE = 3.0, 0.3
-"""Gain in the squared whitened residuals below which the steps end, before and after."""
-MEDIAN_SD = 0.6745
-"""Median of the absolute value of a standard normal number."""
-ROUGH_SD = 0.05
-"""Least spread of the residuals before the fit by which outliers are judged."""
-OUTLYING, GROSS = 3.0, 8.0
-"""Standard deviations beyond which a cell loses weight, and nearly all of it."""
-
-
 @dataclass(frozen=True)
 class Posterior:
     """A fitted structure."""
@@ -224,7 +219,6 @@ class Posterior:
     covariance: Floats
     """Of the log coefficients, (kind * terms, kind * terms)."""
     variance: float
-    """Of the noise of a long cell."""
     freedom: float
     """Degrees of freedom of that variance."""
     effective: float
@@ -364,14 +358,6 @@ def _inverse(information: Floats) -> tuple[Floats, float]:
 # One fitted structure as a predictor: log times, their slopes, and what single configurations keep of their own.
 
 
-ADAPTED = 0.5
-"""Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
-OWN_LEAST_SD = 0.01
-"""Least standard deviation of what a configuration keeps of its own: closer ones are not distinguished."""
-MOST_CAUTION = 1.0
-"""Most that the mean may exceed the median, in log seconds."""
-
-
 @dataclass(frozen=True)
 class Predicted:
     """What a structure says at n points."""
@@ -442,12 +428,8 @@ class Structure:
     def predict(self, size: float, terms: Floats, number: Ints) -> Predicted:
         """Everything about configurations at one problem size.
 
-        Parameters
-        ----------
-        terms
-            As by `terms`.
-        number
-            As by `measured`.
+        `terms`: as by `terms`.
+        `number`: as by `measured`.
         """
         fitted = self.posterior
         parts = terms * np.exp(fitted.mode)

@@ -5,14 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.models.process_count.runs import AllocationRuns, Floats, Ints, padded, processes_of, starts
+from simulator.base.arrays import Flags, Floats, Ints
+from simulator.models.process_count.runs import AllocationRuns, padded, processes_of, starts
 from simulator.models.process_count.terms import COMPUTATION, TERMS, WORK, Belief, Shape, columns, typical
-
-# Measured runs as the model sees them: repetitions joined, sorted by configuration and size.
-
 
 JITTER_S = 0.002
 """Standard deviation of what start-up, clock ticks and the scheduler's credit add to a run."""
@@ -24,6 +21,21 @@ SIZE_REACH = 1.0
 """Distance in the log size at which what the terms miss adds as much variance as the noise."""
 ALIKE = 1.3
 """Ratio of two repetitions above which the slower is taken for disturbed."""
+LASTING = 0.6
+"""Part of a configuration's own variance that does not change with the size."""
+REACH = 0.7
+"""Distance in the log size over which the rest is alike."""
+LIKENESS = (0.1, 0.5, 2.0, 8.0)
+"""Variances of the own part, relative to the noise, that are tried."""
+SPEED_SD = 1.5
+"""Standard deviation of a kind's log speed."""
+PHASE_DOUBT = 4.0
+"""Variance of a phase measured apart, relative to that of a whole run: programs draw the line in different places."""
+OWN_LEAST = 0.25
+"""Amplitude of a configuration's own part where the work takes all the time."""
+
+
+# Measured runs as the model sees them: repetitions joined, sorted by configuration and size.
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,6 @@ class Cells:
     comm_s: Floats
     """Median communication time likewise."""
     runs: Ints
-    """Repetitions."""
     configuration: Ints
     """Number of each cell's configuration."""
     run_sd: float
@@ -131,14 +142,6 @@ def _medians(table: Floats, start: Ints) -> Floats:
 # What a configuration keeps of its own: residuals that are alike at all sizes of one configuration.
 
 
-LASTING = 0.6
-"""Part of a configuration's own variance that does not change with the size."""
-REACH = 0.7
-"""Distance in the log size over which the rest is alike."""
-LIKENESS = (0.1, 0.5, 2.0, 8.0)
-"""Variances of the own part, relative to the noise, that are tried."""
-
-
 def kernel(logs: Floats, others: Floats) -> Floats:
     """Covariance of a configuration's own parts, relative to their variance, at broadcast log sizes."""
     distance = np.abs(logs - others) / REACH
@@ -204,10 +207,6 @@ def inverse_roots(covariance: Floats) -> Floats:
 # What is known of the coefficients before any run: their size, and how alike the kinds are.
 
 
-SPEED_SD = 1.5
-"""Standard deviation of a kind's log speed."""
-
-
 @dataclass(frozen=True)
 class Prior:
     """Normal prior of the log coefficients of the scaled columns, kind by kind."""
@@ -257,12 +256,6 @@ def _precision(kinds: int) -> Floats:
 # The least-squares problem of one program shape: scaled terms of the measured cells and phases, log times, groups.
 
 
-PHASE_DOUBT = 4.0
-"""Variance of a phase measured apart, relative to that of a whole run: programs draw the line in different places."""
-OWN_LEAST = 0.25
-"""Amplitude of a configuration's own part where the work takes all the time."""
-
-
 @dataclass(frozen=True)
 class Problem:
     """Cells and phases."""
@@ -287,12 +280,8 @@ def used_columns(shape: Shape, size: Floats, allocations: Ints) -> Floats:
 def log_times(terms: Floats, mode: Floats) -> tuple[Floats, Floats]:
     """Log makespans, (n,), and their slopes by the log coefficients, (n, kind * terms).
 
-    Parameters
-    ----------
-    terms
-        As in `Problem`.
-    mode
-        Log coefficients, (kind, terms).
+    `terms`: as in `Problem`.
+    `mode`: log coefficients, (kind, terms).
     """
     factors = np.exp(mode)
     of_kind = seconds(terms, factors)
@@ -348,7 +337,7 @@ def problem_of(shape: Shape, cells: Cells, scale: Floats) -> Problem:
     return Problem(table, np.log(np.concatenate(time_s)), np.concatenate(noise), groups)
 
 
-def _phases(terms: Floats, cells: Cells) -> Iterator[tuple[int, NDArray[np.bool_], Ints, Floats]]:
+def _phases(terms: Floats, cells: Cells) -> Iterator[tuple[int, Flags, Ints, Floats]]:
     """Kind, its terms in the phase, cells that have the phase, and its seconds."""
     if not (np.isfinite(cells.comp_s).any() or np.isfinite(cells.comm_s).any()):
         return

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.base.units import to_number
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+PARTS = ("pes", "procs", "comp_s", "comm_s")
+"""What a table can say of a kind, as `KIND.pes`; the last two are optional."""
+MOST = 100_000
+"""PEs of a kind, and processes on each of them."""
+_COLUMN = re.compile(rf"(.*)\.({'|'.join(PARTS)})")
+_KIND = re.compile(r"[^\s:,=]+")
 
 
 @dataclass(frozen=True)
@@ -75,14 +80,14 @@ def row_faults(runs: AllocationRuns) -> list[str]:
     return faults
 
 
-def starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+def starts(*columns: NDArray[Any]) -> Flags:
     """Where a row differs in any column from the row before; the first row does."""
     found = np.ones(len(columns[0]), bool)
     found[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return found
 
 
-def padded(start: Ints, stop: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def padded(start: Ints, stop: Ints) -> tuple[Ints, Flags]:
     """Rows of each group, filled up with its first one to the length of the longest, and which are its own."""
     offset = np.arange(int((stop - start).max()))
     mask = offset < (stop - start)[:, np.newaxis]
@@ -116,14 +121,6 @@ class Estimates:
 
 
 # From a CSV file; every fault has its line.
-
-
-PARTS = ("pes", "procs", "comp_s", "comm_s")
-"""What a table can say of a kind, as `KIND.pes`; the last two are optional."""
-MOST = 100_000
-"""PEs of a kind, and processes on each of them."""
-_COLUMN = re.compile(rf"(.*)\.({'|'.join(PARTS)})")
-_KIND = re.compile(r"[^\s:,=]+")
 
 
 def read_allocation_runs(path: str | Path) -> tuple[AllocationRuns, tuple[str, ...]]:

@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.models.process_count.runs import Floats
+from simulator.base.arrays import Floats
+
+WORK = 4
+"""The first so many terms are the work itself."""
+COMPUTATION = 7
+"""The first so many go as fast as the PE does; the rest is communication, and waiting."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +87,10 @@ class Belief:
     about: str
     """End of the names of the terms that it is about."""
     factor: float
-    """On the usual share of these terms."""
 
 
 BELIEFS = (Belief("several", 0.3), Belief("several", 3.0))
 """Messages between the PEs, or a shared PE that waits for its turn."""
-WORK = 4
-"""The first so many terms are the work itself."""
-COMPUTATION = 7
-"""The first so many go as fast as the PE does; the rest is communication, and waiting."""
 
 
 def columns(shape: Shape, size: Floats, m: Floats, processes: Floats) -> Floats:

@@ -15,11 +15,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from simulator.base import ties
-from simulator.base.arrays import Counts, Matrix, Vector
+from simulator.base.arrays import Counts, Flags, Floats, Ints, Matrix, Vector
 from simulator.base.documents import FLAT, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
@@ -38,7 +37,7 @@ from simulator.models.regression.candidates import (
     middle,
     prior_of,
 )
-from simulator.models.regression.runs import Cells, Floats, resolution_s, share_of_median
+from simulator.models.regression.runs import Cells, resolution_s, share_of_median
 
 LIKENESS = 3.0
 """Variance of the alike part of the residuals, relative to the independent part."""
@@ -56,6 +55,8 @@ DRIFT = 0.02
 """Standard deviation of the log time per unit of log distance beyond the trained range of a parameter."""
 MAX_CELLS = 256
 """More cells than this are thinned to representatives before the structures are weighed."""
+_MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
+"""Arrays with an entry for each member."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ class Blend:
     """The cells that it rests on, thinned if they were many."""
     step_s: float
     """Step in which the times were recorded."""
-    extra: NDArray[np.int64]
+    extra: Ints
     """Index into `design.extras` of each member."""
-    alike: NDArray[np.bool_]
+    alike: Flags
     """Whether the member's residuals are alike at neighbouring points."""
     weight: Floats
     mode: Floats
@@ -86,13 +87,7 @@ class Blend:
     _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
 
     def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
-        """Log seconds and their variances by every member.
-
-        Returns
-        -------
-        tuple
-            Arrays of shape (members, n): log seconds, variance of the mean, variance of one run.
-        """
+        """By every member: log seconds, variance of their mean, variance of one run; (members, n) each."""
         mean, jacobian, local, _ = self._located(values)
         spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
         of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
@@ -185,12 +180,8 @@ def cell_weights(time_s: Floats, step_s: float) -> Floats:
 def fit_blend(formula: Formula, cells: Cells) -> Blend:
     """Fit the default model.
 
-    Parameters
-    ----------
-    formula
-        The user's cost formula.
-    cells
-        At least two; times above 0.
+    `formula`: the user's cost formula.
+    `cells`: at least two; times above 0.
     """
     step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
     weights = cell_weights(cells.time_s, step)
@@ -233,16 +224,9 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
 
 def _candidates(
     design: Design, lacking: Floats, cells: Cells, weights: Floats
-) -> tuple[Posterior, Posterior, Floats, NDArray[np.bool_]]:
-    """All candidates, fitted.
-
-    Returns
-    -------
-    tuple
-        Those with independent residuals: for all cells, then for each forward split, exponents as written and then
-        corrected; those with alike residuals; their whitening; the cells that each of the former sees, shape
-        (batch, cells).
-    """
+) -> tuple[Posterior, Posterior, Floats, Flags]:
+    """Candidates with independent and with alike residuals, whitening of these, cells seen by those (batch, cells)."""
+    # The former: for all cells, then for each forward split, exponents as written and then corrected.
     values = cells.columns()
     terms, logs = design.terms(values), design.logs(values)
     extras, count, masks = len(lacking), len(terms), _forward_masks(design, cells)
@@ -282,9 +266,9 @@ def _coarseness(time_s: Floats, step_s: float) -> Floats:
     return found
 
 
-def _forward_masks(design: Design, cells: Cells) -> NDArray[np.bool_]:
+def _forward_masks(design: Design, cells: Cells) -> Flags:
     """Cells that each forward split sees: all below the largest, or second largest, value of a parameter."""
-    masks: list[NDArray[np.bool_]] = []
+    masks: list[Flags] = []
     values = cells.columns()
     for name in design.varying:
         levels = np.unique(values[name])
@@ -296,9 +280,7 @@ def _forward_masks(design: Design, cells: Cells) -> NDArray[np.bool_]:
     return np.array(masks, dtype=np.bool_).reshape(len(masks), len(cells.time_s))
 
 
-def _forward(
-    fitted: Posterior, seen: NDArray[np.bool_], weights: Floats, kinds: int
-) -> tuple[Floats, Floats, float | None]:
+def _forward(fitted: Posterior, seen: Flags, weights: Floats, kinds: int) -> tuple[Floats, Floats, float | None]:
     """Score, variance factor of each candidate, and the best mean error, from the splits after the first."""
     held = ~seen[kinds:]
     if not len(held):
@@ -376,10 +358,6 @@ def _thinned(design: Design, cells: Cells) -> Cells:
         cell_of_run=group[cells.cell_of_run],
         run_sd=max(cells.run_sd, scatter),
     )
-
-
-_MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
-"""Arrays with an entry for each member."""
 
 
 def blend_to_dict(blend: Blend) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula
-from simulator.models.regression.runs import Cells, Floats
+from simulator.models.regression.runs import Cells
 
 EXPONENT_SD = (0.01, 0.15)
 """Prior standard deviations of each correcting exponent: the formula scales as written, or it does not."""
@@ -131,10 +131,7 @@ def make_design(formula: Formula, cells: Cells, weights: Floats) -> tuple[Design
 
     Raises FormulaError if a term is negative and no other outweighs it everywhere.
 
-    Parameters
-    ----------
-    weights
-        Weight of each cell's squared log residual, shape (cells,).
+    `weights`: weight of each cell's squared log residual, shape (cells,).
     """
     from scipy.optimize import nnls
 
@@ -172,19 +169,10 @@ def prior_of(design: Design, terms: Floats, time_s: Floats) -> tuple[Floats, Flo
 
 
 def log_predict(terms: Floats, lacking: Floats, logs: Floats, mode: Floats) -> tuple[Floats, Floats]:
-    """Log predictions and their derivatives for a batch of candidates.
+    """Log seconds, (batch, n), and their derivatives, (batch, parameters, n), for a batch of candidates.
 
-    Parameters
-    ----------
-    terms, lacking, logs
-        Shapes (n, groups), (batch, n), (n, varying).
-    mode
-        Shape (batch, parameters).
-
-    Returns
-    -------
-    tuple
-        Log seconds of shape (batch, n), derivatives of shape (batch, parameters, n).
+    `terms`, `lacking`, `logs`: shapes (n, groups), (batch, n), (n, varying).
+    `mode`: shape (batch, parameters).
     """
     groups = terms.shape[1]
     jacobian = np.empty((len(mode), mode.shape[1], len(terms)))
@@ -232,10 +220,7 @@ class _Local:
 def fit_batch(batch: Batch, *, start: Floats | None = None, iterations: int = ITERATIONS) -> Posterior:
     """Posterior mode of every candidate of a batch by damped Gauss-Newton steps, noise variance included.
 
-    Parameters
-    ----------
-    start
-        Where to start, shape (batch, parameters); the prior mean if None.
+    `start`: where to start, shape (batch, parameters); the prior mean if None.
     """
     mode = batch.mean if start is None else start
     local = _linearised(batch, mode, None)
@@ -311,7 +296,7 @@ def _extras(bare: Design, cells: Cells) -> tuple[tuple[Extra, ...], Floats]:
     for name, falls in zip(bare.varying, _falling(bare, values), strict=True):
         wanted += [("frozen", name)] if len(bare.varying) > 1 else []
         wanted += [("log", name), ("linear", name)] if falls else []
-    extras, columns = [Extra("none", "", 0.0, 1.0)], list[NDArray[np.float64]]()
+    extras, columns = [Extra("none", "", 0.0, 1.0)], list[Floats]()
     for kind, name in wanted:
         extra = Extra(kind, name, float(values[name].min()) if name else 0.0, 1.0)
         column = _lacking(bare, extra, values)

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, erfc, fdtrc
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.least_squares import LinearFit, fit_linear
-from simulator.models.regression.runs import Floats, Runs, cells_of
+from simulator.models.regression.runs import Runs, cells_of
 from simulator.models.regression.runtime_model import RuntimeModel
 
 SIGNIFICANT = 0.05
@@ -28,6 +29,7 @@ OUTLYING = 4.5
 """Robust standard deviations from which a run stands out."""
 LEAST_SPREAD = 0.02
 """Least relative scatter that a run is judged by."""
+MAX_CANDIDATES = 2_000
 
 
 def diagnose(model: RuntimeModel, runs: dict[str, Runs]) -> dict[str, Any]:
@@ -192,24 +194,15 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
     return [{"structure": texts[kind].format(name), "weight": weight} for (kind, name), weight in ranked]
 
 
-MAX_CANDIDATES = 2_000
-
-
 @dataclass(frozen=True)
 class NextRun:
     """One measurement worth making."""
 
     point: dict[str, float]
     cost_s: float
-    """Predicted time of the run."""
     half_width_before: float
     """Half-width of the target's confidence interval now, relative to its mean (one standard deviation)."""
     half_width_after: float
-
-    @property
-    def gain_per_s(self) -> float:
-        """Relative half-width won per second of measuring."""
-        return (self.half_width_before - self.half_width_after) / max(self.cost_s, 1e-9)
 
 
 def advise_next_run(
@@ -221,13 +214,9 @@ def advise_next_run(
     covariance of the two predictions and w the variance of the candidate's; for the default method both include how far
     the candidate structures disagree, so that a run that separates them counts.
 
-    Parameters
-    ----------
-    candidates
-        Parameter -> array of shape (n,): the runs to choose from. By default the grid of all trained values and of the
-        values half way (geometrically) towards the target.
-    top
-        How many to return, best first.
+    `candidates`: parameter -> array of shape (n,): the runs to choose from. By default the grid of all trained values
+    and of the values half way (geometrically) towards the target.
+    `top`: how many to return, best first.
     """
     points = _grid(model, target) if candidates is None else _columns(model, candidates)
     wanted = np.array([[float(target[name]) for name in model.names]])

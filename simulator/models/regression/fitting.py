@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
 from simulator.models.regression.candidates import NOISE_WEIGHT
 from simulator.models.regression.least_squares import LinearFit, fit_linear
-from simulator.models.regression.runs import Cells, Floats, Runs, cells_of, resolution_s
+from simulator.models.regression.runs import Cells, Runs, cells_of, resolution_s
 from simulator.models.regression.runtime_model import Part, RuntimeModel, observed_table
 
 METHODS = ("default", "ols", "relative")
@@ -32,14 +33,9 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
     time is 0 where the method is relative; FormulaError if a term is infinite, undefined or (by default) negative at a
     run.
 
-    Parameters
-    ----------
-    formulas
-        Response -> its cost formula, parsed or as text.
-    runs
-        Response -> the runs that measured it.
-    method
-        `default`, `ols` (the paper's) or `relative`.
+    `formulas`: response -> its cost formula, parsed or as text.
+    `runs`: response -> the runs that measured it.
+    `method`: `default`, `ols` (the paper's) or `relative`.
     """
     if method not in METHODS:
         raise ScenarioError(f"method {method!r} is none of {', '.join(METHODS)}{meant(method, METHODS)}")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from simulator.base.arrays import Matrix, Number, Vector
+from simulator.base.arrays import Floats, Matrix, Number, Vector
 from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula
-from simulator.models.regression.runs import Floats, Runs
+from simulator.models.regression.runs import Runs
 
 RANK_TOLERANCE = 1e-10
 """Singular values below this share of the largest count as 0 (columns scaled)."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
-
-Floats = NDArray[np.float64]
 
 PAIRED = 8
 """Up to so many runs of a cell, all are compared with each other."""
@@ -41,12 +40,11 @@ class Cells:
     """Shape (cells, parameters)."""
     time_s: Floats
     """Median of the runs of the cell, so that one bad run of three does no harm."""
-    runs: NDArray[np.int64]
+    runs: Ints
     low_s: Floats
     high_s: Floats
     mean_s: Floats
-    cell_of_run: NDArray[np.int64]
-    """Index of the cell of each run."""
+    cell_of_run: Ints
     run_sd: float
     """Robust standard deviation of the logarithm of one run around its cell's median; 0 without repetitions."""
 
@@ -60,14 +58,9 @@ def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Se
 
     Raises ScenarioError if a number is infinite or not a number, or there is no run; one line per run.
 
-    Parameters
-    ----------
-    values
-        Parameter -> array of shape (runs,).
-    times_s
-        Seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
-    labels
-        How messages name each run; `run 1`, `run 2`, ... if None.
+    `values`: parameter -> array of shape (runs,).
+    `times_s`: seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
+    `labels`: how messages name each run; `run 1`, `run 2`, ... if None.
     """
     times = np.asarray(times_s, dtype=np.float64)
     names = tuple(values)
@@ -137,7 +130,7 @@ def _run_sd(times: Floats, middle: Floats, index: NDArray[np.intp], count: NDArr
     return float(1.4826 * np.median(np.concatenate(apart)) / np.sqrt(2.0))
 
 
-def share_of_median(runs: NDArray[np.int64]) -> Floats:
+def share_of_median(runs: Ints) -> Floats:
     """Variance of the median of so many normal runs, relative to that of one."""
     known = np.array([1.0, 1.0, 0.5, 0.449, 0.298, 0.287, 0.215, 0.210])
     many = np.pi / 2 / np.maximum(runs + 0.5, 1.0)

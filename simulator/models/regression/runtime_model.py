@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from simulator.base import notebook, ties
-from simulator.base.arrays import Matrix, Vector
+from simulator.base.arrays import Flags, Floats, Matrix, Vector
 from simulator.base.documents import FLAT, Record, at, read
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
@@ -20,35 +20,44 @@ from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import check_level, model_of, read_model, write_model
 from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
-from simulator.models.regression.runs import Cells, Floats, Runs
-
-# Mixtures of Student distributions, one per candidate structure, and their quantiles.
-
+from simulator.models.regression.runs import Cells, Runs
 
 QUANTILE_STEPS = 60
 """Most steps of false position; the bracket is tight, so that ten are usual."""
 CLOSE = 1e-7
 """Error of a quantile's probability at which the search ends."""
+FORMAT, WRITER = 1, "apportion fit"
+MAX_FAULTS = 20
+"""Most faults named at once."""
+FAR = 4.0
+"""Factor beyond the trained range of a parameter from which a prediction is called far outside."""
+LONGEST = 690.0
+"""Logarithm of the longest time that is predicted; beyond it a number would overflow."""
+LEAST = 1e-12
+"""Smallest lower end of an interval, relative to the mean."""
+LEVEL = 0.9
+"""Probability that a stated interval holds, where nothing else is asked for."""
+CAUSES = ("sampling", "form", "extrapolation")
+"""What the doubt of a prediction is made of."""
+NOTHING = 1e-9
+"""Standard deviations of logarithms that are rounding."""
+NINETY = 1.6448536269514722
+"""Standard deviations on either side that hold 90 % of a normal distribution."""
+WIDE = 1.0
+"""Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
+
+
+# Mixtures of Student distributions, one per candidate structure, and their quantiles.
 
 
 def mixture_quantiles(
     weight: Floats, mean: Floats, variance: Floats, *, freedom: Floats, levels: tuple[float, ...]
 ) -> Floats:
-    """Quantiles of a mixture of Student distributions, by false position (Illinois).
+    """Quantiles of a mixture of Student distributions, by false position (Illinois); (levels, n).
 
-    Parameters
-    ----------
-    weight
-        Shape (members,).
-    mean, variance
-        Shape (members, n).
-    freedom
-        Shape (members,) or (members, n).
-
-    Returns
-    -------
-    array
-        Shape (levels, n).
+    `weight`: shape (members,).
+    `mean`, `variance`: shape (members, n).
+    `freedom`: shape (members,) or (members, n).
     """
     degrees, centre = (freedom[:, None, None] if freedom.ndim == 1 else freedom[:, None]), mean[:, None]
     spread = np.sqrt(np.maximum(variance, 1e-18))[:, None]
@@ -75,27 +84,6 @@ def mixture_quantiles(
         low, high = np.where(under, middle, low), np.where(under, high, middle)
         below, above = np.where(under, found, below / 2), np.where(under, above / 2, found)
     return np.asarray(middle)
-
-
-FORMAT, WRITER = 1, "apportion fit"
-MAX_FAULTS = 20
-"""Most faults named at once."""
-FAR = 4.0
-"""Factor beyond the trained range of a parameter from which a prediction is called far outside."""
-LONGEST = 690.0
-"""Logarithm of the longest time that is predicted; beyond it a number would overflow."""
-LEAST = 1e-12
-"""Smallest lower end of an interval, relative to the mean."""
-LEVEL = 0.9
-"""Probability that a stated interval holds, where nothing else is asked for."""
-CAUSES = ("sampling", "form", "extrapolation")
-"""What the doubt of a prediction is made of."""
-NOTHING = 1e-9
-"""Standard deviations of logarithms that are rounding."""
-NINETY = 1.6448536269514722
-"""Standard deviations on either side that hold 90 % of a normal distribution."""
-WIDE = 1.0
-"""Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +161,7 @@ class Predictions:
     warnings: tuple[tuple[str, ...], ...]
 
     @property
-    def outside_training_range(self) -> NDArray[np.bool_]:
+    def outside_training_range(self) -> Flags:
         """Whether any parameter lies outside its trained range, shape (n,)."""
         return np.asarray((self.distance > 1.0).any(axis=1))
 
@@ -222,7 +210,6 @@ class RuntimeModel(Record):
     """`default`, `relative` or `ols`."""
     parts: tuple[Part, ...]
     names: tuple[str, ...]
-    """Parameters."""
     low: Vector
     """Smallest trained value of each parameter."""
     high: Vector
@@ -285,14 +272,9 @@ class RuntimeModel(Record):
         Raises ScenarioError if a parameter is missing or not finite, the level is not between 0 and 1, or the runs do
         not determine a target at all; one line per target.
 
-        Parameters
-        ----------
-        values
-            Parameter -> array of shape (n,) or one number.
-        level
-            Probability that an interval is meant to hold.
-        labels
-            How messages name each target; `target 1`, `target 2`, ... if None.
+        `values`: parameter -> array of shape (n,) or one number.
+        `level`: probability that an interval is meant to hold.
+        `labels`: how messages name each target; `target 1`, `target 2`, ... if None.
         """
         check_level(level)
         targets = self._targets(values, labels)
@@ -503,7 +485,6 @@ class RuntimeFit:
     diagnostics: dict[str, Any]
     provenance: dict[str, Any]
     runs: dict[str, Runs]
-    """What was measured, by response."""
 
     def __repr__(self) -> str:
         return f"RuntimeFit({self.model!r})"

@@ -18,16 +18,27 @@ from simulator.platform.foreign.xml_tree import Element, read_xml
 from simulator.platform.networks import Contention, Network
 from simulator.platform.nodes import Platform
 
-# Clusters of SimGrid's platform files: flat ones, cabinets and links of hosts in a zone, tori and fat trees.
-#
-# The ways are those of SimGrid 3.32 (StarZone.cpp, TorusZone.cpp, FatTreeZone.cpp).
-
-
 MAX_ROUTED = 600
 """Hosts of a torus or fat tree, every pair of which gets its way written out."""
 MAX_PARTS = 50_000
 """Hosts, switches and links of a fat tree."""
 MAX_DIMENSIONS = 16
+READ = (
+    "zone",
+    "AS",
+    "cluster",
+    "host",
+    "router",
+    "link",
+    "route",
+    "zoneRoute",
+    "ASroute",
+    "cabinet",
+    "host_link",
+    "backbone",
+    "prop",
+    "config",
+)
 
 
 def read_cluster(zone: Zone, element: Element, zones: Zones) -> None:
@@ -230,11 +241,6 @@ class _Tree:
         self.below: dict[tuple[int, int, int], tuple[int, int]] = {}
         """(level, place, port) -> the place below, and the link there."""
 
-    def related(self, level: int, parent: int, child: int) -> bool:
-        """Whether a place and one on the level below are joined."""
-        labels = self.labels[level + 1][parent], self.labels[level][child]
-        return all(one == other or i == level for i, (one, other) in enumerate(zip(*labels, strict=True)))
-
     def holds(self, level: int, place: int, host: int) -> bool:
         """Whether a host is below a place."""
         labels = self.labels[level][place], self.labels[0][host]
@@ -280,24 +286,6 @@ def _through(tree: _Tree, source: int, destination: int) -> list[int]:
     return passed
 
 
-READ = (
-    "zone",
-    "AS",
-    "cluster",
-    "host",
-    "router",
-    "link",
-    "route",
-    "zoneRoute",
-    "ASroute",
-    "cabinet",
-    "host_link",
-    "backbone",
-    "prop",
-    "config",
-)
-
-
 @dataclass(frozen=True)
 class ImportedPlatform:
     """A platform, and the files that it came from besides the one named."""
@@ -305,7 +293,6 @@ class ImportedPlatform:
     platform: Platform
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
-    """What of it a user should know."""
 
 
 def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", eager_bytes: int = 0) -> ImportedPlatform:
@@ -316,15 +303,10 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     Raises ScenarioError, TraceError with file and line, for what is not read: it is never left out silently if it
     decides times.
 
-    Parameters
-    ----------
-    path
-        The file; profiles that it names lie in its folder.
-    kernel
-        What the hosts' speeds are called here.
-    contention, eager_bytes
-        What the file does not say of messages. Links that messages do not meet on (FATPIPE) need `none`, unless they
-        never are the narrowest of a route, or only a host's messages to itself pass them.
+    `path`: the file; profiles that it names lie in its folder.
+    `kernel`: what the hosts' speeds are called here.
+    `contention`, `eager_bytes`: what the file does not say of messages. Links that messages do not meet on (FATPIPE)
+    need `none`, unless they never are the narrowest of a route, or only a host's messages to itself pass them.
     """
     root = read_xml(path)
     if root.tag != "platform":

@@ -42,10 +42,7 @@ def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topol
     Raises ScenarioError if there are too many nodes, or the hosts of one have unlike routes, or for links that messages
     do not meet on where they are the narrowest.
 
-    Parameters
-    ----------
-    meets
-        Whether messages share links.
+    `meets`: whether messages share links.
     """
     first: dict[str, str] = {}
     for host, node in groups.items():

@@ -1,7 +1,4 @@
-"""The zones of a SimGrid platform file (version 4.1): what each holds, and the links from one host to another.
-
-Hosts of SimGrid's platform files as PEs: speeds, cores, speed profiles, disks.
-"""
+"""The zones of a SimGrid platform file (version 4.1): hosts as PEs, and the links from one host to another."""
 
 import heapq
 import math
@@ -47,6 +44,13 @@ UNITS = {
     },
 }
 """SimGrid's own units; a number without one is in flop/s, B/s or s."""
+MOST_HOSTS = 1_000_000
+"""Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
+NODE_PROPERTY = "apportion.node"
+"""Property of a host that names the node whose PE it is."""
+MAX_KNOTS = 20_000
+"""Knots of a profile that is written out because its first period differs from the later ones."""
+_DISKS = "only one disk of a node, which reads as fast as it writes, is read"
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,6 @@ class Zones:
     hosts: dict[str, Element] = field(default_factory=dict)
     """The element that describes each host; of a cluster's hosts, the cluster's."""
     zone_of: dict[str, Zone] = field(default_factory=dict)
-    """Of each host and router."""
     zones: dict[str, Zone] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     fat: set[int] = field(default_factory=set)
@@ -258,10 +261,6 @@ def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:
     return value
 
 
-MOST_HOSTS = 1_000_000
-"""Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
-
-
 def radical(element: Element) -> list[int]:
     """The numbers of a cluster's hosts: `0-5,7`."""
     numbers: list[int] = []
@@ -275,12 +274,6 @@ def radical(element: Element) -> list[int]:
     return numbers
 
 
-NODE_PROPERTY = "apportion.node"
-"""Property of a host that names the node whose PE it is."""
-MAX_KNOTS = 20_000
-"""Knots of a profile that is written out because its first period differs from the later ones."""
-
-
 def properties(element: Element) -> Mapping[str, str]:
     """What the `prop` elements in one say."""
     return {child.text("id"): child.text("value") for child in element.all("prop")}
@@ -291,9 +284,7 @@ class Hosts:
     """The hosts that have been read so far."""
 
     kernel: str
-    """What their speeds are called here."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    """Those with a disk."""
     files: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     profiles: dict[Path, LoadTrace] = field(default_factory=dict)
@@ -365,6 +356,3 @@ class Hosts:
         said = f"written out up to {end_s:g} s; runs beyond that are refused"
         self.notes.append(f"{path}: the first period differs from the later ones: {said}")
         return LoadTrace(np.append(0.0, more), np.append(1.0, np.tile(profile.values, turns)), end_s, "error")
-
-
-_DISKS = "only one disk of a node, which reads as fast as it writes, is read"

@@ -26,7 +26,6 @@ class Switch:
 
     name: str
     place: str
-    """Where it stands, for messages."""
     nodes: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
 

@@ -6,17 +6,15 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form, Size
 from simulator.models.network import LinkModel, MessageModel
 from simulator.platform.named_files import Site
 from simulator.platform.networks.link import Link, LinkForm
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Contention = Literal["none", "fifo", "fair"]
 """Messages on one link: do not meet; one after the other, first come first served; all at once, max-min fair."""
 NO_TIME_S, NO_LIMIT = 1e-12, 1e30
@@ -45,21 +43,11 @@ class Topology(Protocol):
         """How many nodes it joins; None: any number."""
 
     def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
-        """Directed links from nodes to nodes.
+        """Where each pair's links begin, and the end, (pairs + 1,); links `2 * link + direction` in the order passed.
 
         Raises ScenarioError if there is no route, with the nodes.
 
-        Parameters
-        ----------
-        sources, destinations
-            Nodes of each pair, never the same; (pairs,).
-
-        Returns
-        -------
-        first
-            Where each pair's links begin, and the end; (pairs + 1,).
-        links
-            `2 * link + direction`, in the order passed.
+        `sources`, `destinations`: nodes of each pair, never the same; (pairs,).
         """
 
     def to_data(self, names: Sequence[str]) -> dict[str, Any]:
@@ -213,7 +201,7 @@ class Network:
         return [part.tobytes() for part in np.split(kind, routes.first[1:-1])]
 
     @cached_property
-    def _shared(self) -> NDArray[np.bool_]:
+    def _shared(self) -> Flags:
         return np.array([link.shared for link in self.links], dtype=np.bool_)
 
     @cached_property
@@ -238,12 +226,8 @@ class Network:
 
         Links of one fitted model that knows what a further hop costs count together, by their number on the route.
 
-        Parameters
-        ----------
-        routes
-            Of some pairs.
-        pair, sizes_bytes
-            Route and payload of each message; (messages,).
+        `routes`: of some pairs.
+        `pair`, `sizes_bytes`: route and payload of each message; (messages,).
         """
         models, which = self._models
         if not models:

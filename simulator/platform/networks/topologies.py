@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, model_validator
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.form import NOT_BACKWARDS, Form, Names, one_of
 from simulator.base.names import all_names, check_known, compact, turns
@@ -23,13 +24,15 @@ from simulator.platform.networks.network import (
     DOWN,
     UP,
     WHERE,
-    Ints,
     NetworkForm,
     link_if_alike,
     private_links,
 )
 
 __all__ = ["TOPOLOGIES", "AnyNetworkForm", "Bus", "Listed", "Mesh", "Star", "Torus", "Tree"]
+
+MAX_MESH_NODES = 1024
+"""A full mesh has half the square of its nodes in links."""
 
 
 def _refuse_copies(nodes: Sequence[int], why: str) -> None:
@@ -74,14 +77,6 @@ class Listed:
         for link in capacities:
             if capacities.count(link) > 1:
                 raise ScenarioError(f"{where}: link {self.links[link >> 1].name} comes twice; pass each once")
-
-    @classmethod
-    def both_ways(
-        cls, node_names: tuple[str, ...], links: tuple[Link, ...], forth: Mapping[tuple[int, int], tuple[int, ...]]
-    ) -> "Listed":
-        """Routes whose way back, where none is given, is the same way in the other direction."""
-        back = {(end, start): tuple(link ^ 1 for link in reversed(passed)) for (start, end), passed in forth.items()}
-        return cls(node_names, links, back | dict(forth))
 
     @property
     def node_count(self) -> int:
@@ -202,7 +197,6 @@ class Tree:
     private: tuple[Link, ...]
     """One per node, in node order; up is away from the node."""
     switch_of: tuple[int, ...]
-    """Switch of each node."""
     uplinks: tuple[Link, ...]
     """One per switch; up is away from the nodes."""
     _switch: Ints = field(init=False, repr=False, compare=False)
@@ -426,10 +420,6 @@ class TorusForm(NetworkForm):
         return Torus(tuple(self.shape), self.link.maker(site, *WHERE, "link")("torus"))
 
 
-MAX_MESH_NODES = 1024
-"""A full mesh has half the square of its nodes in links."""
-
-
 @dataclass(frozen=True)
 class Mesh:
     """A link between any two nodes."""
@@ -484,7 +474,6 @@ class Bus:
     """One link that all messages between nodes pass."""
 
     link: Link
-    """Shared by both directions."""
 
     def __post_init__(self) -> None:
         if not self.link.shared:

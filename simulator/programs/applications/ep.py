@@ -25,7 +25,6 @@ class Samples(Work):
 
     samples: int
     volume: float
-    """Of one sample."""
     result_bytes: int
     reduce: AllReduceAlgorithm
 

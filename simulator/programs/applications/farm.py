@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.arrays import Floats
 from simulator.programs import program
 from simulator.programs.applications.parameters import Choice, Counted, Duration, Parameters, Positive, Whole
-from simulator.programs.applications.work import Floats, Team, Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.columns import DISTRIBUTIONS, RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
@@ -46,21 +47,16 @@ class Farm(Work):
     """Units that are pulled."""
 
     count: int
-    """Units of work."""
     volume: float
     """Of a unit, in the mean."""
     size: int
-    """Elements of a unit."""
     chunk: int
-    """Units per pull under `ss`."""
     pull_s: float
-    """Seconds that a pull takes."""
     scheduling: SelfScheduling = field(default_factory=SelfScheduling)
     """The rule; under `static` without the parts, which a partition brings."""
     serve_s: float = 0.0
     """Seconds for which the pool serves a request."""
     unit_bytes: int = 0
-    """Data of a unit."""
     profile: str = "constant"
     """How volumes change from the first unit to the last: `constant`, `rising` or `falling`."""
     slope: float = 1.0

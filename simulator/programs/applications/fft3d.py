@@ -19,8 +19,9 @@ from math import log2
 
 import numpy as np
 
+from simulator.base.arrays import Flags, Ints
 from simulator.programs.applications.parameters import Counted, Whole
-from simulator.programs.applications.work import Flags, Grid, Ints, Shape, Team, Work, shapes
+from simulator.programs.applications.work import Grid, Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
 
@@ -82,16 +83,10 @@ class Fft3d(Work):
 def _exchanges(takes_part: Flags, place: Ints, parts: Ints, stride: int, own_bytes: Ints) -> Loop:
     """Pairwise rounds among the processes of a row or column of the grid.
 
-    Parameters
-    ----------
-    place
-        Of each process in its row or column; (P,).
-    parts
-        Positions of each of those places; the ones with none take no part.
-    stride
-        How far apart neighbours in it are numbered.
-    own_bytes
-        What a process sends for each position of its partner; (P,).
+    `place`: of each process in its row or column; (P,).
+    `parts`: positions of each of those places; the ones with none take no part.
+    `stride`: how far apart neighbours in it are numbered.
+    `own_bytes`: what a process sends for each position of its partner; (P,).
     """
     members = np.flatnonzero(parts)
     rank = np.searchsorted(members, place)

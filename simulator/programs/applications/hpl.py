@@ -45,9 +45,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import units
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.block_columns import BlockColumns
 from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Parameters, Positive, Whole
@@ -68,11 +68,17 @@ from simulator.programs.program import (
 if TYPE_CHECKING:
     from simulator.platform.named_files import NamedFiles  # a far host has no such room
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Phases = Literal["main", "all"]
 Waiting = Literal["yielding", "polling"]
 WORD_BYTES = 8
+KEY = "hpl_dat"
+BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}
+"""HPL's numbers of the broadcasts that are simulated."""
+_LISTS = {"Ns": (5, 6), "NBs": (7, 8), "Ps": (10, 11), "Qs": (10, 12), "BCASTs": (22, 23), "DEPTHs": (24, 25)}
+"""Lines of the number of values and of the values; HPL reads its file by line."""
+_CHOICES = {"n": "Ns", "nb": "NBs", "broadcast": "BCASTs"}
+_NEEDED = 25
+_LIMIT_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -169,12 +175,8 @@ class Hpl(Work):
     def _grid_row(self, place: tuple[int, ...], grid: Shape, left: Floats, behind: Floats) -> tuple[Operation, ...]:
         """What the process at a place does: steps in cycles of the grid's columns, then those that fill no cycle.
 
-        Parameters
-        ----------
-        left
-            Its rows from each block's diagonal down; (K,).
-        behind
-            Its columns behind each block; (K,).
+        `left`: its rows from each block's diagonal down; (K,).
+        `behind`: its columns behind each block; (K,).
         """
         rows, columns = grid
         across = tuple(place[0] * columns + column for column in range(columns))
@@ -297,16 +299,6 @@ APPLICATION = Counted(
     faults=_idle,
     chosen=("nb", "broadcast", "waiting"),
 )
-
-
-KEY = "hpl_dat"
-BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}
-"""HPL's numbers of the broadcasts that are simulated."""
-_LISTS = {"Ns": (5, 6), "NBs": (7, 8), "Ps": (10, 11), "Qs": (10, 12), "BCASTs": (22, 23), "DEPTHs": (24, 25)}
-"""Lines of the number of values and of the values; HPL reads its file by line."""
-_CHOICES = {"n": "Ns", "nb": "NBs", "broadcast": "BCASTs"}
-_NEEDED = 25
-_LIMIT_BYTES = 2**20
 
 
 def with_hpl_dat(parameters: Parameters, named: "NamedFiles") -> tuple[dict[str, float | str], tuple[str, ...]]:

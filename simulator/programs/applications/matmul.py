@@ -40,7 +40,6 @@ class MatrixProduct(Work):
     """The product of two square matrices, its rows divided among the processes; process 0 is the master."""
 
     n: int
-    """Order of the matrices."""
 
     @property
     def units(self) -> int:

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import units as quantities
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.applications.parameters import Parameters
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel
     from simulator.platform.nodes import Platform
 
-Floats = NDArray[np.float64]
 PROCESSES = "P"
 """The model's parameter that is the number of processes with units."""
 UNITS = "units"
@@ -60,7 +59,6 @@ class Modelled(Work):
     """Units of work whose time a run-time model predicts."""
 
     count: int
-    """Units of work."""
     parameters: Mapping[str, float]
     """All of the model's parameters but `P`."""
     model: "RuntimeModel"
@@ -215,7 +213,7 @@ def resource_of(response: str) -> str:
     return next((resource for resource, names in RESOURCES.items() if words.intersection(names)), "PE")
 
 
-def _slowest(platform: "Platform", nodes: NDArray[np.int64]) -> tuple[float, float]:
+def _slowest(platform: "Platform", nodes: Ints) -> tuple[float, float]:
     """Largest latency in seconds and least bandwidth in bytes per second between neighbours in a ring of nodes."""
     network = platform.network
     if nodes.size < 2 or network.topology is None:
@@ -241,12 +239,8 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
 
     Raises ScenarioError if there is no model, or the parameters do not fit it; one line per fault.
 
-    Parameters
-    ----------
-    parameters
-        `units`, and what the model needs but `P`.
-    model
-        Written by `apportion fit`.
+    `parameters`: `units`, and what the model needs but `P`.
+    `model`: written by `apportion fit`.
     """
     if model is None:
         raise ScenarioError("application: model: it is missing; name a file that `apportion fit` wrote")

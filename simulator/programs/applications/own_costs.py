@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import given, units
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
-from simulator.programs.applications.work import Floats, Team, Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Loop, Program, Recv, Row, Send
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Parameters = Mapping[str, float | str]
 """Numbers, names of algorithms, and times with their units."""
+MOST_STEPS = 10**7
+"""Most steps of an application's loop: each is written out for each process, with all that it computes and sends."""
+BROADCAST = "how panels reach the others: `ring`, `modified_ring`, `two_rings`, `binomial`, `linear` or `scatter_ring`"
 
 
 class Field(Protocol):
@@ -65,12 +68,8 @@ class Whole:
         return isinstance(value, int) and value > self.most
 
 
-MOST_STEPS = 10**7
-"""Most steps of an application's loop: each is written out for each process, with all that it computes and sends."""
 ORDER = Whole(most=10**8)
 """Of a matrix: more elements than any machine holds, and bytes and operations still fit into 64 bits."""
-
-BROADCAST = "how panels reach the others: `ring`, `modified_ring`, `two_rings`, `binomial`, `linear` or `scatter_ring`"
 
 
 @dataclass(frozen=True)

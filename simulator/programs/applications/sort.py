@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.base.arrays import Ints
 from simulator.programs.applications.parameters import Counted, Whole
-from simulator.programs.applications.work import Ints, Team, Work
+from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Operation, Program, Recv, Send
 
@@ -31,7 +32,6 @@ class Sort(Work):
     """A merge sort, its keys divided among the processes."""
 
     n: int
-    """Keys."""
 
     @property
     def units(self) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.configuration import Configuration
@@ -15,8 +15,8 @@ from simulator.programs.program import NOBODY, Compute, Group, Program, Row
 if TYPE_CHECKING:
     from simulator.platform.nodes import Platform
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Shape = tuple[int, int]
+"""Rows and columns; process i Q + j stands in row i and column j of Q columns."""
 
 
 def wrong_sum(configuration: Configuration, found: int, *, total: int, noun: str, name: str) -> ScenarioError:
@@ -74,11 +74,6 @@ class Team:
         footprints = np.where(self.units > 0, footprints_bytes, 0)
         rows = tuple(row if units else () for units in self.units.tolist())
         return Program(rows, tuple(footprints.tolist()), polls)
-
-
-Flags = NDArray[np.bool_]
-Shape = tuple[int, int]
-"""Rows and columns; process i Q + j stands in row i and column j of Q columns."""
 
 
 def shapes(processes: int) -> tuple[Shape, ...]:
@@ -139,9 +134,7 @@ class Movable:
     """How units may change their process between iterations."""
 
     quantum: int
-    """Units that move together."""
     size_bytes: int
-    """What goes with them."""
 
 
 class Work(Protocol):
@@ -190,10 +183,7 @@ class Work(Protocol):
     def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:  # noqa: ARG002
         """The partition nearest to one that the application can use; most can use any that adds up.
 
-        Parameters
-        ----------
-        grid
-            Of the configuration; None: as the application has it.
+        `grid`: of the configuration; None: as the application has it.
         """
         return partition
 

@@ -1,7 +1,4 @@
-"""Software execution graphs: their nodes, what is wrong with them, and their timing formulas as text.
-
-Evaluating a software execution graph: how often each step is expected to run, the total RUVs, the expected time.
-"""
+"""Software execution graphs: nodes, faults, timing formulas as text, and how often each step is expected to run."""
 
 import re
 from collections import Counter
@@ -11,11 +8,22 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import FUNCTIONS, Formula
 from simulator.models.resource import METHODS, NO_RUVS, CostVector, Method, Ruvs, Times, bounds
+
+Place: TypeAlias = tuple[str | int, ...]
+MAX_DEPTH = 40
+"""Deepest nesting of nodes in a graph."""
+MAX_STEPS = 100_000
+"""Most nodes once every call is written out."""
+TOLERANCE = 1e-9
+"""How far probabilities may be from adding up to 1."""
+_NAME = re.compile(r"[^\W\d]\w*")
+Values = Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,6 @@ class Branch:
     arms: tuple[tuple[Formula, "Node"], ...]
     """Probability (a formula of the parameters), and what is done; the probabilities add up to 1."""
     ruvs: Ruvs = field(default_factory=lambda: NO_RUVS)
-    """Of the test itself."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,6 @@ class Call:
     arguments: tuple[tuple[str, Formula], ...] = ()
     """Its parameter -> a formula of ours."""
     ruvs: Ruvs = field(default_factory=lambda: NO_RUVS)
-    """Of the call itself."""
 
 
 Node: TypeAlias = Processing | Loop | Branch | Sequence | Call
@@ -103,9 +109,6 @@ class Seg:
         return found[0]
 
 
-Place: TypeAlias = tuple[str | int, ...]
-
-
 def parts_of(body: Node) -> tuple[Node, ...]:
     """A body as the list that a file writes: the parts of sequences without a name, or the one node."""
     if not isinstance(body, Sequence) or body.name:
@@ -131,15 +134,6 @@ def walk(body: Node, place: Place = ("body",), depth: int = 0) -> Iterator[tuple
         yield here, node, depth
         for below, inner in bodies(node):
             yield from walk(inner, (*here, *below), depth + 1)
-
-
-MAX_DEPTH = 40
-"""Deepest nesting of nodes in a graph."""
-MAX_STEPS = 100_000
-"""Most nodes once every call is written out."""
-TOLERANCE = 1e-9
-"""How far probabilities may be from adding up to 1."""
-_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
@@ -356,10 +350,6 @@ def _scaled(factor: Formula, terms: list[str]) -> list[str]:
     return [f"{first}*{terms[0] if len(terms) == 1 else '(' + ' + '.join(terms) + ')'}"]
 
 
-Floats = NDArray[np.float64]
-Values = Mapping[str, ArrayLike]
-
-
 @dataclass(frozen=True)
 class Visit:
     """A step that uses resources, and how often it is expected to run."""
@@ -395,14 +385,9 @@ def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit
     Raises ScenarioError if a value is missing, a probability is outside [0, 1], probabilities do not add up to 1, or a
     count is below 0, with the step and the values.
 
-    Parameters
-    ----------
-    seg
-        One that `check` accepts.
-    values
-        Each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
-    graph
-        Where execution begins; by default in the first graph.
+    `seg`: one that `check` accepts.
+    `values`: each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
+    `graph`: where execution begins; by default in the first graph.
     """
     start = seg.graph(graph)
     missing = [name for name in start.parameters if name not in values]
@@ -451,12 +436,8 @@ def expected_time(
 
     Raises ScenarioError as `total_ruv`; or if an operation has no cost.
 
-    Parameters
-    ----------
-    costs
-        Of one PE; its method says which RUVs are used.
-    working_set_bytes
-        Of graphs that say none.
+    `costs`: of one PE; its method says which RUVs are used.
+    `working_set_bytes`: of graphs that say none.
     """
     found = visits(seg, values, graph=graph)
     _check_method(found, costs.method)

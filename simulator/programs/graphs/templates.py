@@ -5,18 +5,24 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Flags, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.work import Team
 from simulator.programs.program import NOBODY, AllReduce, Broadcast, Compute, Exchange, Loop, Operation, Recv, Row, Send
-
-Ints = NDArray[np.int64]
 
 EVERYWHERE = ("P", "total")
 """Names that every formula of a template may use: processes that take part, and all units."""
 STEP_NAMES = ("units", "iteration")
 """Names that formulas of steps may use too: a process's units, and the number of the iteration from 0 on."""
+Often = Callable[[int], Mapping[str, float]]
+"""Processes that take part -> how often one of them does each, per iteration; an estimate for choosing partitions."""
+# Master and workers: process 0 sends each other one its input, all compute, it collects what they send back.
+#
+# How much each one does is the partition's matter. Units that the next free process pulls are the application `farm`.
+TO_WORKER, TO_MASTER = 0, 1
+"""Tags of the two kinds of messages."""
 
 
 class Stage(Protocol):
@@ -44,10 +50,6 @@ class Stage(Protocol):
         """Whether the message is sent at all: one of 0 bytes by its formula is none."""
 
 
-Often = Callable[[int], Mapping[str, float]]
-"""Processes that take part -> how often one of them does each, per iteration; an estimate for choosing partitions."""
-
-
 @dataclass(frozen=True)
 class Template:
     """A way to be parallel."""
@@ -58,7 +60,6 @@ class Template:
     messages: Mapping[str, tuple[str, ...]]
     """Messages, and the names in addition to `EVERYWHERE` that the formula of each may use."""
     rows: Callable[[Stage], tuple[Row, ...]]
-    """What each process does."""
     computes: Often
     handles: Often
     step_names: tuple[str, ...] = STEP_NAMES
@@ -131,7 +132,7 @@ def _sent(stage: Stage, held: Ints, number: int) -> Ints:
     return stage.size_bytes("exchange", units=held, round=number)
 
 
-def _only(computes: tuple[Compute, ...], which: NDArray[np.bool_]) -> list[Operation]:
+def _only(computes: tuple[Compute, ...], which: Flags) -> list[Operation]:
     """A computation of some processes only."""
     return [Compute(np.where(which, one.volume, 0.0), one.size) for one in computes]
 
@@ -188,13 +189,6 @@ ROW_COLUMN_BROADCAST = Template(
     computes=lambda _: {"step": 1},
     handles=lambda _: {"row": 1, "column": 1},
 )
-
-
-# Master and workers: process 0 sends each other one its input, all compute, it collects what they send back.
-#
-# How much each one does is the partition's matter. Units that the next free process pulls are the application `farm`.
-TO_WORKER, TO_MASTER = 0, 1
-"""Tags of the two kinds of messages."""
 
 
 def _master_worker(stage: Stage) -> tuple[Row, ...]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import FormulaError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.models.resource import METHODS, HardwareModel, Method, Times
@@ -23,8 +24,6 @@ from simulator.programs.graphs.nodes import Graph, Seg, check, check_costs, expe
 from simulator.programs.graphs.templates import EVERYWHERE, TEMPLATES, Template, repeated
 from simulator.programs.program import Compute, Program
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Values = Mapping[str, ArrayLike]
 
 KNOTS = 96
@@ -36,6 +35,10 @@ LEAST_S = 1e-12
 """Shortest time of all steps in a speed function: a tick."""
 MOST_MESSAGES = 10_000
 """Messages of a process that choosing partitions looks at."""
+MOST_ITERATIONS = 1_000_000
+MOST_UNITS = 2**53
+RESERVED = (*EVERYWHERE, "units", "iteration", "partner", "round")
+"""Names that templates give; parameters have others."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,6 @@ class SegWork(Work):
     method: Method
     parameters: Mapping[str, float]
     total: int
-    """Units that a partition divides."""
     iterations: int
     steps: Mapping[str, Step]
     messages: Mapping[str, Formula]
@@ -163,10 +165,7 @@ class SegWork(Work):
 
         Raises ScenarioError if the partition does not fit, or a step cannot be evaluated.
 
-        Parameters
-        ----------
-        resources
-            Of the PE that each process runs on.
+        `resources`: of the PE that each process runs on.
         """
         team = Team.of(configuration, total=self.total, noun="units", name="units")
         placed = Placed(self, team, tuple(resources))
@@ -240,7 +239,6 @@ class Placed:
     work: SegWork
     team: Team
     resources: tuple[HardwareModel, ...]
-    """Of each process's PE."""
 
     @property
     def iterations(self) -> int:
@@ -296,21 +294,12 @@ class Placed:
         return [(resource, np.flatnonzero(ids == key)) for key, resource in kinds.items()]
 
 
-MOST_ITERATIONS = 1_000_000
-MOST_UNITS = 2**53
-RESERVED = (*EVERYWHERE, "units", "iteration", "partner", "round")
-"""Names that templates give; parameters have others."""
-
-
 def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) -> SegWork:
     """Check a graph, a template and resource models against each other.
 
     Raises ScenarioError with one line per fault, each beginning with its field.
 
-    Parameters
-    ----------
-    resources
-        Those of the platform's PEs, the first PE's first.
+    `resources`: those of the platform's PEs, the first PE's first.
     """
     check(seg)
     maker = _Maker(seg, asked)

@@ -31,12 +31,8 @@ def parse_batsim(text: str, path: Path, *, machine_processors: int | None = None
     Raises ScenarioError for a document of another form, jobs that are larger than the machine or come twice, and
     profiles whose run time depends on the platform: one line each.
 
-    Parameters
-    ----------
-    text, path
-        The document, and the file that it stands in.
-    machine_processors
-        Size of the machine, in place of the document's `nb_res`.
+    `text`, `path`: the document, and the file that it stands in.
+    `machine_processors`: size of the machine, in place of the document's `nb_res`.
 
     Notes
     -----

@@ -8,13 +8,12 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream, make_stream
 
 __all__ = ["CLEANINGS", "FIELDS", "MOST_SECONDS", "Cleaning", "RawJobs", "clean", "stream_name", "tell"]
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Cleaning = Literal["strong", "pyss", "none"]
 CLEANINGS: Final[tuple[str, ...]] = get_args(Cleaning)
 """Names of the rules by which logs are cleaned; see `clean`."""
@@ -40,14 +39,12 @@ class RawJobs:
     """Jobs as a log has them: nothing is dropped or changed yet; arrays (job,)."""
 
     place: str
-    """The file, for messages."""
     name: str
     """Of the stream that becomes of them."""
     ids: NDArray[Any]
     columns: Floats
     """The 18 `FIELDS`, -1 where nothing is known; (job, 18), times in s, memory in KB per processor."""
-    lines: NDArray[np.int64]
-    """Where each job stands in the file."""
+    lines: Ints
     machine_processors: int | None = None
     start_unix_s: float | None = None
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -86,19 +83,14 @@ def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | N
     that are larger than the machine, lack processors, submission or run time, have negative times, or are not in the
     order of their submission: a line each.
 
-    Parameters
-    ----------
-    raw
-        The jobs as they are in the log. Lines about parts of a job, between checkpoints or swaps, are left out in
-        any case; the line that sums the job up stays.
-    cleaning
-        `strong`: only jobs that ask for and got no more processors than the machine has (where one of the two is not
-        known it is the other), ran, have a limit and were submitted at 0 s or later; none runs past its limit.
-        `pyss`: limit and run time change places where a job ran longer, a job without a limit runs for 1 s; one without
-        processors, run time or submission becomes one processor for 1 s; larger jobs than the machine are dropped.
-        `none`: nothing is changed, and what cannot be simulated is refused.
-    machine_processors
-        Size of the machine, in place of what the log says.
+    `raw`: the jobs as they are in the log. Lines about parts of a job, between checkpoints or swaps, are left out in
+    any case; the line that sums the job up stays.
+    `cleaning`: `strong`: only jobs that ask for and got no more processors than the machine has (where one of the two
+    is not known it is the other), ran, have a limit and were submitted at 0 s or later; none runs past its limit.
+    `pyss`: limit and run time change places where a job ran longer, a job without a limit runs for 1 s; one without
+    processors, run time or submission becomes one processor for 1 s; larger jobs than the machine are dropped. `none`:
+    nothing is changed, and what cannot be simulated is refused.
+    `machine_processors`: size of the machine, in place of what the log says.
 
     Notes
     -----
@@ -225,14 +217,9 @@ def tell(place: str, faults: Sequence[str], count: int | None = None) -> None:
 
     Raises ScenarioError if anything was found.
 
-    Parameters
-    ----------
-    place
-        The file.
-    faults
-        The first of them, a line each.
-    count
-        How many there are, if that is known.
+    `place`: the file.
+    `faults`: the first of them, a line each.
+    `count`: how many there are, if that is known.
     """
     if max(len(faults), count or 0) > MOST_FAULTS:
         more = "more" if count is None else f"{count - MOST_FAULTS + 1} more"

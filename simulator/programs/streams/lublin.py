@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.randomness import stream as generator
 from simulator.programs.streams.stream import MISSING, Stream, make_stream
 
 __all__ = ["JobKind", "lublin"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 JobKind = Literal["batch", "interactive", "both", "combined"]
 """Batch jobs, interactive jobs, both as two streams merged, or jobs that nobody tells apart: fitted to all together."""
 BUCKETS = 48
@@ -91,19 +89,10 @@ def lublin(
 
     Raises ScenarioError for numbers out of range.
 
-    Parameters
-    ----------
-    jobs, processors
-        How many, the latter of the machine.
-    kind
-        Which parameters: `batch`, `interactive`, `both` merged, or `combined`, which does not tell the two apart.
-    load
-        Offered load to arrive at, by stretching all gaps between arrivals, the day with them, to within the second
-        that times are rounded to; None leaves the arrivals as drawn.
-    start_hour
-        Hour of the day at second 0, from 0 to less than 24.
-    users
-        How many users there may be; the square root of `jobs`, rounded, if not given.
+    `kind`: which parameters: `batch`, `interactive`, `both` merged, or `combined`, which does not tell the two apart.
+    `load`: offered load to arrive at, by stretching all gaps between arrivals; None leaves these as drawn.
+    `start_hour`: hour of the day at second 0, from 0 to less than 24.
+    `users`: how many users there may be; the square root of `jobs`, rounded, if not given.
 
     Source: U. Lublin and D. G. Feitelson, "The Workload on Parallel Supercomputers: Modeling the Characteristics of
     Rigid Jobs", Journal of Parallel and Distributed Computing 63(11), 2003, with the constants of their program

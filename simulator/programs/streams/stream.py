@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 
 __all__ = ["MISSING", "JobApplication", "Stream", "make_stream"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MISSING = -1
 """A whole number that nobody knows; a float that nobody knows is NaN."""
 
@@ -131,14 +130,9 @@ def make_stream(
 
     Raises ScenarioError for fields of different lengths.
 
-    Parameters
-    ----------
-    submit_s, processors, run_s, limit_s
-        Per job; jobs are put in the order of submission.
-    ids
-        1, 2, ... if not given.
-    others
-        Further fields of `Stream`.
+    `submit_s`, `processors`, `run_s`, `limit_s`: per job; jobs are put in the order of submission.
+    `ids`: 1, 2, ... if not given.
+    `others`: further fields of `Stream`.
     """
     submitted = np.asarray(submit_s, dtype=np.float64)
     count, sizes = submitted.size, np.asarray(processors, dtype=np.int64)

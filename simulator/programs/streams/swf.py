@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import IO, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.units import to_number
 from simulator.programs.streams.cleaning import FIELDS, MOST_FAULTS, MOST_SECONDS, RawJobs, stream_name, tell
 
 __all__ = ["read_swf"]
 
-Floats = NDArray[np.float64]
 _BLOCK_BYTES: Final = 2**24
 """Read at once, so that a log may be larger than memory holds as text."""
 _MOST_BYTES: Final = 4 * 2**30
@@ -53,7 +52,7 @@ def read_swf(path: Path) -> RawJobs:
     S. J. Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999; version
     2.2 of the format as the Parallel Workloads Archive defines it.
     """
-    header, faults, parts, places = _Header(str(path)), list[str](), list[Floats](), list[NDArray[np.int64]]()
+    header, faults, parts, places = _Header(str(path)), list[str](), list[Floats](), list[Ints]()
     with files.open_lines(path) as stream:
         for first, block in _blocks(stream, path):
             values, lines = _jobs(header.taken_from(block, first, seen=bool(parts)), path, first, faults)
@@ -164,7 +163,7 @@ def _blocks(stream: Iterable[bytes] | IO[bytes], path: Path) -> Iterator[tuple[i
         yield number, rest
 
 
-def _jobs(block: bytes, path: Path, first: int, faults: list[str]) -> tuple[Floats, NDArray[np.int64]]:
+def _jobs(block: bytes, path: Path, first: int, faults: list[str]) -> tuple[Floats, Ints]:
     """The numbers of a block without comments, (job, 18), and each job's line; what is wrong is added to `faults`."""
     letters = np.frombuffer(block, dtype=np.uint8)
     blank = (letters == ord(" ")) | ((letters >= ord("\t")) & (letters <= ord("\r")))
@@ -203,7 +202,7 @@ def _faults_of(block: bytes, path: Path, first: int) -> list[str]:
     return found or [f"{path}:{first}: this line or one below it holds what is no number; mend it"]
 
 
-def _out_of_range(path: Path, columns: Floats, lines: NDArray[np.int64]) -> Iterator[str]:
+def _out_of_range(path: Path, columns: Floats, lines: Ints) -> Iterator[str]:
     """What no job can have, whatever the cleaning: parts where only whole numbers count, and numbers without sense."""
     for at, name in enumerate(FIELDS):
         values, most = columns[:, at], MOST_SECONDS if name in _TIMES else _MOST_WHOLE

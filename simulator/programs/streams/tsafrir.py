@@ -4,16 +4,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.randomness import stream as generator
 from simulator.programs.streams.stream import Stream
 
 __all__ = ["LEAST_JOBS", "with_estimates"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LEAST_JOBS = 200
 """Below which the model has no law for the number of values."""
 MINUTE_S = 60
@@ -57,11 +55,8 @@ def with_estimates(stream: Stream, *, seed: int = 0, most_s: float | None = None
     Raises ScenarioError for fewer than 200 jobs, run times that are not known or longer than `most_s`, and streams with
     more long jobs than the model has long values.
 
-    Parameters
-    ----------
-    most_s
-        The greatest estimate that users may give, 100 min or more; the longest run time rounded up to whole hours, 2 h
-        at least, if not given.
+    `most_s`: the greatest estimate that users may give, 100 min or more; the longest run time in whole hours if None,
+    2 h at least.
 
     Source: D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling User Runtime Estimates", 11th Workshop on Job
     Scheduling Strategies for Parallel Processing (JSSPP), LNCS 3834, 2005, with the constants of their program.

@@ -11,12 +11,14 @@ from simulator.base.figures import INK, NOTHING, PAPER, Drawing, label, name_row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.models.speed import Floats
+    from simulator.base.arrays import Floats
     from simulator.results.shares import Share
 
 BINS: Final = 200
 """Stretches of time that a row of a run is drawn in."""
 _HATCH: Final = "////"
+MOST_CASES: Final = 24
+"""Predictions that a scorecard draws."""
 
 
 def amount(value: float) -> str:
@@ -32,16 +34,10 @@ def shares(
 ) -> Drawing:
     """Draw what each PE or node has as now, hatched, and as advised, full; beneath its name its speed and load.
 
-    Parameters
-    ----------
-    rows
-        Of `simulator.gathered_shares`.
-    unit
-        What is shared out, such as `rows`.
-    of
-        What a row is of.
-    names
-        What the configurations before and after are called; nothing is drawn of one without a name.
+    `rows`: of `simulator.gathered_shares`.
+    `unit`: what is shared out, such as `rows`.
+    `of`: what a row is of.
+    `names`: what the configurations before and after are called; nothing is drawn of one without a name.
     """
     if not rows:
         return NOTHING
@@ -133,12 +129,9 @@ def _said(one: "Share", unit: str, names: tuple[str, str]) -> str:
 def runs(every: Sequence[Mapping[str, Any]]) -> Drawing:
     """Draw runs one above the other on one axis of time: how many of a row's processes compute, and exchange messages.
 
-    Parameters
-    ----------
-    every
-        One entry per run: `title`, `makespan_s`, `mean_s` of all runs if that is known, and `rows`, each with `name`
-        and the parts of its processes that compute and that exchange messages (or do something else) in `BINS`
-        stretches of the run: `computing`, `other`.
+    `every`: one entry per run: `title`, `makespan_s`, `mean_s` of all runs if that is known, and `rows`, each with
+    `name` and the parts of its processes that compute and that exchange messages (or do something else) in `BINS`
+    stretches of the run: `computing`, `other`.
     """
     if not every:
         return NOTHING
@@ -187,17 +180,10 @@ def _draw_busy(axes: "Axes", row: Mapping[str, Any], at: float, makespan: float,
 # All that was predicted and really run
 
 
-MOST_CASES: Final = 24
-"""Predictions that a scorecard draws."""
-
-
 def scorecard(cases: Sequence[Mapping[str, Any]]) -> Drawing:
     """Draw measured over predicted of each case, and where it was stated to lie; a filled dot where that held.
 
-    Parameters
-    ----------
-    cases
-        One entry per case: `name`; `ratio`, and its `low` and `high` or None; `held`.
+    `cases`: one entry per case: `name`; `ratio`, and its `low` and `high` or None; `held`.
     """
     shown = [one for one in cases if (number(one.get("ratio")) or 0) > 0][:MOST_CASES]
     if not shown:

@@ -10,10 +10,9 @@ from simulator.base import intervals, units
 from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, series
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from simulator.base.arrays import Flags, Floats
     from simulator.models.memory.model import MemoryModel
     from simulator.models.neighbours_file import NeighboursModel
     from simulator.models.network import FittedForm
@@ -21,26 +20,19 @@ if TYPE_CHECKING:
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
 
-    Floats = NDArray[np.float64]
 
 _AXES = {"M_words": "M in words", "alpha": "alpha", "L": "L in words"}
 _DASHES: Final = ((0, (1, 1.5)), (0, (6, 2)), (0, (6, 2, 1, 2)), "-")
 _STEPS: Final = 400
+_MOST_CONFIGURATIONS: Final = 4
 
 
-def memory_fit(
-    columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: str, held_out: "NDArray[np.bool_]"
-) -> Drawing:
+def memory_fit(columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: str, held_out: "Flags") -> Drawing:
     """Draw modelled times against measured ones, and residuals; a residual is `(modelled - measured) / measured`.
 
-    Parameters
-    ----------
-    columns
-        `M_words`, `alpha`, `L` and `time_per_word_s` of the cells, each (cells,).
-    modelled_s
-        What the model says of them.
-    held_out
-        Which of them its fit did not see.
+    `columns`: `M_words`, `alpha`, `L` and `time_per_word_s` of the cells, each (cells,).
+    `modelled_s`: what the model says of them.
+    `held_out`: which of them its fit did not see.
     """
     measured_s = columns["time_per_word_s"]
     residuals = 100 * (modelled_s - measured_s) / measured_s
@@ -101,14 +93,9 @@ def _draw_observed(axes: "Axes", *, model: "RuntimeModel", own: "Runs", response
 def network(document: Entry, *, form: "FittedForm | None" = None, every: bool = False) -> Drawing:
     """Draw message times over bytes: what was measured, and the chosen form as a line.
 
-    Parameters
-    ----------
-    document
-        A network model's, as `apportion calibrate network` writes it: `points`, `models`, `chosen`.
-    form
-        Drawn alone where the document has no measured times.
-    every
-        Whether all fitted forms are drawn, at the most hops and at the least.
+    `document`: a network model's, as `apportion calibrate network` writes it: `points`, `models`, `chosen`.
+    `form`: drawn alone where the document has no measured times.
+    `every`: whether all fitted forms are drawn, at the most hops and at the least.
     """
     import numpy as np
 
@@ -152,7 +139,7 @@ def _message_axes(axes: "Axes", text: str) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _message_times(document: Entry) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+def _message_times(document: Entry) -> "tuple[Floats, Floats, Floats]":
     """Bytes, hops and seconds of what was measured; (message,) each."""
     import numpy as np
 
@@ -214,12 +201,8 @@ def _spread(low: float, high: float) -> list[float]:
 def runtime(model: "RuntimeModel", *, over: str | None = None, level: float = intervals.LEVEL) -> Drawing:
     """Draw the predicted run time over one parameter, the others at their largest trained values, with where runs lie.
 
-    Parameters
-    ----------
-    over
-        The parameter; the first one by default.
-    level
-        How often a run lies in the band.
+    `over`: the parameter; the first one by default.
+    `level`: how often a run lies in the band.
     """
     shown = model.names[0] if over is None else over
     largest = dict(zip(model.names, (float(high) for high in model.high), strict=True))
@@ -261,16 +244,10 @@ def neighbours(model: "NeighboursModel") -> Drawing:
     return Drawing("kept", "Speed kept next to others", {"all": draw}, ", ".join(sorted(model.kernels)), (2.8, 2.0))
 
 
-_MOST_CONFIGURATIONS: Final = 4
-
-
 def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> Drawing:
     """Draw the predicted run time over the problem size, with intervals, of those that are best at some size.
 
-    Parameters
-    ----------
-    fit
-        What `apportion allocate fit` found; the configurations are those that were measured.
+    `fit`: what `apportion allocate fit` found; the configurations are those that were measured.
     """
 
     def draw(axes: "Axes") -> None:
@@ -295,7 +272,7 @@ def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> D
 def _draw(
     axes: "Axes",
     form: "FittedForm",
-    at: "NDArray[np.float64]",
+    at: "Floats",
     hops: float,
     *,
     style: tuple[str, Any, bool, bool],

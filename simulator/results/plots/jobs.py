@@ -9,10 +9,10 @@ from simulator.base import units
 from simulator.base.figures import INK, LINES, NOTHING, Drawing, Panel, label, name_rows, series, time_unit
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from simulator.base.arrays import Floats, Ints
     from simulator.engines.job_queue import JobRuns
     from simulator.results.job_metrics import JobClass
 
@@ -21,6 +21,7 @@ _STRETCHES: Final = 300
 _MOST_BOXES: Final = 1200
 """Rectangles of a figure; a longer stream shows its beginning."""
 _POINTS: Final = 240
+_SLOWDOWNS: Final = ("bounded_slowdown", "bounded_slowdown_p95")
 
 
 def busy(runs: "JobRuns") -> Drawing:
@@ -106,13 +107,10 @@ def pes(runs: "JobRuns") -> Drawing:
     return Drawing("pes", "Jobs on PEs over time", {"all": draw}, said, (3.6, 2.4))
 
 
-def waits(waits_s: "Mapping[str, NDArray[np.float64]]") -> Drawing:
+def waits(waits_s: "Mapping[str, Floats]") -> Drawing:
     """Draw which share of the jobs waited longer than a time: a line per stream, with its mean in the legend.
 
-    Parameters
-    ----------
-    waits_s
-        Name -> seconds that each job waited; (job,).
+    `waits_s`: name -> seconds that each job waited; (job,).
     """
     if not any((values > 0).any() for values in waits_s.values()):
         return NOTHING
@@ -132,7 +130,7 @@ def waits(waits_s: "Mapping[str, NDArray[np.float64]]") -> Drawing:
     return Drawing("waits", "How long jobs wait", {"all": draw}, said, (2.6, 2.0))
 
 
-def _draw_waits(axes: "Axes", waits_s: "NDArray[np.float64]", text: str, place: int) -> None:
+def _draw_waits(axes: "Axes", waits_s: "Floats", text: str, place: int) -> None:
     """One stream, by the points that tell it; nothing where no job waits."""
     import numpy as np
 
@@ -148,12 +146,8 @@ def _draw_waits(axes: "Axes", waits_s: "NDArray[np.float64]", text: str, place: 
 def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
     """Draw mean and 95th percentile of the bounded slowdown by class.
 
-    Parameters
-    ----------
-    found
-        In their order; `simulator.results.job_metrics.by_class`.
-    what
-        What the classes are of: `processors`.
+    `found`: in their order; `simulator.results.job_metrics.by_class`.
+    `what`: what the classes are of: `processors`.
     """
     if not found:
         return NOTHING
@@ -175,10 +169,7 @@ def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
     return Drawing(f"slowdown:{what}", f"Bounded slowdown by {what}", {"all": draw}, said, heights)
 
 
-_SLOWDOWNS: Final = ("bounded_slowdown", "bounded_slowdown_p95")
-
-
-def _boxes(runs: "JobRuns") -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None":
+def _boxes(runs: "JobRuns") -> "tuple[Ints, Ints, Ints] | None":
     """Job, first and last PE of each range of neighbouring PEs; None if PEs are counted."""
     import numpy as np
 
@@ -192,9 +183,7 @@ def _boxes(runs: "JobRuns") -> "tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     return job[begins], pe[begins], pe[ends]
 
 
-def _draw_boxes(
-    axes: "Axes", times: "Sequence[NDArray[Any]]", pes: "Sequence[NDArray[Any]]", owner: "NDArray[np.int64]"
-) -> None:
+def _draw_boxes(axes: "Axes", times: "Sequence[NDArray[Any]]", pes: "Sequence[NDArray[Any]]", owner: "Ints") -> None:
     """Rectangles between two times and two places, coloured by their owners."""
     import numpy as np
     from matplotlib.collections import PolyCollection

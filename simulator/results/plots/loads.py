@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _STRETCHES: Final = 200
 _LEGIBLE: Final = 60
 """Steps that a figure of this width can show one by one."""
+_CLOCK_STEPS: Final = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 class _Step(NamedTuple):
@@ -46,14 +48,9 @@ class Loaded(Protocol):
 def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "", start: str = "") -> Drawing:
     """Draw a load over time with its mean; a long one as a short exact part, and as a whole in short stretches.
 
-    Parameters
-    ----------
-    rule
-        As of a PE's load: what is given is the share left to us, else it is competing processes.
-    pe
-        Where it is.
-    start
-        When its time 0 was (ISO 8601): times of day stand below it.
+    `rule`: as of a PE's load: what is given is the share left to us, else it is competing processes.
+    `pe`: where it is.
+    `start`: when its time 0 was (ISO 8601): times of day stand below it.
     """
     steps = [] if trace is None else _steps(trace.times_s, trace.values, trace.end_s)
     if not steps:
@@ -120,19 +117,11 @@ def load_study(rows: "Sequence[StudyRow]", *, step_s: float) -> Drawing:
     return Drawing("study", "Load study", panels, ", ".join(columns), (4.0, 1.9))
 
 
-_CLOCK_STEPS: Final = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-
-
 def in_clock_time(axes: "Axes", start: str, *, most: int = 7) -> None:
     """Times of day in place of seconds since a start; nothing where that is not known, or less than a minute is drawn.
 
-    Parameters
-    ----------
-    start
-        ISO 8601, of time 0.
-    most
-        Ticks.
+    `start`: ISO 8601, of time 0.
+    `most`: ticks.
     """
     low, high = axes.get_xlim()
     if not start or high - low < _CLOCK_STEPS[0]:

@@ -1,11 +1,4 @@
-"""Outcomes: predicted makespans of the strategies, and predictions against real runs.
-
-Differences with their intervals, one below the other: which ones are surely above or below 0 (a forest plot).
-
-Sensitivity: how far the makespan moves when one parameter at a time is changed (a tornado chart).
-
-Changes of a what-if: the gain of each by itself, and makespan against cost of all points.
-"""
+"""Outcomes: predicted makespans, predictions against real runs, differences, sensitivity, and what changes gain."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,9 +22,20 @@ from simulator.base.figures import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+
+    from simulator.base.arrays import Floats
+
+MOST_DIFFERENCES = 24
+"""Differences in a figure; the first ones."""
+LONGEST = 56
+_ENDS = ("low", "high"), ("low_together", "high_together")
+MOST_PARAMETERS = 12
+_HATCHES = ("", "////")
+MOST_BARS = 20
+"""Changes in a figure: those that gain most, and the last ones those that lose most."""
+LONGEST_CHANGE = 44
+_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def makespans(
@@ -44,16 +48,10 @@ def makespans(
 ) -> Drawing:
     """Draw predicted makespans, a row each: the mean, its interval, and where one run lies.
 
-    Parameters
-    ----------
-    rows
-        One entry each: `name`, `predicted_makespan_s` with `mean`, `low`, `high`, `run_low`, `run_high`.
-    recommended, mark
-        The name to emphasise, and what that one is.
-    level
-        How often the intervals hold.
-    kind
-        Which figure of a result it is.
+    `rows`: one entry each: `name`, `predicted_makespan_s` with `mean`, `low`, `high`, `run_low`, `run_high`.
+    `recommended`, `mark`: the name to emphasise, and what that one is.
+    `level`: how often the intervals hold.
+    `kind`: which figure of a result it is.
     """
     found = [entry for entry in rows if number(_predicted(entry).get("mean")) is not None]
     if not found:
@@ -112,13 +110,9 @@ def _draw_prediction(axes: "Axes", predicted: Entry, *, row: int, mark: str, dec
 def verification(rows: Sequence[Entry], *, from_zero: bool = False) -> Drawing:
     """Draw predicted against measured: the predicted median and range above, every measured repetition below.
 
-    Parameters
-    ----------
-    rows
-        One entry per configuration that was run: `name`, `predicted_s`, `predicted_range_s`, `measured_s`,
-        `measured_median_s`.
-    from_zero
-        Whether the axis begins at 0.
+    `rows`: one entry per configuration that was run: `name`, `predicted_s`, `predicted_range_s`, `measured_s`,
+    `measured_median_s`.
+    `from_zero`: whether the axis begins at 0.
     """
     found = [entry for entry in rows if numbers([entry.get("predicted_s"), *(entry.get("measured_s") or ())])]
     if not found:
@@ -169,12 +163,6 @@ def _tell(entry: Entry) -> str:
     return f"{label(entry.get('name'))}: {', '.join([*parts, f'{count} measured runs'])}"
 
 
-MOST_DIFFERENCES = 24
-"""Differences in a figure; the first ones."""
-LONGEST = 56
-_ENDS = ("low", "high"), ("low_together", "high_together")
-
-
 def differences(
     entries: Sequence[Entry],
     *,
@@ -189,20 +177,13 @@ def differences(
     A filled dot is a difference that is one after correction for all, an open dot one that may be 0. What
     has no interval is left out.
 
-    Parameters
-    ----------
-    entries
-        One per difference: `name`; `mean`, `low`, `high`; `low_together`, `high_together`; `sure`, whether it is one.
-    axis
-        What the axis measures, with its unit.
-    title
-        What the figure shows.
-    level
-        How often the intervals hold.
-    less_is_better
-        Whether differences below 0 have the colour of gains.
-    kind
-        Which figure of a result it is.
+    `entries`: one per difference: `name`; `mean`, `low`, `high`; `low_together`, `high_together`; `sure`, whether it is
+    one.
+    `axis`: what the axis measures, with its unit.
+    `title`: what the figure shows.
+    `level`: how often the intervals hold.
+    `less_is_better`: whether differences below 0 have the colour of gains.
+    `kind`: which figure of a result it is.
     """
     known = [entry for entry in entries if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
     rows = known[:MOST_DIFFERENCES]
@@ -251,19 +232,14 @@ def _described(entry: Entry) -> str:
     return f"{label(entry.get('name'), most=LONGEST)} {mean:.4g} ({low:.4g} to {high:.4g}){unsure}"
 
 
-MOST_PARAMETERS = 12
-_HATCHES = ("", "////")
 _Effects = list[tuple[float, float, float, float]]
 
 
 def sensitivity(entries: Sequence[Entry]) -> Drawing:
     """Draw for each parameter the change of the makespan at each change of it, the largest on top.
 
-    Parameters
-    ----------
-    entries
-        One per parameter: `parameter`, `effects` with `change` (of the parameter), `makespan` (the change of it) and
-        its interval `low`, `high`, as shares.
+    `entries`: one per parameter: `parameter`, `effects` with `change` (of the parameter), `makespan` (the change of it)
+    and its interval `low`, `high`, as shares.
     """
     found = [(label(entry.get("parameter"), most=30), effects) for entry in entries if (effects := _effects(entry))]
     rows = sorted(found, key=lambda row: -max(abs(effect[1]) for effect in row[1]))[:MOST_PARAMETERS]
@@ -307,20 +283,11 @@ def _effects(entry: Entry) -> _Effects:
     return found
 
 
-MOST_BARS = 20
-"""Changes in a figure: those that gain most, and the last ones those that lose most."""
-LONGEST_CHANGE = 44
-
-
 def gains(changes: Sequence[Entry], *, level: float = intervals.LEVEL) -> Drawing:
     """Draw how many times as fast each change makes a run, in the order given (a tornado, if that is by gain).
 
-    Parameters
-    ----------
-    changes
-        One entry per change: `name`; `gain` with `mean`, `low`, `high`; `together` with `low` and `high`.
-    level
-        How often the intervals hold.
+    `changes`: one entry per change: `name`; `gain` with `mean`, `low`, `high`; `together` with `low` and `high`.
+    `level`: how often the intervals hold.
     """
     rows = [entry for entry in changes if number((entry.get("gain") or {}).get("mean")) is not None]
     rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]] if len(rows) > MOST_BARS else rows
@@ -354,13 +321,9 @@ def _draw_gains(axes: "Axes", *, rows: Sequence[Entry], level: float) -> None:
 def costs(points: Sequence[Entry], *, unit: str) -> Drawing:
     """Draw makespan against what a run costs, a dot per point, those that none beats in both as a line.
 
-    Parameters
-    ----------
-    points
-        One entry per point: `makespan_s`, `run`, `front` and `base` (whether it is on the front, and whether it is the
-        base).
-    unit
-        Of `run`.
+    `points`: one entry per point: `makespan_s`, `run`, `front` and `base` (whether it is on the front, and whether it
+    is the base).
+    `unit`: of `run`.
     """
     found = [entry for entry in points if len(numbers([entry.get("makespan_s"), entry.get("run")])) == 2]
     if not found:
@@ -388,10 +351,7 @@ def _places(entries: Sequence[Entry]) -> tuple[list[float], list[float]]:
 def break_even(axes_found: Sequence[Entry]) -> Drawing:
     """Draw the gain of one way over another against the factor by which one thing is changed, a line for each thing.
 
-    Parameters
-    ----------
-    axes_found
-        One entry per thing: `what`, `factors`, `gains` (shares) and `break_even` (a factor, or None).
+    `axes_found`: one entry per thing: `what`, `factors`, `gains` (shares) and `break_even` (a factor, or None).
     """
 
     def draw(axes: "Axes") -> None:
@@ -410,9 +370,6 @@ def break_even(axes_found: Sequence[Entry]) -> Drawing:
     return Drawing("scheduling", "Static or dynamic", {"all": draw} if axes_found else {}, said, (2.8, 2.2))
 
 
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-
-
 def points(
     at: Sequence[float],
     means: Mapping[str, Sequence[Entry]],
@@ -423,16 +380,10 @@ def points(
 ) -> Drawing:
     """Draw the mean makespan over one thing that is varied: a line with the interval of each mean per configuration.
 
-    Parameters
-    ----------
-    at
-        Where each point lies.
-    means
-        Configuration -> of each point `mean`, `low`, `high`.
-    below
-        What is varied, with its unit.
-    names
-        Of the points, where their places are no numbers.
+    `at`: where each point lies.
+    `means`: configuration -> of each point `mean`, `low`, `high`.
+    `below`: what is varied, with its unit.
+    `names`: of the points, where their places are no numbers.
     """
 
     def draw(axes: "Axes") -> None:
@@ -465,13 +416,10 @@ def _draw_points(
     axes.errorbar(x, mean, off, color=series(place), lw=1.6, ms=6, capsize=2, elinewidth=0.8, label=name, **look)
 
 
-def ended(runs_s: "Mapping[str, NDArray[np.float64]]") -> Drawing:
+def ended(runs_s: "Mapping[str, Floats]") -> Drawing:
     """Draw which share of the runs of each configuration has ended by a time.
 
-    Parameters
-    ----------
-    runs_s
-        Configuration -> makespans in seconds; (replication,).
+    `runs_s`: configuration -> makespans in seconds; (replication,).
     """
 
     def draw(axes: "Axes") -> None:
@@ -492,12 +440,8 @@ def ended(runs_s: "Mapping[str, NDArray[np.float64]]") -> Drawing:
 def breakdown(processes: Sequence[Entry], *, name: str = "") -> Drawing:
     """Draw where the time of each process goes, as means: computing, waiting, idle.
 
-    Parameters
-    ----------
-    processes
-        One entry per process: `pe`, `process`, `busy_s`, `waiting_s`, `idle_s`; the first ones of many.
-    name
-        Of the configuration.
+    `processes`: one entry per process: `pe`, `process`, `busy_s`, `waiting_s`, `idle_s`; the first ones of many.
+    `name`: of the configuration.
     """
     rows = list(processes)[:MOST_BARS]
     parts = (("busy_s", "computes", ""), ("waiting_s", "waits", "////"), ("idle_s", "idle", "...."))

@@ -10,8 +10,9 @@ from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, l
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from simulator.base.arrays import Floats
     from simulator.models.predicted_speed_check import SpeedPrediction
-    from simulator.models.speed import Floats, SpeedBand, SpeedSurface
+    from simulator.models.speed import SpeedBand, SpeedSurface
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 _DASHES: Final = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (10, 3)))
@@ -26,12 +27,8 @@ def speed(
 ) -> Drawing:
     """Draw speed over problem size: band, cuts and held-out points; of a surface, a band per number of columns.
 
-    Parameters
-    ----------
-    points
-        Measured points: `size_elements` and `speed` with `low`, `mid`, `high`.
-    held_out
-        Sizes and speeds that no builder saw.
+    `points`: measured points: `size_elements` and `speed` with `low`, `mid`, `high`.
+    `held_out`: sizes and speeds that no builder saw.
     """
     bands: Any = getattr(found, "bands", None) or (found,)
     columns = [f"{count:g} columns" for count in getattr(found, "columns", ())] or ["band"]
@@ -45,12 +42,8 @@ def builders(
 ) -> Drawing:
     """Draw the bands of several builders over problem size, one below the other.
 
-    Parameters
-    ----------
-    found
-        Heading -> band and measured points, as of `speed`.
-    held_out
-        Sizes and speeds that no builder saw.
+    `found`: heading -> band and measured points, as of `speed`.
+    `held_out`: sizes and speeds that no builder saw.
     """
     panels: dict[str, Panel] = {
         heading: partial(_draw_bands, bands=[(heading, band)], points=points, held_out=held_out)
@@ -147,16 +140,10 @@ def kernels(
 ) -> Drawing:
     """Draw each kernel's speed over problem size: a band, a line through its middle, hollow marks where not stable.
 
-    Parameters
-    ----------
-    entries
-        One entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed`, `stable`.
-    caches
-        Caches (`level`, `kind`, `size_bytes`) whose capacity is marked on the axis of size.
-    element_bytes
-        Bytes of one element, for that mark.
-    unit
-        Of the speeds.
+    `entries`: one entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed`, `stable`.
+    `caches`: caches (`level`, `kind`, `size_bytes`) whose capacity is marked on the axis of size.
+    `element_bytes`: bytes of one element, for that mark.
+    `unit`: of the speeds.
     """
     curves = [curve for entry in entries if (curve := _curve(entry)).points]
     if not curves:

@@ -21,12 +21,8 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
 
     Raises ScenarioError if it is nothing that can be drawn.
 
-    Parameters
-    ----------
-    over
-        The parameter below a run-time model; the first one by default.
-    level
-        How often the intervals of runs and run times hold.
+    `over`: the parameter below a run-time model; the first one by default.
+    `level`: how often the intervals of runs and run times hold.
     """
     from simulator.engines.job_queue import JobRuns
     from simulator.engines.run_set import RunSet

@@ -27,12 +27,8 @@ class _Bar(NamedTuple):
 def timeline(entries: Sequence[Entry], *, path: Sequence[tuple[int, float, float]] = ()) -> Drawing:
     """Draw who computed, sent and received when: a row per process, full bars for computing, half ones for messages.
 
-    Parameters
-    ----------
-    entries
-        One per operation: `process`, `pe`, `operation`, `start_s`, `end_s`; the first processes of many.
-    path
-        Steps of the critical path: process, begin and end in seconds.
+    `entries`: one per operation: `process`, `pe`, `operation`, `start_s`, `end_s`; the first processes of many.
+    `path`: steps of the critical path: process, begin and end in seconds.
     """
     every = _bars(entries)
     if not every:

@@ -1,7 +1,4 @@
-"""Timelines of simulated runs as files of trace viewers.
-
-A timeline as a table: one row per operation, times in seconds under the names that Batsim's outputs use.
-"""
+"""Timelines of simulated runs as files: traces for Perfetto and Chrome, and a table with a row per operation."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,16 +69,10 @@ def write_timeline(
     Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
     kind; ApportionError if the file cannot be written.
 
-    Parameters
-    ----------
-    scenario, runs
-        What was simulated, and its runs with the log of this replication.
-    configurations
-        Names of those to write, each with nodes of its own in the viewer; all by default.
-    replication, first_replication
-        Which of the runs, and the number of the first one, as given to `run`.
-    about
-        Plain data that a reader finds under `otherData`: provenance.
+    `scenario`, `runs`: what was simulated, and its runs with the log of this replication.
+    `configurations`: names of those to write, each with nodes of its own in the viewer; all by default.
+    `replication`, `first_replication`: which of the runs, and the number of the first one, as given to `run`.
+    `about`: plain data that a reader finds under `otherData`: provenance.
     """
     if not path.name.endswith(SUFFIXES):
         raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")
@@ -105,7 +96,8 @@ def _views(
     scenario: Scenario, runs: RunSet, chosen: Sequence[int], *, replication: int, starts_s: Sequence[float]
 ) -> Iterator[View]:
     """Each run with ids of its own."""
-    pids, pes, first_flow = len(scenario.platform.node_names) + 1, len(scenario.platform.pes), 0
+    pids, first_flow = len(scenario.platform.node_names) + 1, 0
+    first_tid = 1 + len(chosen) * pids
     for number, configuration in enumerate(chosen):
         run = happened(scenario, runs, configuration, replication)
         yield View(
@@ -113,8 +105,9 @@ def _views(
             scenario.platform,
             starts_s,
             first_pid=1 + number * pids,
-            first_tid=1 + len(chosen) * pids + number * pes,
+            first_tid=first_tid,
             first_flow=first_flow,
             prefix="" if len(chosen) == 1 else f"{runs.configurations[configuration]}: ",
         )
         first_flow += run.sends.size
+        first_tid += run.pe.size

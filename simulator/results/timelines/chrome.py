@@ -1,16 +1,16 @@
-"""Timelines in the Trace Event Format, which Perfetto and Chrome open: PEs, messages as flows, loads as counters.
+"""Timelines in the Trace Event Format, which Perfetto and Chrome open: messages as flows, loads as counters.
 
 | event | what it is |
 |---|---|
-| `M` | a process per node (and one for the network's links), a thread per PE, in the platform's order |
-| `X` | an operation on its PE's thread, what it waited for another process within it; on a PE with several processes, stretches by how many of them compute |
-| `b`, `e` | on such a PE the operations of each process, on a track of the process's own |
+| `M` | a process per node (and one for the network's links), a thread per process of the program, PE by PE |
+| `X` | an operation, what it waited for another process within it |
 | `s`, `f` | a message, from within what sends it to within what receives it |
 | `C` | load (or availability) of a PE; messages under way on a link, transfers on a node's disk |
 
-Sources: "Trace Event Format" (Google); Perfetto's `json_trace_parser_impl.cc` and `slice_tracker.cc` for what it makes of it:
-threads are named by tid alone, flows bind to the slice that was opened last, what overlaps without nesting is dropped.
-"""  # noqa: E501 - a table
+Sources: "Trace Event Format" (Google); Perfetto's `json_trace_parser_impl.cc` and `slice_tracker.cc` for what it makes
+of it: threads are named by tid alone, flows bind to the slice that was opened last, what overlaps without nesting is
+dropped.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,79 +19,44 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.programs.columns import KIND_NAMES, Kind
-from simulator.results.job_metrics import under_way
 from simulator.results.timelines.counters import load_points, messages_on_links, points_of_each
 from simulator.results.timelines.happened import NAMES, OF_KIND, Happened, View, details, grouped
 
-Ticks = NDArray[np.int64]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
-# What a PE's track shows: slices that lie side by side or in each other, and never across a border.
-
-
-NONE = -1
-
-
-@dataclass(frozen=True)
-class Slices:
-    """Slices of one track; (slice,)."""
-
-    begin: Ticks
-    end: Ticks
-    first: Ticks
-    """The operation that it is, the first of several, or -1 for a stretch of a PE that processes share."""
-    count: Ticks
-    """Operations that it stands for: several only where they all took no time at one instant."""
-    computing: Ticks
-    """Of a stretch: how many processes compute."""
-    alive: Ticks
-    """And how many have not ended."""
-
-
-def own_slices(run: Happened, rows: Ticks) -> Slices:
-    """The operations of one process, those that took no time gathered where several share an instant."""
-    instant = run.begin[rows] == run.end[rows]
-    follows = np.zeros(rows.size, dtype=np.bool_)
-    if rows.size > 1:
-        same = (run.begin[rows[1:]] == run.begin[rows[:-1]]) & (run.process[rows[1:]] == run.process[rows[:-1]])
-        follows[1:] = instant[1:] & instant[:-1] & same
-    heads = np.flatnonzero(~follows)
-    count = np.diff(np.append(heads, rows.size))
-    nothing = np.zeros(heads.size, dtype=np.int64)
-    return Slices(run.begin[rows[heads]], run.end[rows[heads]], rows[heads], count, nothing, nothing)
-
-
-def shared_slices(run: Happened, rows: Ticks) -> Slices:
-    """Stretches of a PE with several processes by how many of them compute, and what took no time between them."""
-    own = own_slices(run, rows)
-    at_once = own.begin == own.end
-    lasting = rows[run.end[rows] > run.begin[rows]]
-    computing = np.isin(run.columns.kind[lasting], (Kind.COMPUTE, Kind.FARM, Kind.CUSTOM)).astype(np.int64)
-    edges = np.unique(np.concatenate((run.begin[lasting], run.end[lasting])))
-    weights = np.ones_like(computing), computing
-    alive, busy = (under_way(edges, run.begin[lasting], run.end[lasting], weight) for weight in weights)
-    starts = np.ones(edges.size, dtype=np.bool_)
-    starts[1:] = (np.diff(alive) != 0) | (np.diff(busy) != 0)
-    kept = np.flatnonzero(starts)
-    begin, ends = edges[kept], np.append(edges[kept[1:]], edges[-1:])
-    running = alive[kept] > 0
-    none = np.full(int(running.sum()), NONE, dtype=np.int64)
-    stretches = (begin[running], ends[running], none, -none, busy[kept][running], alive[kept][running])
-    instants = (own.begin, own.end, own.first, own.count, own.computing, own.alive)
-    both = [np.concatenate((a, b[at_once])) for a, b in zip(stretches, instants, strict=True)]
-    return Slices(*both)
-
-
-# Ticks as the microseconds of trace files: numbers that readers round, and that nest all the same.
+Ticks = Ints
 
 
 NS_PER_US = 1000.0
 """Perfetto keeps `floor(1000 * ts)` and `floor(1000 * dur)` apart, in nanoseconds."""
+BLOCK = 2**16
+LAST = 1
+"""Phase of events of a tick that come after those in the order of their operations."""
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Slices of one track, which lie side by side; (slice,)."""
+
+    begin: Ticks
+    end: Ticks
+    first: Ticks
+    """The operation that it is, the first of several."""
+    count: Ticks
+    """Operations that it stands for: several only where they all took no time at one instant."""
+
+
+def slices_of(run: Happened, rows: Ticks) -> Slices:
+    """The operations of one process, those that took no time gathered where several share an instant."""
+    instant = run.begin[rows] == run.end[rows]
+    follows = np.zeros(rows.size, dtype=np.bool_)
+    follows[1:] = instant[1:] & instant[:-1] & (run.begin[rows[1:]] == run.begin[rows[:-1]])
+    heads = np.flatnonzero(~follows)
+    return Slices(run.begin[rows[heads]], run.end[rows[heads]], rows[heads], np.diff(np.append(heads, rows.size)))
+
+
+# Ticks as the microseconds of trace files: numbers that readers round, and that nest all the same.
 
 
 def moments_us(ticks: Ticks, tick_s: float) -> Floats:
@@ -107,10 +72,7 @@ def durations_us(begin: Ticks, end: Ticks, tick_s: float, *, within: tuple[Float
     What a reader gets by adding up is never after `moments_us(end)`: as floats, nor as Perfetto's nanoseconds, which
     are cut off on both sides. So what begins at `end` begins after what ends there.
 
-    Parameters
-    ----------
-    within
-        Starts and durations of slices that these lie in: as they were rounded, so that these do not stick out.
+    `within`: starts and durations of slices that these lie in: as they were rounded, so that these do not stick out.
     """
     start, stop = moments_us(begin, tick_s), moments_us(end, tick_s)
     found = moments_us(end - begin, tick_s)
@@ -134,11 +96,6 @@ def just_before_us(ticks: Ticks, start: Floats, duration: Floats, tick_s: float)
     return np.maximum(start, np.minimum(moments_us(ticks, tick_s), last))
 
 
-BLOCK = 2**16
-FIRST, LAST = -1, 1
-"""Events of a tick that come before and after those in the order of their operations."""
-
-
 @dataclass(frozen=True)
 class Table:
     """Events of one kind, ordered by what they have: tick, order within it, operation, order within that; (event,)."""
@@ -148,7 +105,6 @@ class Table:
     row: Ints
     sub: int
     line: Callable[[int], str]
-    """JSON of the event at a place."""
 
 
 def document(events: Iterable[str], about: Mapping[str, Any]) -> Iterator[str]:
@@ -166,8 +122,8 @@ def events(view: View) -> Iterator[str]:
     yield from _names(view)
     yield from _counters(view)
     tables = _flows(view)
-    for pe, rows in grouped(view.run.pe[view.run.process]):
-        tables += _on_pe(view, pe, rows)
+    for process, rows in grouped(view.run.process):
+        tables += [_slices(view, process, rows), *_parts(view, process, rows)]
     keys = [np.concatenate([getattr(table, name) for table in tables]) for name in ("row", "phase", "tick")]
     sizes = [table.tick.size for table in tables]
     sub, number = np.repeat([table.sub for table in tables], sizes), np.repeat(np.arange(len(tables)), sizes)
@@ -186,10 +142,12 @@ def _names(view: View) -> Iterator[str]:
         pid = view.first_pid + number
         yield event("M", "process_name", pid, args={"name": f"{view.prefix}{name}"})
         yield event("M", "process_sort_index", pid, args={"sort_index": pid})
-    for number, pe in enumerate(view.platform.pes):
-        tid = view.first_tid + number
-        yield event("M", "thread_name", view.pid[number], tid=tid, args={"name": pe.name})
-        yield event("M", "thread_sort_index", view.pid[number], tid=tid, args={"sort_index": tid})
+    alone = np.bincount(view.run.pe, minlength=len(view.platform.pes)) == 1
+    for rank, process in enumerate(np.argsort(view.run.pe, kind="stable").tolist()):
+        pe, tid = int(view.run.pe[process]), view.first_tid + process
+        name = view.platform.pes[pe].name + ("" if alone[pe] else f", process {process}")
+        yield event("M", "thread_name", view.pid[pe], tid=tid, args={"name": name})
+        yield event("M", "thread_sort_index", view.pid[pe], tid=tid, args={"sort_index": view.first_tid + rank})
 
 
 def _counters(view: View) -> Iterator[str]:
@@ -214,41 +172,20 @@ def counter(pid: int, name: str, key: str, times_us: Floats, values: Floats) -> 
         yield f"{head}{ts!r}{middle}{value!r}}}}}"
 
 
-def _on_pe(view: View, pe: int, rows: Ints) -> list[Table]:
-    run, tid = view.run, view.first_tid + pe
-    processes = np.unique(run.process[rows]).tolist()
-    alone = len(processes) == 1
-    slices = own_slices(run, rows) if alone else shared_slices(run, rows)
-    tables = [_slices(view, slices, pe)]
-    if alone:
-        return [*tables, *_parts(view, rows, pe)]
-    for process in processes:
-        tables += _own_track(
-            view, process, own_slices(run, rows[run.process[rows] == process]), pid=view.pid[pe], tid=tid
-        )
-    return tables
-
-
-def _slices(view: View, slices: Slices, pe: int) -> Table:
-    run, ends = view.run, f'"pid":{view.pid[pe]},"tid":{view.first_tid + pe}'
+def _slices(view: View, process: int, rows: Ints) -> Table:
+    run, slices, ends = view.run, slices_of(view.run, rows), view.track(process)
     start = moments_us(slices.begin, run.tick_s).tolist()
     lasting = durations_us(slices.begin, slices.end, run.tick_s).tolist()
 
     def line(place: int) -> str:
-        if slices.first[place] == NONE:
-            counts = int(slices.computing[place]), int(slices.alive[place])
-            name, category = f"{counts[0]} of {counts[1]} computing", "working" if counts[0] else "waiting"
-            args = _json({"computing": counts[0], "waiting": counts[1] - counts[0]})
-        else:
-            name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
+        name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
         head = f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}",{ends}'
         return f'{head},"ts":{start[place]!r},"dur":{lasting[place]!r},"args":{args}}}'
 
-    phase = np.where(slices.first == NONE, FIRST, 0)
-    return Table(slices.begin, phase, slices.first, 0, line)
+    return Table(slices.begin, np.zeros_like(slices.first), slices.first, 0, line)
 
 
-def _parts(view: View, rows: Ints, pe: int) -> list[Table]:
+def _parts(view: View, process: int, rows: Ints) -> list[Table]:
     """Within operations: until the last process that they waited for was ready, and the message that came then."""
     run = view.run
     rows = rows[run.ready[rows] > run.begin[rows]]
@@ -257,8 +194,7 @@ def _parts(view: View, rows: Ints, pe: int) -> list[Table]:
     coming = rows[got]
     waits = durations_us(run.begin[rows], run.ready[rows], run.tick_s, within=outer)
     moves = durations_us(run.ready[coming], run.end[coming], run.tick_s, within=(outer[0][got], outer[1][got]))
-    others = run.waited_for[rows].tolist()
-    ends = f'"pid":{view.pid[pe]},"tid":{view.first_tid + pe}'
+    others, ends = run.waited_for[rows].tolist(), view.track(process)
 
     def line(name: str, category: str, start: list[float], lasting: list[float]) -> Callable[[int], str]:
         def made(place: int) -> str:
@@ -276,30 +212,6 @@ def _parts(view: View, rows: Ints, pe: int) -> list[Table]:
     ]
 
 
-def _own_track(view: View, process: int, slices: Slices, *, pid: int, tid: int) -> list[Table]:
-    """The operations of one of several processes on a PE, and its life around them."""
-    run = view.run
-    ends = f'"cat":"process","id":"{view.prefix_id}{process}","pid":{pid},"tid":{tid}'
-    life = json.dumps(f"{view.platform.pes[tid - view.first_tid].name}, process {process}")
-    times = {"b": moments_us(slices.begin, run.tick_s).tolist(), "e": moments_us(slices.end, run.tick_s).tolist()}
-
-    def of_operation(kind: str, place: int) -> str:
-        name, category, args = _described(view, int(slices.first[place]), int(slices.count[place]))
-        args = f',"args":{args[:-1]},"kind":"{category}"}}' if kind == "b" else ""
-        return f'{{"ph":"{kind}","name":{json.dumps(name)},{ends},"ts":{times[kind][place]!r}{args}}}'
-
-    def of_life(kind: str) -> str:
-        return f'{{"ph":"{kind}","name":{life},{ends},"ts":{times[kind][-1 if kind == "e" else 0]!r}}}'
-
-    nothing, rows = np.zeros_like(slices.first), slices.first
-    return [
-        Table(slices.begin[:1], nothing[:1], rows[:1], -2, lambda _: of_life("b")),
-        Table(slices.begin, nothing, rows, 0, lambda place: of_operation("b", place)),
-        Table(slices.end, nothing, rows, 3, lambda place: of_operation("e", place)),
-        Table(slices.end[-1:], nothing[-1:], rows[-1:], 4, lambda _: of_life("e")),
-    ]
-
-
 def _flows(view: View) -> list[Table]:
     run = view.run
     sends, receives, tick_s = run.sends, run.receives, run.tick_s
@@ -310,7 +222,7 @@ def _flows(view: View) -> list[Table]:
     into = np.maximum(just_before_us(arrival, begin, lasting, tick_s), out).tolist()
     instant = run.end[receives] == run.begin[receives]
 
-    of_process = [f'"pid":{view.pid[pe]},"tid":{view.first_tid + pe}' for pe in run.pe.tolist()]
+    of_process = [view.track(process) for process in range(run.pe.size)]
     source, target = run.process[sends].tolist(), run.process[receives].tolist()
     size_bytes = run.columns.amount[sends].tolist()
 

@@ -1,11 +1,8 @@
-"""Counters of a timeline, bounded in number: loads of PEs and messages under way on links over simulated time.
-
-The loads of a replication over simulated time, as PEs meet them.
-"""
+"""Counters of a timeline, bounded in number: loads as PEs meet them, and messages under way on links."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.models.load import LoadTrace
 from simulator.results.timelines.happened import Happened, grouped
 from simulator.scenario_file.scenario import Scenario
@@ -13,20 +10,18 @@ from simulator.scenario_file.truths import draw_one, of_replication
 
 __all__ = ["load_profiles"]
 
-Floats = NDArray[np.float64]
+MOST_POINTS = 200_000
+"""Points of all counters of a timeline."""
+MOST_OF_ONE = 1000
+"""Points of one of them."""
 
 
 def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: int) -> dict[str, tuple[Floats, Floats]]:
     """Of each PE with a load times in seconds of the run, and the load (or the share left) from each of them on.
 
-    Parameters
-    ----------
-    scenario
-        With the seed and the numbers of truths and strata of the run.
-    replication
-        Its number decides where in their traces the loads start.
-    end_s
-        How long the run is; beyond `most` changes, means over equal steps are given.
+    `scenario`: with the seed and the numbers of truths and strata of the run.
+    `replication`: its number decides where in their traces the loads start.
+    `end_s`: how long the run is; beyond `most` changes, means over equal steps are given.
     """
     scenario = of_replication(scenario, replication)
     starts_s = draw_one(scenario, replication).load_starts_s[0]
@@ -37,11 +32,7 @@ def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: i
     }
 
 
-Ticks = NDArray[np.int64]
-MOST_POINTS = 200_000
-"""Points of all counters of a timeline."""
-MOST_OF_ONE = 1000
-"""Points of one of them."""
+Ticks = Ints
 
 
 def points_of_each(counters: int) -> int:

@@ -1,7 +1,4 @@
-"""A logged run as arrays: which operation ran when and where, who sent what to whom, and who waited for whom.
-
-A run to be shown, and the words for its operations, messages and links.
-"""
+"""A logged run as arrays (which operation ran when and where, who waited for whom), and the words that show it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Flags, Ints
 from simulator.engines.costs.messages import UNITS_PER_BYTE, MessageCosts, message_costs
 from simulator.engines.faults import link_name
 from simulator.engines.log import Causes, explain
@@ -22,7 +19,21 @@ from simulator.programs.columns import COLLECTIVE_TAG, KIND_NAMES, Columns, Kind
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Scenario
 
-Ticks = NDArray[np.int64]
+Ticks = Ints
+NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
+CATEGORIES = {
+    Kind.COMPUTE: "working",
+    Kind.FARM: "working",
+    Kind.CUSTOM: "working",
+    Kind.READ_WRITE: "disk",
+    Kind.SEND: "message",
+    Kind.RECV: "message",
+    Kind.EXCHANGE: "message",
+    Kind.BARRIER: "waiting",
+    Kind.WAIT_UNTIL: "waiting",
+    Kind.DELAY: "waiting",
+}
+OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
 
 
 @dataclass(frozen=True)
@@ -40,19 +51,17 @@ class Happened:
     ready: Ticks
     """When the last process that it waited for was ready; its own begin where it waited for nobody."""
     waited_for: Ticks
-    """That process."""
     critical: Ticks
     """Ticks of it that are on the critical path."""
     sends: Ticks
     """Operation that sent each message; (message,)."""
     receives: Ticks
     """Operation that received it; (message,)."""
-    eager: NDArray[np.bool_]
+    eager: Flags
     """Whether it was sent without waiting for its receiver; (message,)."""
     alone: Ticks
     """What it takes where it meets no other; (message,)."""
     costs: MessageCosts
-    """Routes of what is sent."""
 
 
 def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> Happened:
@@ -123,23 +132,6 @@ def grouped(keys: Ticks) -> Iterator[tuple[int, Ticks]]:
         yield key, order[first:end]
 
 
-NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
-
-CATEGORIES = {
-    Kind.COMPUTE: "working",
-    Kind.FARM: "working",
-    Kind.CUSTOM: "working",
-    Kind.READ_WRITE: "disk",
-    Kind.SEND: "message",
-    Kind.RECV: "message",
-    Kind.EXCHANGE: "message",
-    Kind.BARRIER: "waiting",
-    Kind.WAIT_UNTIL: "waiting",
-    Kind.DELAY: "waiting",
-}
-OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
-
-
 @dataclass(frozen=True)
 class View:
     """A run and where it goes in the file."""
@@ -154,16 +146,15 @@ class View:
     prefix: str
     """Of the names of its nodes: the configuration, where a file has several."""
 
-    @property
-    def prefix_id(self) -> str:
-        """Of the ids of its processes' own tracks."""
-        return f"{self.first_pid}."
-
     @cached_property
     def pid(self) -> list[int]:
         """Of each PE."""
         found: list[int] = (self.first_pid + self.platform.node_of).tolist()
         return found
+
+    def track(self, process: int) -> str:
+        """Members of an event that lies on the thread of a process."""
+        return f'"pid":{self.pid[int(self.run.pe[process])]},"tid":{self.first_tid + process}'
 
     @property
     def network_pid(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.results.job_metrics import JobSeries, over_stretches, series
@@ -24,7 +25,6 @@ from simulator.results.timelines.chrome import counter, document, durations_us, 
 
 __all__ = ["JOB_TIMELINES", "write_job_timeline"]
 
-Ints = NDArray[np.int64]
 JOB_TIMELINES = (".json", ".json.gz")
 """Names that `write_job_timeline` knows end in one of these."""
 MOST_POINTS = 60_000
@@ -37,10 +37,7 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
 
     Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
 
-    Parameters
-    ----------
-    about
-        Plain data that a reader finds under `otherData`.
+    `about`: plain data that a reader finds under `otherData`.
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")

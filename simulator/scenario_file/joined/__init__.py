@@ -1,7 +1,4 @@
-"""From calibrations made node by node to the scenario of a cluster: kinds of nodes, their names, links, doubts.
-
-A joined cluster as the text of a scenario: kinds written once, what it rests on as comments.
-"""
+"""From calibrations made node by node to the scenario of a cluster: kinds of nodes, their names, links, doubts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files, units
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact, counted, expanded
 from simulator.base.provenance import provenance
@@ -30,13 +27,20 @@ from simulator.scenario_file.written import node_entry, safe_name, written
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
-# An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
-
 
 MOST_ROWS = 20_000
 MEMORY_SHARE = 0.5
 BLOCK = 64
 ITERATIONS = 100
+DIGITS = 9
+"""Of speeds and sizes: bands are measured to three."""
+MOST_DAYS = 30.0
+MOST_MESHED = 1024
+"""Nodes that a scenario joins two by two, which lets messages within a node take times of their own."""
+_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
+
+
+# An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
 
 
 @dataclass(frozen=True)
@@ -101,26 +105,19 @@ def _round(value: float, room: Room, *, most: int = MOST_ROWS) -> int:
     return int(max(room.processes, whole // scale * scale, 1))
 
 
-DIGITS = 9
-"""Of speeds and sizes: bands are measured to three."""
-
-
 @dataclass(frozen=True)
 class Kind:
     """Nodes that are written as alike."""
 
     names: str
-    """A pattern of their names."""
     count: int
     members: tuple[CalibratedNode, ...]
-    """Those that were calibrated."""
     pe_count: int
     memory_bytes: int | None
     swap_bytes: int | None
     speeds: dict[str, SpeedBand]
     levels: tuple[MemoryLevel, ...]
     domains: tuple[dict[str, Any], ...] = ()
-    """As a file writes them."""
     uses: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -221,7 +218,7 @@ def _rounded(band: SpeedBand) -> SpeedBand:
     return replace(band, sizes=sizes, low=low, mid=mid, high=high, doubt=doubt, noise=noise)
 
 
-def _digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.{DIGITS}g}") for value in values])
 
 
@@ -245,12 +242,6 @@ def _room(able: Sequence[Kind], kernel: str) -> Room:
         largest_elements=min((float(band.sizes[-1]) for band in bands if band.sizes.size > 1), default=1.2e7),
         memory_bytes=min(memories, default=float("inf")) * most,
     )
-
-
-MOST_DAYS = 30.0
-MOST_MESHED = 1024
-"""Nodes that a scenario joins two by two, which lets messages within a node take times of their own."""
-_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
 
 
 @dataclass(frozen=True)
@@ -336,19 +327,12 @@ def join_platform(
 
     Raises ScenarioError for files that cannot be joined, or names that do not match.
 
-    Parameters
-    ----------
-    names
-        Patterns of node names with commas between: one for each node given, in order; or, if there are more nodes, one
-        for each kind by `RULE`. None: hosts' names, or numbers.
-    kernel
-        The application's, and what models that name none are of; by default the one that most nodes have.
-    most_days
-        Age from which a calibration is warned of.
-    topology
-        Slurm's topology.conf or topology.yaml: which node hangs on which switch.
-    uplink
-        Latency in seconds and bytes per second of a switch's link to the core; without, those of a node's link.
+    `names`: patterns of node names with commas between: one for each node given, in order; or, if there are more nodes,
+    one for each kind by `RULE`. None: hosts' names, or numbers.
+    `kernel`: the application's, and what models that name none are of; by default the one that most nodes have.
+    `most_days`: age from which a calibration is warned of.
+    `topology`: Slurm's topology.conf or topology.yaml: which node hangs on which switch.
+    `uplink`: latency in seconds and bytes per second of a switch's link to the core; without, those of a node's link.
     """
     inputs = read_inputs(paths, kernel=kernel)
     if not inputs.nodes:

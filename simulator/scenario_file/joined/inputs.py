@@ -23,6 +23,8 @@ KINDS = ("speed", "memory", "network", "neighbours", "node")
 """Kinds of files that can be joined."""
 FORMAT = 1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+UNNAMED = "unnamed"
+"""What the kernel of a model is called that does not say."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,6 @@ def age_days(made: datetime | None, now: datetime) -> float | None:
     return (now - when).total_seconds() / 86400
 
 
-UNNAMED = "unnamed"
-"""What the kernel of a model is called that does not say."""
-
-
 @dataclass(frozen=True)
 class Calibration:
     """One model and what it rests on."""
@@ -154,9 +152,7 @@ class CalibratedNode:
     pe_count: int | None
     memory_bytes: int | None
     swap_bytes: int | None
-    """None where nobody says."""
     speeds: dict[str, SpeedBand]
-    """Speed band per kernel."""
     caches: tuple[SharedCache, ...] = ()
     groups: tuple[CacheGroups, ...] = ()
     """The PEs that share caches, where the system or hwloc reported them."""
@@ -229,12 +225,8 @@ def node_of(
 
     Raises ScenarioError if it is none, a model is none of a node, or two are of one kernel.
 
-    Parameters
-    ----------
-    unnamed
-        What the kernel of a model is called that names none.
-    places
-        What messages call each model; by default its place in the file.
+    `unnamed`: what the kernel of a model is called that names none.
+    `places`: what messages call each model; by default its place in the file.
     """
     form = model_of(document, "node", NodeFile, writer="apportion machine -o", newest=FORMAT, place=source)
     parts = form.topology

@@ -6,16 +6,14 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.machine import Machine
 from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.caches import counted_groups, level_names
 from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile, age_days
-
-Floats = NDArray[np.float64]
 
 RULE = (
     "two nodes are alike if they have as many PEs, the same kernels, memory within 10 %, and for each kernel, at nine"
@@ -31,6 +29,10 @@ SHARE = 0.9
 LEAST_HALF_WIDTH = 0.01
 """Uncertainty that a curve without width is given."""
 MOST_KNOTS = 96
+Data = dict[str, Any]
+LARGEST_LOAD = 0.5
+"""Mean runnable processes of others over the minute before a calibration above which it is doubted."""
+COMPARED_VERSIONS = ("apportion", "numpy", "blas", "scipy", "numba", "python")
 
 
 @dataclass(frozen=True)
@@ -174,9 +176,6 @@ def _common_noise(bands: Sequence[SpeedBand]) -> Noise | None:
     return Noise(np.quantile([one.at(places) for one in noises], places))
 
 
-Data = dict[str, Any]
-
-
 def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None, tuple[Data, ...], Data]:
     """The node whose domains and uses hold for nodes that are alike, and these; None where nothing is known."""
     of = next((node for node in members if node.neighbours is not None), None)
@@ -193,22 +192,13 @@ def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None,
     return (of, tuple(entries), {}) if entries else (None, (), {})
 
 
-LARGEST_LOAD = 0.5
-"""Mean runnable processes of others over the minute before a calibration above which it is doubted."""
-COMPARED_VERSIONS = ("apportion", "numpy", "blas", "scipy", "numba", "python")
-
-
 def doubts(
     nodes: Sequence[CalibratedNode], links: Sequence[LinkFile], *, now: datetime, most_days: float
 ) -> tuple[str, ...]:
     """One line for each reason to doubt, those of the models themselves first.
 
-    Parameters
-    ----------
-    now
-        With its time zone.
-    most_days
-        Age from which a calibration is called old, and a difference of ages too.
+    `now`: with its time zone.
+    `most_days`: age from which a calibration is called old, and a difference of ages too.
     """
     calibrations = [entry for node in nodes for entry in node.calibrations] + [link.calibration for link in links]
     return (

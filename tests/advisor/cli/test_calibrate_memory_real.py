@@ -74,13 +74,6 @@ def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
     assert (kept["kind"], kept["models"]) == ("memory", found["models"])
 
 
-def test_options_of_real_runs_are_refused_beside_a_table(tmp_path):
-    done = run("calibrate", "memory", "--replay", "t.csv", "--alpha", "1", "--cpu", 0, cwd=tmp_path)
-    assert (done[0], done[1]) == (2, "")
-    why = "has no effect with --replay, where nothing is measured: leave it out, or use it without --replay"
-    assert done[2].splitlines() == [f"error: --alpha {why}", f"error: --cpu {why}"]
-
-
 @pytest.mark.real
 def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
     refused(run("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms is too short; ")

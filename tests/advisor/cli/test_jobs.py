@@ -7,12 +7,12 @@ from typing import get_args
 
 import pytest
 
-from advisor.cli.modes import TABLE
+from advisor.cli.jobs import Backfill, Candidates, Correction, Order, Placement, Processors, SameSecond, Source
 from advisor.report.pages import page_of, render_html
 from simulator.scheduling.estimates import CORRECTIONS, SOURCES
 from simulator.scheduling.policy import WORDS
 from tests.support.command_line import apportion_here as apportion
-from tests.support.modes_reached import MANY_JOBS, OPTIONS
+from tests.support.job_logs import MANY_JOBS
 
 LOGS = Path(__file__).parents[4] / "shared" / "data" / "jobs" / "swf"
 JOB = "{} {} 0 {} {} -1 -1 {} {} -1 1 7 1 -1 -1 -1 -1 -1\n"
@@ -162,13 +162,12 @@ def test_bad_input_is_one_line(tmp_path, text, arguments, said):
 
 def test_the_words_of_options_are_those_of_the_simulator():
     def words(option):
-        return set(get_args(OPTIONS["jobs run"][option].type_descriptor.annotation))
+        return set(get_args(get_args(option)[0]))
 
-    for option in ("order", "backfill", "candidates", "processors", "placement", "same-second"):
-        assert words(option) == set(get_args(WORDS[option.replace("-", "_")]))
-    assert words("estimates") == set(SOURCES) - {"given"} | {"fit", "predicted"}
-    assert words("correction") == set(CORRECTIONS)
-    assert {mode.split()[-1] for mode in TABLE["jobs run"].axes[2].modes} == words("backfill")
+    for option in (Order, Backfill, Candidates, Processors, Placement, SameSecond):
+        assert words(option) in [set(get_args(known)) for known in WORDS.values()]
+    assert words(Source) == set(SOURCES) - {"given"} | {"fit", "predicted"}
+    assert words(Correction) == set(CORRECTIONS)
 
 
 def test_a_page_of_a_document_without_parts_is_a_page():

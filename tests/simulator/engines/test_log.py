@@ -1,15 +1,14 @@
 """What logs tell, by hand and as sums that must come out."""
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
 from simulator.base.errors import ApportionError, ScenarioError
 from simulator.engines import process
-from simulator.engines.log import critical_path, link_bytes, times_by_pe, waits_by_pe
-from simulator.programs.program import ANY, Barrier, Compute, Delay, Farm, Recv, Send
+from simulator.engines.log import critical_path, waits_by_pe
+from simulator.programs.program import ANY, Barrier, Compute, Delay, Recv, Send
 from tests.support.programs import scenarios
-from tests.support.rules import EAGER, TICK, build, simulate, star
+from tests.support.rules import EAGER, TICK, build, simulate
 
 
 def path(rows, **options):
@@ -45,14 +44,6 @@ def test_the_critical_path_knows_what_anyone_sent():
     assert path(rows) == [(1, "delay", 0, 9), (0, "recv", 9, 11)]
 
 
-def test_times_by_pe_by_hand():
-    farm = Farm(np.array([5.0, 1.0]), 1.0, 1, 1.0)
-    runs = simulate([[Compute(5, 1), farm], [Delay(2), farm, Delay(1)]])
-    first, second = times_by_pe(runs, 0, 0)
-    assert (first.busy_s, first.communication_s, first.idle_s) == (6.0, 2.0, 2.0)
-    assert (second.busy_s, second.communication_s, second.idle_s) == (5.0, 2.0, 3.0)
-
-
 def test_who_waits_for_whom():
     rows = [[Compute(5, 1), Send(1, 4), Barrier()], [Compute(2, 1), Recv(0), Compute(3, 1), Barrier()]]
     assert waits_by_pe(build(rows), simulate(rows), 0, 0) == {("pe1", "pe0"): 3.0, ("pe0", "pe1"): 3.0}
@@ -60,30 +51,17 @@ def test_who_waits_for_whom():
     assert waits_by_pe(build(rows), simulate(rows), 0, 0) == {("pe0", "pe1"): 5.0}
 
 
-def test_bytes_by_link():
-    rows = [[Send(1, 10), Send(2, 5), Recv(1)], [Recv(0), Send(0, 3)], [Recv(0)]]
-    found = link_bytes(build(rows, network=star([1, 1, 1], contention="fifo", backbone=1)), 0)
-    assert found == {
-        ("link0", "up"): 15.0,
-        ("link0", "down"): 3.0,
-        ("link1", "up"): 3.0,
-        ("link1", "down"): 10.0,
-        ("link2", "down"): 5.0,
-        ("backbone", "both"): 18.0,
-    }
-
-
 def test_only_logged_replications_can_be_told():
     runs = simulate([[Compute(1, 1)]])
     with pytest.raises(ScenarioError, match="replication 1: not logged"):
-        times_by_pe(runs, 0, 1)
+        waits_by_pe(build([[Compute(1, 1)]]), runs, 0, 1)
 
 
 @given(scenarios())
 @settings(max_examples=30, deadline=None, derandomize=True)
 @pytest.mark.slow
 def test_sums_come_out(case):
-    """A critical path covers the run without a gap; what PEs did adds up to the makespan."""
+    """A critical path covers the run without a gap."""
     made, draws = case
     try:
         runs = process.run(made, draws, tick_s=TICK, log_replications=1)
@@ -95,7 +73,3 @@ def test_sums_come_out(case):
         edges = [0, *(step.to_ticks for step in steps)]
         assert [step.from_ticks for step in steps] == edges[:-1]
         assert edges[-1] == makespan
-        for times in times_by_pe(runs, place, 0):
-            parts = times.busy_s, times.communication_s, times.idle_s
-            assert min(parts) >= 0
-            assert sum(parts) == makespan * times.processes

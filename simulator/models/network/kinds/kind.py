@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import notebook, units
+from simulator.base.arrays import Floats
 from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
@@ -16,7 +17,6 @@ from simulator.models.doubt import Doubt
 if TYPE_CHECKING:
     from simulator.models.network.points import NetworkPoints
 
-Floats = NDArray[np.float64]
 LEAST_S = 1e-12
 """No message takes less: a line that was fitted far away may pass below zero."""
 NO_LIMIT = 1e30
@@ -68,10 +68,7 @@ class MessageModel(Record):
 
         A formula has the factor of the smallest size for latencies and that of the largest for bytes.
 
-        Parameters
-        ----------
-        deviate
-            Standard normal.
+        `deviate`: standard normal.
         """
         if self.doubt is None:
             return self
@@ -104,7 +101,6 @@ class Fitted:
     model: MessageModel
     parameters: tuple[Parameter, ...]
     free: int
-    """Numbers that were fitted."""
     notes: tuple[str, ...] = ()
     same_as: str = ""
     """The simpler form that the fit came out as; then that one is chosen, not this."""
@@ -118,9 +114,7 @@ class Fit:
     rank: float
     """Forms are tried from the least rank on: the simplest first."""
     needs: str
-    """Fewest points, in words."""
     run: Callable[["NetworkPoints"], Fitted]
-    """Raises `TooFewPoints`."""
 
 
 class KindForm(Form):

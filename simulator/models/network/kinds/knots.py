@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import units
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Vector
 from simulator.models.network.kinds.kind import (
-    Floats,
     Kind,
     KindForm,
     MessageModel,

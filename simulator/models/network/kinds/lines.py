@@ -4,16 +4,15 @@ from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import ties
-from simulator.base.arrays import Vector
+from simulator.base.arrays import Floats, Ints, Vector
 from simulator.models.choice import TooFewPoints, schwarz
 from simulator.models.network.kinds.kind import (
     LEAST_S,
     Fit,
     Fitted,
-    Floats,
     Kind,
     KindForm,
     MessageModel,
@@ -189,10 +188,7 @@ def _lines(breaks: Floats, table: Floats, *, per_hop: bool) -> PiecewiseModel:
 def _line(design: Floats, time: Floats, trust: Floats, *, level: bool) -> tuple[Floats, Floats]:
     """Coefficients and standard errors; numbers for further hops that are hardly below 0 are left out.
 
-    Parameters
-    ----------
-    level
-        Whether gaps below 0 are left out too, however clear they are.
+    `level`: whether gaps below 0 are left out too, however clear they are.
     """
     kept = list(range(design.shape[1]))
     while True:
@@ -228,7 +224,7 @@ def _segments(points: NetworkPoints, design: Floats) -> list[int]:
     best[0] = 0.0
     same = SAME_ERROR**2 * float(points.trust.sum())
     chosen, least = [0], np.inf
-    came: list[NDArray[np.int64]] = []
+    came: list[Ints] = []
     for segments in range(1, min(MOST_SEGMENTS, points.sizes.size // SEGMENT_SIZES) + 1):
         total = best[:, np.newaxis] + costs
         came.append(np.argmax(ties.near_least(total, axis=0, floor=same), axis=0))
@@ -249,7 +245,7 @@ def _segments(points: NetworkPoints, design: Floats) -> list[int]:
     return chosen
 
 
-def _costs(points: NetworkPoints, design: Floats) -> tuple[NDArray[np.int64], Floats]:
+def _costs(points: NetworkPoints, design: Floats) -> tuple[Ints, Floats]:
     """Squared relative errors of one line over the sizes from any edge to any later one, by sums over sizes."""
     sizes, number = points.sizes, np.searchsorted(points.sizes, points.size_bytes)
     edges = np.arange(sizes.size + 1)

@@ -5,16 +5,16 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import ties
+from simulator.base.arrays import Flags, Floats
 from simulator.models.choice import TooFewPoints
 from simulator.models.network.kinds.kind import (
     LEAST_S,
     NO_LIMIT,
     Fit,
     Fitted,
-    Floats,
     Kind,
     KindForm,
     MessageModel,
@@ -31,6 +31,7 @@ HARDLY = 2.0
 """Parameters are negative only where that fits better by so many standard errors."""
 UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
 TOGETHER = "one distance does not separate alpha and beta"
+NEEDS = f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,6 @@ class PacketisedModel(MessageModel):
     """
 
     alpha_s: float
-    """Time to prepare a message."""
     alpha2_s: float
     """Time to prepare a packet."""
     beta_s: float
@@ -50,9 +50,7 @@ class PacketisedModel(MessageModel):
     tau_s_per_byte: float
     """Inverse of the bandwidth."""
     packet_bytes: float
-    """p: payload of a packet."""
     header_bytes: float
-    """h: header of a packet."""
     knows_hops: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -179,7 +177,7 @@ def _same(points: NetworkPoints) -> float:
     return float(ties.SAME**2 * points.trust.sum())
 
 
-def _branch(points: NetworkPoints, mine: NDArray[np.bool_], *, several: bool, short: bool) -> Floats:
+def _branch(points: NetworkPoints, mine: Flags, *, several: bool, short: bool) -> Floats:
     size, hops = points.size_bytes[mine], points.hops[mine]
     bytes_column = hops * size if short else size
     columns = (np.ones_like(size), hops, bytes_column) if several else (np.ones_like(size), bytes_column)
@@ -190,7 +188,7 @@ def _weights(points: NetworkPoints) -> Floats:
     return np.asarray(np.sqrt(points.trust) / points.time_s)
 
 
-def _left_over(design: Floats, points: NetworkPoints, mine: NDArray[np.bool_]) -> float:
+def _left_over(design: Floats, points: NetworkPoints, mine: Flags) -> float:
     weights = _weights(points)[mine]
     return _squares(design, points.time_s[mine], weights)[0]
 
@@ -217,7 +215,7 @@ def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float,
     return tried[ties.first_least([squares for squares, _ in tried], floor=_same(points))]
 
 
-def _design(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> Floats:
+def _design(points: NetworkPoints, short: Flags, packet: float, *, several: bool) -> Floats:
     """Linear for one p: (alpha,) alpha2, beta, tau, J; one distance has no alpha of its own."""
     size, hops = points.size_bytes, points.hops
     more = np.where(short, 0.0, size / packet - 1)
@@ -232,7 +230,7 @@ def _named(found: Floats, packet: float, *, several: bool) -> Floats:
     return np.array([alpha, alpha2, beta, tau, packet, jump / tau if tau != 0 else 0.0])
 
 
-def _at(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> tuple[float, Floats]:
+def _at(points: NetworkPoints, short: Flags, packet: float, *, several: bool) -> tuple[float, Floats]:
     design = _design(points, short, packet, several=several)
     squares, found = _squares(design, points.time_s, _weights(points))
     return squares, _named(without_rounding(found, design, points.time_s), packet, several=several)
@@ -368,5 +366,4 @@ class PacketisedForm(KindForm):
         return PacketisedModel.from_dict(self.numbers())
 
 
-NEEDS = f"{FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes"
 KIND = Kind(PacketisedModel, PacketisedForm, (Fit("packetised", 2, NEEDS, fit_packetised),))

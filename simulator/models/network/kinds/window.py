@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator.base.arrays import Floats
 from simulator.base.form import Bandwidth, Duration, Latency, Payload
 from simulator.base.units import write_bandwidth, write_duration, write_size
 from simulator.models.doubt import doubt_data
-from simulator.models.network.kinds.kind import Floats, Kind, KindForm, MessageModel, refuse_unless
+from simulator.models.network.kinds.kind import Kind, KindForm, MessageModel, refuse_unless
 
 
 @dataclass(frozen=True)

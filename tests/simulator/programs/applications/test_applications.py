@@ -281,22 +281,9 @@ def test_large_shared_rows_are_cheap():
 FAULTS = [
     (
         "hpl",
-        {"n": 8},
-        (1, 1),
-        "application: parameters: nb is missing; take n, nb, broadcast, phases, panel_speed, solve_speed",
-    ),
-    ("hpl", {"n": 8, "nb": 2.5}, (1, 1), r"application: parameters: nb: it is 2\.5; give an integer of at least 1"),
-    (
-        "hpl",
         {"n": 8, "nb": 2, "broadcast": "star"},
         (1, 1),
         "application: parameters: broadcast: it is 'star'; give one of ring, modified_ring, two_rings, binomial",
-    ),
-    (
-        "hpl",
-        {"n": 8, "nb": 2, "q": 1},
-        (1, 1),
-        "application: parameters: q is unknown; take n, nb, broadcast, phases, panel_speed, solve_speed",
     ),
     (
         "hpl",
@@ -305,7 +292,6 @@ FAULTS = [
         "configuration c: partition: these are 5 blocks; give column blocks per cycle, 1 to 4 in all, such as 1 for",
     ),
     ("hpl", {"n": 10**9, "nb": 10**6}, (1, 1), "at most 100000000"),
-    ("cholesky", {"n": "8", "nb": 2}, (1, 1), "application: parameters: n: it is '8'; give an integer of at least 1"),
     (
         "matmul_2d",
         {"n": 4, "nb": 2, "grid_rows": 3},
@@ -321,19 +307,6 @@ FAULTS = [
     ),
     ("fft", {"n": 4}, (3, 2), "5 rows together, but n = 4; take 1 away"),
     (
-        "stencil",
-        {"n": 4, "iterations": 0},
-        (3, 1),
-        "application: parameters: iterations: it is 0; give an integer of at least 1",
-    ),
-    ("sort", {"n": 4}, (3, 2), "5 keys together, but n = 4; take 1 away"),
-    (
-        "ep",
-        {"samples": 4, "volume": 0},
-        (3, 1),
-        "application: parameters: volume: it is 0; give a finite number above 0",
-    ),
-    (
         "ep",
         {"samples": 4, "reduce": "pairwise"},
         (3, 1),
@@ -344,18 +317,6 @@ FAULTS = [
         {"units": 4, "volume": 1, "size": 1, "pull": 3},
         (1, 1),
         "application: parameters: pull: it is 3; give a time of at least 0 with its unit, such as '10us'",
-    ),
-    (
-        "farm",
-        {"units": 4, "volume": 1, "size": 1, "pull": "3 apples"},
-        (1, 1),
-        "application: parameters: pull: it is '3 apples'; give a time of at least 0 with its unit, such as '10us'",
-    ),
-    (
-        "farm",
-        {"units": 4, "volume": 1, "size": 1, "pull": "-3s"},
-        (1, 1),
-        r"application: parameters: pull: it is '\-3s'; give a time of at least 0 with its unit, such as '10us'",
     ),
 ]
 

@@ -77,15 +77,12 @@ def test_what_takes_no_time_is_one_slice_per_instant(shown):
     assert sum(event["ph"] == "s" for event in events) == 600
 
 
-def test_processes_that_share_a_pe_have_one_thread_and_tracks_of_their_own(shown):
+def test_processes_that_share_a_pe_have_a_thread_each(shown):
     pes = [PE("one", "n", {"k": flat(1)})]
     events = shown([[Compute(2, 1), Send(1, 1)], [Recv(0), Compute(3, 1)]], pes=pes)
-    assert [e["args"]["name"] for e in events if e["name"] == "thread_name"] == ["one"]
-    stretches = [(e["name"], e["ts"], e["dur"]) for e in events if e["ph"] == "X"]
-    assert stretches == [("1 of 2 computing", 0, 2e6), ("0 of 2 computing", 2e6, 2e6), ("1 of 1 computing", 4e6, 3e6)]
-    begun = [(e["name"], e["id"][-1], e["ts"]) for e in events if e["ph"] == "b"]
-    assert ("one, process 0", "0", 0) in begun
-    assert ("compute", "1", 4e6) in begun
+    first, second = (e["tid"] for e in events if e["name"] == "thread_name")
+    assert [e["args"]["name"] for e in events if e["name"] == "thread_name"] == ["one, process 0", "one, process 1"]
+    assert slices(events, "compute") == [(first, 0, 2), (second, 4, 3)]
 
 
 def test_loads_and_links_are_counters(shown):
@@ -142,13 +139,11 @@ def test_random_programs(tmp_path_factory, drawn):
     path = tmp_path_factory.getbasetemp() / "random.json"
     events = written(path, made, runs)
     tracks = check(events)
-    assert len(tracks) == len(made.platform.pes) * len(made.configurations)
+    assert len(tracks) == sum(len(one.placement) for one in made.configurations)
     sent = sum(entry.operation in ("send", "exchange") for log in runs.logs.values() for entry in log)
     assert sum(event["ph"] == "s" for event in events) == sent
-    lasting, critical = 0.0, sum(event.get("args", {}).get("critical_us", 0) for event in events)
-    for log in runs.logs.values():
-        users = {pe: {entry.process for entry in log if entry.pe == pe} for pe in {entry.pe for entry in log}}
-        lasting += sum(entry.end_ticks - entry.start_ticks for entry in log if len(users[entry.pe]) == 1)
+    critical = sum(event.get("args", {}).get("critical_us", 0) for event in events)
+    lasting = sum(entry.end_ticks - entry.start_ticks for log in runs.logs.values() for entry in log)
     own = [event["dur"] for event in events if event["ph"] == "X" and "operation" in event.get("args", {})]
     assert sum(own) == pytest.approx(lasting * SECOND)
     first = [key for key in runs.logs if key[1] == 0]
@@ -181,7 +176,7 @@ def test_one_configuration_one_replication_packed(tmp_path):
     made = load_scenario(ROOT / "scenarios/tutorial/shared-pes.yaml")
     runs = run(made, replications=2, log_replications=2, engine="process")
     every = written(tmp_path / "all.json", made, runs)
-    assert len(check(every)) == 9
+    assert len(check(every)) == 3 + 6 + 3
     assert {e["args"]["name"].split(":")[0] for e in every if e["name"] == "process_name"} == set(runs.configurations)
     for _ in range(2):
         write_timeline(
