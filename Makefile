@@ -53,7 +53,7 @@ lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary simulator advisor
 
-verify: $(VENV)/.ok  ## the tests that measure real time, one after another, best on a quiet machine, in 15 minutes
+verify: kernels  ## the tests that measure real time, one after another, best on a quiet machine, in 15 minutes
 	@$(PYTEST) -m real --durations=10
 
 bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks

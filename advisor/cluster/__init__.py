@@ -3,6 +3,7 @@
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -55,15 +56,22 @@ COLUMNS = 2000
 """Order of the matrices where none is said."""
 ITERATIONS = 100
 REPLICATIONS = 200
-MANY_PES, ADVICE_S = 64, 20.0
-"""PEs from which on the search for the advice has a budget, and how many seconds."""
-PIECES = 0.08
-"""Share of the budget for short real pieces of the application, where nothing else is said."""
+PIECES, ADVICE = 0.08, 0.15
+"""Shares of the budget: short real pieces of the application, where nothing else is said; the search for the advice."""
+LEAST_ADVICE_S = 2.0
+"""Seconds of each search for the advice at least, however long all before it took: enough to compare equal units with
+a split by speed on some hundred PEs."""
 FIRST_PIECES = 0.4
 """Share of that time for equal units; then what is advised is run as well."""
+FIRST_SEARCH = 0.4
+"""Share of the time that is left for the search before what is advised is run: the next one replaces it."""
 FOLDER = "calibrations"
 PROGRAMS = {"dgemm": "matmul", "matmul": "matmul", "stencil": "stencil"}
 """Kernel -> the application that is advised."""
+Checked = Callable[[Scenario, Scenario, Sequence[Configuration], float], tuple[Scenario, Sequence[str]]]
+"""Corrects a scenario by short real runs of its application, and says what it corrected: `RealPieces.correct`."""
+_NO_LINK = {"kind": "network", "sizes_bytes": [0.0, 1e6], "times_s": [1e-6, 1e-4]}
+"""In the place of message times, where there is one PE."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,6 @@ class ClusterWish:
     parameters: Mapping[str, int] = field(default_factory=dict)
     """Of the application; of a command `units`, all that there is to do."""
     budget_s: float = 300.0
-    """For measuring."""
     seed: int = 0
     level: float = intervals.LEVEL
     pieces: float = PIECES
@@ -84,10 +91,7 @@ class ClusterWish:
 
     @property
     def application(self) -> Application:
-        """What is advised.
-
-        Raises ScenarioError if it lacks what is needed.
-        """
+        """What is advised."""
         if self.command:
             if (count := self.parameters.get("units")) is None:
                 raise ScenarioError("a command needs --parameter units=N; give all the units that there are to do")
@@ -105,9 +109,9 @@ class ClusterWish:
         if self.command:
             words = shlex.join(self.command).replace("{units}", "{n}")
             largest = float(asked.parameters["samples"])
-            return ClusterPlan(None, None, words, largest, self.budget_s, self.seed)
+            return ClusterPlan(None, None, words, largest, self.budget_s, self.seed, spared=ADVICE)
         columns = int(asked.parameters["n"])
-        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=self.pieces)
+        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=self.pieces + ADVICE)
 
 
 @dataclass(frozen=True)
@@ -118,13 +122,8 @@ class Answer:
     recommendation: Recommendation
     measured: MeasuredCluster
     kinds: tuple[tuple[str, ...], ...]
-    """Hosts that are alike."""
     network: str
     warnings: tuple[str, ...]
-
-
-Checked = Callable[[Scenario, Scenario, Sequence[Configuration], float], tuple[Scenario, Sequence[str]]]
-"""Corrects a scenario by short real runs of its application, and says what it corrected: `RealPieces.correct`."""
 
 
 def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
@@ -134,10 +133,7 @@ def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
 
 @contextmanager
 def this_host() -> Iterator[tuple[Host, Mapping[str, About]]]:
-    """The machine that this runs on as a host of a cluster, reached, and what it is.
-
-    Raises CalibrationError if it cannot be.
-    """
+    """The machine that this runs on as a host of a cluster, reached, and what it is."""
     require_linux()
     lost = dict[str, str]()
     with Host(this_machine().host or "localhost", lambda _, line: ("sh", "-c", line), python=sys.executable) as host:
@@ -150,12 +146,7 @@ def this_host() -> Iterator[tuple[Host, Mapping[str, About]]]:
 def measure_here(wish: ClusterWish, folder: Path | None = None) -> Scenario:
     """The scenario of this machine alone, measured as a host of a cluster is; what is doubtful stands in its notes.
 
-    Raises ScenarioError if something asked for cannot be; CalibrationError if a run fails.
-
-    Parameters
-    ----------
-    folder
-        Keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
+    `folder`: keeps every measured point, so that measuring goes on where it was broken off; None: nothing is kept.
     """
     with ExitStack() as stack:
         kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
@@ -183,26 +174,27 @@ def advise_cluster(
     *,
     check: Checked = unchecked,
     loaded: Callable[[Scenario], Scenario] = as_it_is,
+    ends_s: float | None = None,
 ) -> Answer:
     """Make the scenario of measured hosts, and find who should get how much.
 
-    Parameters
-    ----------
-    folder
-        Keeps a node file of each host and the link's, as `apportion platform` reads them.
-    check
-        What real runs have to say of the scenario.
-    loaded
-        Puts loads on it that are not there while it is measured and checked, and that the advice is for.
+    `folder`: keeps a node file of each host and the link's, as `apportion platform` reads them.
+    `check`: what real runs have to say of the scenario.
+    `loaded`: puts loads on it that are not there while it is measured and checked, and that the advice is for.
+    `ends_s`: when the advice is to be there, on the monotonic clock; None: the search takes what it wants.
     """
+
+    def advice(believed: Scenario, share: float) -> Recommendation:
+        budget_s = None if ends_s is None else max(LEAST_ADVICE_S, share * (ends_s - time.monotonic()))
+        return recommend(loaded(believed), level=wish.level, budget_s=budget_s)
+
     scenario, kinds, network, warnings = cluster_scenario(wish, measured, folder)
-    budget_s = ADVICE_S if len(scenario.platform.pes) > MANY_PES else None
     equal = scenario.configurations[0]
     believed, before = check(scenario, scenario, (equal,), FIRST_PIECES)
-    made = recommend(loaded(believed), level=wish.level, budget_s=budget_s)
+    made = advice(believed, FIRST_SEARCH)
     believed, said = check(scenario, believed, tuple(dict.fromkeys((made.configuration, equal))), 1.0)
     if before or said:  # processes that end together wait for each other in other ways than those of equal units
-        made = recommend(loaded(believed), level=wish.level, budget_s=budget_s)
+        made = advice(believed, 1.0)
     return Answer(loaded(believed), made, measured, kinds, network, (*warnings, *said))
 
 
@@ -234,10 +226,6 @@ def cluster_scenario(
     notes += [note for host in measured.hosts for note in host.notes]
     stated = "one host" if found is None else found.text
     return scenario, kinds, stated, tuple(dict.fromkeys((*notes, *_of_hosts(wish, measured))))
-
-
-_NO_LINK = {"kind": "network", "sizes_bytes": [0.0, 1e6], "times_s": [1e-6, 1e-4]}
-"""In the place of message times, where there is one PE."""
 
 
 def node_name(host: str) -> str:

@@ -2,9 +2,10 @@
 
 import math
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ class Asked:
     verify_s: float | None = None
     """Seconds for real runs; None: none are made."""
     update: bool = False
+    begun_s: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         """Refuse names that no file for launchers can hold, before any host is reached."""
@@ -51,10 +53,7 @@ class Asked:
 
 
 def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], None]) -> ClusterResult:
-    """Measure, advise, write what launchers read, and run it if that is asked for.
-
-    Raises ScenarioError if something asked for cannot be; CalibrationError if no host holds out.
-    """
+    """Measure, advise, write what launchers read, and run it if that is asked for."""
     lost: dict[str, str] = {}
     with ExitStack() as stack:
         hosts = [stack.enter_context(Host(name, asked.words, python=asked.python)) for name in asked.names]
@@ -70,7 +69,8 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
                 on_progress("", "short pieces of the application", 0.0)
                 return pieces.correct(*asked_of)
 
-            return advise_cluster(asked.wish, measured, asked.folder, check=check)
+            ends_s = asked.begun_s + asked.wish.budget_s
+            return advise_cluster(asked.wish, measured, asked.folder, check=check, ends_s=ends_s)
 
         answer = advised(measure())
         if asked.update and (again := most_doubted(answer)) is not None:
@@ -122,10 +122,7 @@ def result_of(
 ) -> ClusterResult:
     """What is answered.
 
-    Parameters
-    ----------
-    fault
-        Why nothing was verified though that was asked for; empty if it was, or was not.
+    `fault`: why nothing was verified though that was asked for; empty if it was, or was not.
     """
     made, scenario = answer.recommendation, answer.scenario
     now = configuration_now(made)

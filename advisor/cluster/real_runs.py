@@ -18,8 +18,14 @@ from advisor.verification.places import Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
 
-LIMIT_S = 600.0
-"""What a run may take at most."""
+LEAST_LIMIT_S = 45.0
+"""Seconds that getting ready, or a run, may take at least until it is given up; else the budget of all runs."""
+FEWEST, MOST = 3, 5
+"""Short real pieces of the application."""
+MOST_HOSTS = 64
+"""Beyond them no pieces are run: joining the ranks would take minutes."""
+SHORTEST_S = 0.3
+"""Of a piece, where the application has iterations to leave out."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,9 @@ class ClusterRuns:
     hosts: Mapping[str, Host]
     """By node."""
     about: Mapping[str, About]
-    """By the name of the host."""
     command: tuple[str, ...]
     stack: ExitStack
+    limit_s: float
     _runs: dict[tuple[int, ...], ProgramRuns | CommandRuns] = field(default_factory=dict)
 
     def prepare(self, configurations: Sequence[Configuration]) -> None:
@@ -71,27 +77,19 @@ class ClusterRuns:
         cpus = [seat.cpus[0] for seat in seats]
         if self.command:
             commands = self.stack.enter_context(CommandRanks(cpus, hosts))
-            return CommandRuns(commands, self.command, places, LIMIT_S)
+            return CommandRuns(commands, self.command, places, self.limit_s)
         ranks = self.stack.enter_context(FarRanks(hosts, cpus, self.about))
-        return ProgramRuns(ranks, self.scenario.application, places, LIMIT_S)
+        return ProgramRuns(ranks, self.scenario.application, places, self.limit_s)
 
 
 @contextmanager
 def cluster_runs(
-    scenario: Scenario, about: Mapping[str, About], command: tuple[str, ...], hosts: Sequence[Host]
+    scenario: Scenario, about: Mapping[str, About], command: tuple[str, ...], hosts: Sequence[Host], *, budget_s: float
 ) -> Iterator[ClusterRuns]:
-    """What runs the application on the hosts; it ends what it started."""
+    """What runs the application on the hosts, with some seconds for all runs; it ends what it started."""
     by_node = {node_name(host.name): host for host in hosts}
     with ExitStack() as stack:
-        yield ClusterRuns(scenario, by_node, about, command, stack)
-
-
-FEWEST, MOST = 3, 5
-"""Short real pieces of the application."""
-MOST_HOSTS = 64
-"""Beyond them no pieces are run: joining the ranks would take minutes."""
-SHORTEST_S = 0.3
-"""Of a piece, where the application has iterations to leave out."""
+        yield ClusterRuns(scenario, by_node, about, command, stack, max(LEAST_LIMIT_S, budget_s))
 
 
 @dataclass
@@ -110,7 +108,6 @@ class RealPieces:
     iterations: int | None = None
     """Of a piece; None before the first, and where the application has none."""
     left_s: float = 0.0
-    """For makespans; joining ranks comes on top."""
     found: tuple[Piece, ...] = ()
     """What each PE attained in all runs so far, and what was measured of it."""
 
@@ -122,14 +119,9 @@ class RealPieces:
     ) -> tuple[Scenario, list[str]]:
         """Run configurations in turns within a share of the time that is left, and correct the scenario by all runs.
 
-        Parameters
-        ----------
-        scenario
-            As measured: what is corrected.
-        believed
-            As it is believed to be so far: it says how long pieces take.
-        configurations
-            The first ones are run where there is no time for all.
+        `scenario`: as measured: what is corrected.
+        `believed`: as it is believed to be so far: it says how long pieces take.
+        `configurations`: the first ones are run where there is no time for all.
         """
         if self.wish.command or len(self.about) > MOST_HOSTS:
             return scenario, []
@@ -156,7 +148,7 @@ class RealPieces:
         return corrected.scenario, [*lines, *corrected.lines]
 
     def _run(self, piece: Scenario, configurations: Sequence[Configuration], count: int) -> None:
-        with cluster_runs(piece, self.about, (), self.hosts) as runs:
+        with cluster_runs(piece, self.about, (), self.hosts, budget_s=self.left_s) as runs:
             runs.prepare(configurations)
             for _ in range(count):
                 for one in configurations:
@@ -190,10 +182,7 @@ def verify_cluster(
     kept: Path | None,
     on_progress: Callable[[Verification, float], None],
 ) -> Verified:
-    """Run the advised configuration and that of now across the hosts in turns, and compare with what was predicted.
-
-    Raises ScenarioError if the budget is too small; CalibrationError if a run fails, or a host.
-    """
+    """Run the advised configuration and that of now across the hosts in turns, and compare with what was predicted."""
     made = answer.recommendation
     wanted = tuple(dict.fromkeys((made.configuration, configuration_now(made))))
     scenario = answer.scenario.with_configurations(wanted)
@@ -201,7 +190,7 @@ def verify_cluster(
         scenario, made.configuration.name, wish.command or None, budget_s, dict(made.strategies.also), wish.level
     )
     about = {host.name: host.about for host in answer.measured.hosts}
-    with cluster_runs(answer.scenario, about, wish.command, hosts) as runs:
+    with cluster_runs(answer.scenario, about, wish.command, hosts, budget_s=budget_s) as runs:
         return run_plan(plan, kept=kept, on_progress=on_progress, elsewhere=runs)
 
 

@@ -62,6 +62,8 @@ MEMORY_SHARE = 0.25
 """Most of the available memory that anything here uses."""
 ALIGNED = 64
 """The order of the matrices is a multiple of it, so that quickstarts of one machine can be compared."""
+MANY_PES = 64
+"""PEs from which on the search for the advice ends when real runs shall begin: of fewer it takes seconds."""
 TRACE = "on-off-1-2.csv"
 MEASUREMENTS = "measurements"
 """The folder of all that was measured, as `cluster` leaves it."""
@@ -111,23 +113,11 @@ class Quickstart:
 def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
     """Run the whole loop on this machine and leave report, scenario and all measurements in a folder.
 
-    Raises ApportionError if the folder cannot be written, or a run fails; Interrupted on Ctrl-C, naming what was kept.
+    `folder`: made if it is not there; earlier results in it are set aside.
+    `budget_s`: about how long it may take, in seconds.
+    `seed`: for the order of measurements and all draws.
 
-    Parameters
-    ----------
-    folder
-        Made if it is not there; earlier results in it are set aside.
-    budget_s
-        About how long it may take, in seconds.
-    seed
-        For the order of measurements and all draws.
-    on_progress
-        See `Progress`.
-
-    Returns
-    -------
-    dict
-        The document that `--json` prints and the report shows.
+    Returns the document that `--json` prints and the report shows.
     """
     require_linux()
     files.make_folder(folder)
@@ -159,7 +149,9 @@ def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -
                 return pieces.correct(*asked)
 
         loaded = partial(with_competitor, trace=state.trace)
-        answer = advise_cluster(wish, measured, state.kept, check=check, loaded=loaded)
+        many = about.machine.pe_count > MANY_PES
+        ends_s = state.begun + (1 - VERIFY) * state.budget_s if many else None
+        answer = advise_cluster(wish, measured, state.kept, check=check, loaded=loaded, ends_s=ends_s)
         scenario = answer.scenario.with_configurations(answer.recommendation.candidates)
         last = scenario.platform.pes[-1]
         traces = {last.name: "load.csv"} if last.load is not None and last.load.rule == "fair" else {}
@@ -221,14 +213,10 @@ def _verified(state: Quickstart, answer: Answer, host: Host, about: About, compe
         number=0,
         generator=randomness.stream(state.seed, "verify"),
     )
-    with cluster_runs(answer.scenario, {host.name: about}, (), [host]) as runs:
-        return run_interleaved(
-            runs,
-            Loads((competitor,), lambda _, repetition: start_s(repetition)),
-            compared(made),
-            budget_s=max(0.97 * state.budget_s - state.spent_s, VERIFY * state.budget_s / 2),
-            on_progress=keep,
-        )
+    budget_s = max(0.97 * state.budget_s - state.spent_s, VERIFY * state.budget_s / 2)
+    with cluster_runs(answer.scenario, {host.name: about}, (), [host], budget_s=budget_s) as runs:
+        loads = Loads((competitor,), lambda _, repetition: start_s(repetition))
+        return run_interleaved(runs, loads, compared(made), budget_s=budget_s, on_progress=keep)
 
 
 def compared(made: Recommendation) -> list[Configuration]:
@@ -239,12 +227,8 @@ def compared(made: Recommendation) -> list[Configuration]:
 def wish_of(machine: Machine, *, budget_s: float, seed: int, speed: float, trace: LoadTrace) -> ClusterWish:
     """What is measured and advised, so that it fits the budget of a whole quickstart.
 
-    Parameters
-    ----------
-    speed
-        A first idea of the kernel's on one PE, in operations per second.
-    trace
-        Load on the last PE.
+    `speed`: a first idea of the kernel's on one PE, in operations per second.
+    `trace`: load on the last PE.
     """
     order = application_order(machine, budget_s=budget_s, speed=speed, trace=trace)
     share = MEASURE + PIECES

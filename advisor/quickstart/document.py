@@ -26,10 +26,7 @@ def result_document(
 ) -> dict[str, Any]:
     """Everything a reader of the result needs, but what it took; see the README for the fields.
 
-    Parameters
-    ----------
-    answer
-        Its scenario has the candidates.
+    `answer`: its scenario has the candidates.
     """
     scenario, made, host = answer.scenario, answer.recommendation, answer.measured.hosts[0]
     best, equal, machine = made.configuration, configuration_now(made), host.about.machine

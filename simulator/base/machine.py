@@ -272,10 +272,7 @@ def affinity() -> tuple[int, ...]:
 
 
 def require_linux() -> None:
-    """Refuse to measure where pinning and exact CPU seconds are not to be had.
-
-    Raises CalibrationError on any system but Linux.
-    """
+    """Refuse to measure where pinning and exact CPU seconds are not to be had: on any system but Linux."""
     if _ELSEWHERE.get() is None and platform.system() != "Linux":
         raise CalibrationError(
             f"this machine runs {platform.system()} and measuring needs Linux; simulating works here"
@@ -320,13 +317,18 @@ def descendants() -> list[int]:
     """Numbers of all processes that this one started, and that those did, by the system's table."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        words = (_text(folder / "stat") or "").rpartition(")")[2].split()
-        if words:
+        if words := (_text(folder / "stat") or "").rpartition(")")[2].split():
             children.setdefault(int(words[1]), []).append(int(folder.name))
     found = [*children.get(os.getpid(), [])]
     for number in found:  # grows while it is walked
         found += children.get(number, [])
     return found
+
+
+def process_state(number: int) -> tuple[str, float]:
+    """The state of a process as the system writes it (`T`: stopped), and the CPU seconds that it has used."""
+    words = (_text(Path(f"/proc/{number}/stat")) or "").rpartition(")")[2].split()
+    return (words[0], (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")) if words else ("", 0.0)
 
 
 def clock_hz() -> float | None:

@@ -1,8 +1,4 @@
-"""All that measures time: real runs become measurements, which models are fitted to; a folder for each subject.
-
-`bench` is what every measurement needs. Models and their files live in `models`; which runs of a program to make, and
-comparisons of builders, in the advisor.
-"""
+"""All that measures time: real runs become measurements, which models are fitted to; a folder for each subject."""
 
 from typing import TYPE_CHECKING
 

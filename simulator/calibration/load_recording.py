@@ -26,7 +26,6 @@ class Recording:
 
     path: Path
     rows: int
-    """Rows written by this call."""
     interval_s: float
     interrupted: bool
     """Whether Ctrl-C or SIGTERM ended it before its time; every whole interval is in the file."""
@@ -70,9 +69,6 @@ def record_load(
     `interval_s` is the time between rows; whole intervals are recorded. `per_core` writes a column `busy_cpuN` per
     processor; `append` continues a recording on the same machine with the same interval and columns; traces/README.md
     says what the columns are.
-
-    Raises `ScenarioError` if the interval is too short or the file exists or cannot be continued, or another process
-    records into it; `CalibrationError` on any system but Linux.
     """
     path = Path(path)
     require_linux()

@@ -1,8 +1,4 @@
-"""What counts operations in source, intermediate and machine code of a kernel, and what they cost on this machine.
-
-Graphs (SEG) and their templates are programs and live in `programs.graphs`, costs as a model
-in `models.resource`; the paper's tables in `advisor.reproduce`.
-"""
+"""What counts operations in source, intermediate and machine code of a kernel, and what they cost on this machine."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,4 @@
-"""The kernels that characterisation methods are judged by: plain functions that Numba compiles.
-
-Each has its arguments by size and what a designer knows of it. Where `calibration` runs the same loops, they are taken
-from there.
-"""
+"""The kernels that characterisation methods are judged by: plain functions that Numba compiles."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +14,7 @@ from simulator.calibration.kernels.integration import integrate
 from simulator.calibration.kernels.operands import Matrix
 
 Vector = NDArray[np.float64]
+SWEEPS = 4
 
 
 @dataclass(frozen=True)
@@ -102,9 +99,6 @@ def _signal(n: int) -> tuple[Vector, Vector, Vector, Vector]:
     k = np.arange(n)
     angle = -2 * np.pi * np.arange(n // 2) / n
     return (k * 7 % 11) / 11, (k * 3 % 13) / 13, np.cos(angle), np.sin(angle)
-
-
-SWEEPS = 4
 
 
 def relax(old: Matrix, new: Matrix, sweeps: int) -> None:
@@ -260,10 +254,7 @@ STUDY_KERNELS: dict[str, StudyKernel] = {
 
 
 def study_kernel(name: str) -> StudyKernel:
-    """The kernel of a name.
-
-    Raises ScenarioError if there is none, with those there are.
-    """
+    """The kernel of a name."""
     if name not in STUDY_KERNELS:
         there_are = f"only {', '.join(STUDY_KERNELS)} or a function of yours as FILE.py:FUNCTION"
         raise ScenarioError(f"there is no kernel {name!r}, {there_are}{meant(name, STUDY_KERNELS)}")

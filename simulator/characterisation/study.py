@@ -56,11 +56,9 @@ class Subject:
     arguments: Arguments
     """Of the largest size judged, with the points that are counted."""
     judged: tuple[Values, ...]
-    """Values of the parameters."""
     taught: tuple[Values, ...]
     """Values at which component timing looks, none of them judged."""
     varied: str
-    """The parameter that sizes vary."""
     design: Mapping[str, formula.Formula]
     """Operation -> formula of the parameters; empty if nobody stated one."""
 
@@ -75,18 +73,10 @@ def make_subject(
 ) -> Subject:
     """A subject from what a user names.
 
-    Raises ScenarioError if there is no such kernel, file or function, or arguments, sizes or design cannot be used.
-
-    Parameters
-    ----------
-    text
-        A kernel's name, or `FILE.py:FUNCTION`.
-    args
-        `n=1000` and the like; see `parse_arguments`. Kernels know n only.
-    sizes
-        Values of n (of the first whole number among the arguments, if none is called n) that are judged.
-    design
-        `OPERATION=FORMULA`, operations of `guesses.DESIGN`.
+    `text`: a kernel's name, or `FILE.py:FUNCTION`.
+    `args`: `n=1000` and the like; see `parse_arguments`. Kernels know n only.
+    `sizes`: values of n (of the first whole number among the arguments, if none is called n) that are judged.
+    `design`: `OPERATION=FORMULA`, operations of `guesses.DESIGN`.
     """
     given = parse_arguments(args, place="--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
@@ -205,14 +195,8 @@ def characterise(
 ) -> dict[str, Any]:
     """Derive, predict, measure and compare one function; a plain document.
 
-    Raises ScenarioError if the function cannot be analysed, CalibrationError if its runs are too short to be timed.
-
-    Parameters
-    ----------
-    methods
-        Those wanted; component timing is always taken, since errors are compared with its own.
-    budget_s
-        Seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.
+    `methods`: those wanted; component timing is always taken, since errors are compared with its own.
+    `budget_s`: seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.
     """
     begin_s = time.monotonic()
     on_progress(f"graph of {subject.name}", 0.0)
@@ -327,11 +311,7 @@ def _designed(subject: Subject, vector: CostVector, values: Values) -> Predictio
 
 
 def _component_timing(subject: Subject, derived: Derived, times: Times) -> list[Prediction]:
-    """Time per construct counted, measured at other sizes and interpolated between them, times the constructs.
-
-    The graph says how work grows, the measurement what a unit of it takes; linear in the logarithm of the size,
-    constant beyond the ends. Without other sizes there is nothing to predict from.
-    """
+    """Time per construct counted, measured at other sizes and interpolated between them, times the constructs."""
     if not subject.taught:
         return []
     sizes = np.array([values[subject.varied] for values in subject.taught], dtype=np.float64)

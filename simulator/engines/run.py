@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError, UnsupportedProgram
 from simulator.engines import process
+from simulator.engines.compiled.place import kernels_kept
 from simulator.engines.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.engines.run_set import RunSet
@@ -18,29 +19,29 @@ from simulator.programs.program import Loop, Row
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
+__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
+
 LOADING = 100_000
 """Operations that the `process` engine runs while the compiled one is loaded (two seconds)."""
+COMPILING = 500_000
+"""Operations that it runs while kernels are compiled, where none are kept yet (ten seconds)."""
 _OTHERS = 4
 """Primitive operations of a process that an operation is counted as; only the order of magnitude matters."""
 
 _seen = 0
-"""Operations that were asked for so far: many small scenarios are worth it too. The cache on disk plays no part, so
-that the same command names the same engine every time."""
+"""Operations that were asked for so far: many small scenarios are worth it too."""
 _OWN = "operations or sharing of your own"
 
 
-# Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
-
-
 def worth_compiling(scenario: Scenario) -> bool:
-    """Whether the compiled engine is loaded already, or what was asked for so far is worth loading it."""
+    """Whether the compiled engine is loaded already, or what was asked for so far is worth loading or compiling it."""
     global _seen  # noqa: PLW0603 - what one process has asked for
-    if "simulator.engines.compiled.run" in sys.modules or _seen >= LOADING:
+    if "simulator.engines.compiled.run" in sys.modules:
         return True
     runs = len(scenario.configurations) * scenario.replications
     operations = runs * len(scenario.configurations[0].placement)  # one of each process at the least
     _seen += operations if operations >= LOADING else runs * _operations_of_all(scenario)
-    return _seen >= LOADING
+    return _seen >= COMPILING or (_seen >= LOADING and kernels_kept())
 
 
 def _operations_of_all(scenario: Scenario) -> int:
@@ -57,8 +58,6 @@ def _operations(row: Row) -> int:
     """About how many primitive operations one process has."""
     return sum(part.iterations * _operations(part.body) if isinstance(part, Loop) else _OTHERS for part in row)
 
-
-__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
 
 Engine = Literal["auto", "process", "compiled"]
 

@@ -42,10 +42,7 @@ class Drawn:
 
 
 def draw_of(kind: str, stream: Stream, seed: int, draw: int) -> Drawn:
-    """A draw of one of the kinds in `DRAWS`.
-
-    Raises ScenarioError for another kind, or a stream that cannot be drawn so.
-    """
+    """A draw of one of the kinds in `DRAWS`."""
     known: dict[str, Callable[[Stream, int, int], Drawn]] = {"shaken": shaken, "weeks": weeks, "users": users}
     if kind not in known:
         raise ScenarioError(f"draws: there is no {kind!r}; take {', '.join(known)}{meant(kind, known)}")
@@ -85,8 +82,6 @@ def weeks(stream: Stream, seed: int, draw: int) -> Drawn:
     first submission. The first and the last week of a log are parts of a week: these places are filled with the same
     part of any week, so that the draw lasts as long as the stream. Nothing of the queue is carried along: it grows at
     the seams as the policy lets it. Jobs get new numbers.
-
-    Raises ScenarioError for a stream of less than two whole weeks.
     """
     cut = _weeks_of(stream)
     if cut.whole < 2:
@@ -109,8 +104,6 @@ def users(stream: Stream, seed: int, draw: int) -> Drawn:
     on a circle of all weeks, since two who do the same in the same second are in no log. The load fluctuates as it
     hangs on who is drawn, far more than from week to week where a few users have most of the work: a draw may be
     overloaded. Jobs of which nobody knows the user count as one user's. Jobs get new numbers.
-
-    Raises ScenarioError for a stream with fewer than two users.
     """
     user = _users_of(stream)
     count = int(user.max(initial=-1)) + 1
@@ -156,9 +149,7 @@ class _Weeks:
 
     submit_s: Floats
     begin_s: float
-    """Of week 0."""
     end_s: float
-    """Of the last submission."""
 
     @property
     def places(self) -> int:

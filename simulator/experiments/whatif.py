@@ -38,8 +38,6 @@ def read_varied(text: str) -> Varied:
     """Read `PATH=v1,v2,...`; a value may be a range of numbers `0..8` or `0..8..2`, both ends included.
 
     Commas within brackets or quotes part no values.
-
-    Raises ScenarioError if there is no path or no value, a value is empty, or a range does not ascend.
     """
     path, equals, listed = text.partition("=")
     path = path.strip()
@@ -54,10 +52,7 @@ def read_varied(text: str) -> Varied:
 
 
 def points(varied: Sequence[Varied], *, zipped: bool = False) -> tuple[tuple[str, ...], ...]:
-    """The changes of each point: all combinations, the last field's values fastest; or the values side by side.
-
-    Raises ScenarioError if a path or a value is given twice, or, side by side, fields have different numbers of values.
-    """
+    """The changes of each point: all combinations, the last field's values fastest; or the values side by side."""
     paths = [one.path for one in varied]
     for path in paths:
         if paths.count(path) > 1:
@@ -81,10 +76,7 @@ def points(varied: Sequence[Varied], *, zipped: bool = False) -> tuple[tuple[str
 
 
 def check_paths(template: Template, asked: Sequence[Sequence[str]], *, oversized: bool = False) -> None:
-    """Refuse paths that lead nowhere, with the nearest one that does; values are the points' own affair.
-
-    Raises ScenarioError with one line per path.
-    """
+    """Refuse paths that lead nowhere, with the nearest one that does; values are the points' own affair."""
     lines = []
     for change in {
         change.partition("=")[0]: change for point in reversed(asked) for change in reversed(point)

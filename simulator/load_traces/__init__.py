@@ -1,8 +1,4 @@
-"""Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files).
-
-Recording the load of this machine takes a clock and lives in `calibration.load_recording`; what a load means for the
-time of a run, in `models.load` and `models.load_functions`.
-"""
+"""Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files)."""
 
 from simulator.load_traces.csv_file import (
     RecordingHead,

@@ -1,7 +1,4 @@
-"""Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files).
-
-The head of a recorded trace: when, where and how it was made, and what each column means.
-"""
+"""Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files)."""
 
 import dataclasses
 import datetime
@@ -29,6 +26,16 @@ TITLE = "# Apportion load trace, recorded"
 WRITER = "apportion record"
 _HEAD_LINES = 1000
 _IDENTITY = ("host", "system", "cpu_model", "cores", "memory_bytes")
+TRACE_COLUMNS = ("load", "available")
+"""Columns that a trace is read from by itself; any other must be asked for by name."""
+LONG_GAP = 10.0
+"""A step this many times the usual one is a gap that the reader warns of, in a trace of equal steps."""
+_FORMULA = re.compile(r"([,;\t])(?=[=+@-])")
+"""Where a spreadsheet would take part of a comment for a formula."""
+MOSTLY = 0.9
+"""Share of equal steps from which a trace counts as one of equal steps with gaps."""
+ABOUT = 0.01
+"""Relative difference up to which steps are equal to a reader who asks where the last one ends."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,6 @@ class RecordingHead:
     start: str
     """Instant of `time_s` 0, ISO 8601 with the machine's zone."""
     interval_s: float
-    """Time between two rows."""
     machine: Mapping[str, Any]
     """The recorded machine, as `Machine.to_dict` tells it."""
     meanings: Mapping[str, str]
@@ -73,10 +79,7 @@ class RecordingHead:
 
 
 def read_head(path: Path) -> RecordingHead:
-    """Read the head of a recording.
-
-    Raises ScenarioError if the file does not begin as a recording does.
-    """
+    """Read the head of a recording."""
     comments: dict[str, str] = {}
     columns: list[str] = []
     with files.open_lines(path) as lines:
@@ -92,18 +95,6 @@ def read_head(path: Path) -> RecordingHead:
         raise TraceError(f"{path}:1: this is not the head of a recording; name a file that `{WRITER}` began")
     said |= {"meanings": {column: comments.get(column) for column in columns}}
     return read_format(RecordingHead, said, f"{path}:1", newest=1, writer=WRITER)
-
-
-TRACE_COLUMNS = ("load", "available")
-"""Columns that a trace is read from by itself; any other must be asked for by name."""
-LONG_GAP = 10.0
-"""A step this many times the usual one is a gap that the reader warns of, in a trace of equal steps."""
-_FORMULA = re.compile(r"([,;\t])(?=[=+@-])")
-"""Where a spreadsheet would take part of a comment for a formula."""
-MOSTLY = 0.9
-"""Share of equal steps from which a trace counts as one of equal steps with gaps."""
-ABOUT = 0.01
-"""Relative difference up to which steps are equal to a reader who asks where the last one ends."""
 
 
 class TraceWarning(UserWarning):
@@ -138,8 +129,6 @@ class TraceTable:
 def read_table(path: Path) -> TraceTable:
     """Read every column of a trace file, exactly as it lies there, and warn of what was left out.
 
-    Raises
-    ------
     TraceError
         Naming file, line and field, if the file is no trace.
     ScenarioError
@@ -176,14 +165,9 @@ def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str |
 
     Raises TraceError, ScenarioError as in `read_table`; also if the column is not there.
 
-    Parameters
-    ----------
-    path
-        The file; a text may also be the name of a shipped one, see `shipped.locate`.
-    after_end
-        What holds after the last sample.
-    column
-        Which column to read; by default `load` or `available`, whichever is there.
+    `path`: the file; a text may also be the name of a shipped one, see `shipped.locate`.
+    `after_end`: what holds after the last sample.
+    `column`: which column to read; by default `load` or `available`, whichever is there.
     """
     path = locate(path) if isinstance(path, str) else path
     table = read_table(path)

@@ -1,7 +1,4 @@
-"""Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace.
-
-Generators fitted to a recording, and how well a drawn trace keeps its mean, variance and autocorrelation.
-"""
+"""Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,6 +18,13 @@ from simulator.models.load_functions import regular_step
 
 Stays = Literal["exponential", "pareto"]
 """How long an on-off load stays as it is."""
+MOST_VALUES = 10_000_000
+"""Most values of a generated trace: four months of seconds, in a file of some 200 MB."""
+BLOCKS = 10
+"""Blocks of a truth of a load: each is a tenth of the record, so what hangs together for less stays together."""
+LAGS = (1, 2, 5, 10, 30, 60, 120, 300)
+"""Lags, in samples, at which autocorrelation is reported where the trace is at least four times as long."""
+_DRAWN_TIMES = 20
 
 
 class Generator(Protocol):
@@ -28,10 +32,6 @@ class Generator(Protocol):
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
         """A trace of `duration_s`, in equal steps unless the model has changes of its own."""
-
-
-MOST_VALUES = 10_000_000
-"""Most values of a generated trace: four months of seconds, in a file of some 200 MB."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ class OnOff:
     """Two levels in turn; each change lies at its exact time, so steps are not equal."""
 
     load: float
-    """Level while on."""
     mean_on_s: float
     mean_off_s: float
     off_load: float = 0.0
@@ -183,10 +182,7 @@ class BlockBootstrap:
         _require(block_s=(self.block_s, step_s, self.trace.end_s))
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
-        """Blocks that begin anywhere in the recording, each with equal probability.
-
-        Raises TraceError if the step is not that of the recording.
-        """
+        """Blocks that begin anywhere in the recording, each with equal probability."""
         recorded_s = regular_step(self.trace)
         if abs(step_s - recorded_s) > 1e-6 * recorded_s:
             raise TraceError(
@@ -197,10 +193,6 @@ class BlockBootstrap:
         starts = generator.integers(self.trace.values.size, size=math.ceil(times.size / length))
         picked = (starts[:, None] + np.arange(length)).ravel()[: times.size] % self.trace.values.size
         return LoadTrace(times, self.trace.values[picked], times.size * step_s)
-
-
-BLOCKS = 10
-"""Blocks of a truth of a load: each is a tenth of the record, so what hangs together for less stays together."""
 
 
 def resampled_blocks(trace: LoadTrace, generator: np.random.Generator) -> LoadTrace:
@@ -236,17 +228,9 @@ GENERATORS: dict[str, type[Generator]] = {
 def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrace | None = None) -> Generator:
     """A generator from settings as people write them: `{"mean_on": "10s", "load": "1"}`; durations carry units.
 
-    Raises ScenarioError, TraceError for an unknown kind or parameter, one that is missing, or a value that cannot be
-    used.
-
-    Parameters
-    ----------
-    kind
-        One of `GENERATORS`.
-    settings
-        Parameter name, without `_s` for durations -> its value.
-    recorded
-        What `bootstrap` takes its blocks from.
+    `kind`: one of `GENERATORS`.
+    `settings`: parameter name, without `_s` for durations -> its value.
+    `recorded`: what `bootstrap` takes its blocks from.
     """
     if kind not in GENERATORS:
         raise ScenarioError(f"generate: kind is {kind!r}; give one of {', '.join(GENERATORS)}")
@@ -317,11 +301,6 @@ def _require(**bounds: tuple[float, float, float]) -> None:
         raise TraceError(faults)
 
 
-LAGS = (1, 2, 5, 10, 30, 60, 120, 300)
-"""Lags, in samples, at which autocorrelation is reported where the trace is at least four times as long."""
-_DRAWN_TIMES = 20
-
-
 @dataclass(frozen=True)
 class Statistics:
     """Mean, variance and autocorrelation of a trace in equal steps."""
@@ -353,18 +332,10 @@ def fit_generator(
 ) -> FitReport:
     """Estimate a generator from a recording and compare what it draws with the recording.
 
-    Raises TraceError if the recording cannot tell the parameters.
-
-    Parameters
-    ----------
-    trace
-        A recording in equal steps.
-    kind
-        One of `constant`, `on-off`, `ar1`, `diurnal`, `bootstrap`.
-    draws
-        Where the compared trace is drawn from.
-    stays
-        Law of the stays of `on-off`.
+    `trace`: a recording in equal steps.
+    `kind`: one of `constant`, `on-off`, `ar1`, `diurnal`, `bootstrap`.
+    `draws`: where the compared trace is drawn from.
+    `stays`: law of the stays of `on-off`.
     """
     step_s = regular_step(trace)
     fitters: dict[str, Callable[[], Generator]] = {

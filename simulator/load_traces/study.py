@@ -1,7 +1,4 @@
-"""The load study of the speed-band paper (section 3): how often later loads keep within the load functions.
-
-A load trace as a chart of letters.
-"""
+"""The load study of the speed-band paper (section 3): how often later loads keep within the load functions."""
 
 import dataclasses
 import math
@@ -19,6 +16,7 @@ from simulator.models.load import LoadTrace
 from simulator.models.load_functions import LoadFunctions, LoadWindow, check_lengths, regular_step
 
 _INSTANTS_PER_WINDOW = 60
+_BARS = " ▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,6 @@ class StudyRow:
     window: int
     """Longest window in observations, `w`."""
     instants: int
-    """How many times the future was predicted."""
     windows: int
     """How many of the futures do not overlap: shares of so few say little."""
     hit_ratio: float
@@ -55,18 +52,10 @@ def load_study(
     At an instant the load functions of the `h` observations before it are compared with the mean loads over the next
     1 to `w` observations.
 
-    Raises TraceError if the recording is shorter than the longest history and one window.
-
-    Parameters
-    ----------
-    trace
-        A recording in equal steps.
-    histories
-        History lengths `h` in observations.
-    window
-        Longest window `w` in observations.
-    every
-        Observations between two instants; by default a sixtieth of the window.
+    `trace`: a recording in equal steps.
+    `histories`: history lengths `h` in observations.
+    `window`: longest window `w` in observations.
+    `every`: observations between two instants; by default a sixtieth of the window.
     """
     step_s = regular_step(trace)
     check_lengths(window, min(histories))
@@ -109,10 +98,7 @@ def _row(loads: Floats, step_s: float, history: int, window: int, instants: np.n
 
 
 def in_samples(text: str, step_s: float, *, field: str) -> int:
-    """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps.
-
-    Raises ScenarioError if it is neither, or less than one sample.
-    """
+    """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps."""
     samples = units.to_whole(text.strip())
     if samples is not None:
         count = samples
@@ -149,9 +135,6 @@ def predicted_runs(curves: LoadFunctions, ideals: list[float]) -> list[dict[str,
         {name: values[index] if math.isfinite(values[index]) else None for name, values in columns.items()}
         for index in range(len(ideals))
     ]
-
-
-_BARS = " ▁▂▃▄▅▆▇█"
 
 
 def text_chart(trace: LoadTrace, *, columns: int = 72, rows: int = 8) -> str:

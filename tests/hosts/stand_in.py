@@ -7,7 +7,7 @@ The name of a host says how it behaves: `garbage...`, `flood...`, `escape...`, `
 is honest, and as fast as the number at its end says. A host `liar...` puts a token, as it stands, in the place of a
 field (`machine.cores`; empty: all) of its answer to a job (`describe`, `start`, `sample`); `DEEP` is 200,000 brackets.
 A host `cores...` has as many cores as its number says, `twice...` answers all of its workers' questions twice, and
-`mute...` no sample.
+`mute...` no sample, of which its agent says that the worker does not compute.
 """
 
 import json
@@ -142,10 +142,13 @@ def misbehave() -> None:
     sys.stdout.flush()
 
 
+HANGING: dict[str, float] = {}
+
+
 def beat() -> None:
     while True:
         time.sleep(2.0)
-        say({})
+        say({"at_work": HANGING})
 
 
 def main() -> None:
@@ -160,7 +163,9 @@ def main() -> None:
         if told["do"] == "tell":
             asked = json.loads(told["line"])
             answer = play.worker(asked)
-            if answer is not None and not (KIND == "mute" and asked["do"] == "sample"):
+            if KIND == "mute" and asked["do"] == "sample":
+                HANGING[str(told["worker"])] = 0.5
+            elif answer is not None:
                 for _ in range(1 + (KIND == "twice")):
                     say({"worker": told["worker"], "line": lied(asked["do"], answer)})
             continue

@@ -3,6 +3,8 @@
 import dataclasses
 import io
 import itertools
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -312,6 +314,25 @@ def test_a_host_whose_workers_are_silent_is_lost_at_the_end_of_its_stage():
             group.ask_all({"do": "sample", "inner": 3})
 
 
+def test_a_worker_that_hangs_loses_its_host_and_the_rest_goes_on(monkeypatch):
+    """A real worker is stopped while its agent goes on to say that it is there."""
+    monkeypatch.setattr(hosts_module, "HUNG_S", 3.0)
+    with Host("x", here, python=sys.executable) as hung, Host("y", here, python=sys.executable) as other:
+        hung.reach()
+        other.reach()
+        with Group("kernel", [("any", "dgemm")] * 2, places=[hung, other]) as group:
+            group.ask_all({"do": "prepare", "n": 40})
+            (worker, _), *_ = hung._workers.values()
+            os.kill(worker.pid, signal.SIGSTOP)
+            begun = time.monotonic()
+            with pytest.raises(EndedError, match="a worker of it hangs"):
+                group.ask_all({"do": "sample", "inner": 3})
+        assert time.monotonic() - begun < 30
+        assert "a worker of it hangs" in hung.fault
+        with Group("kernel", [("any", "dgemm")], places=[other]) as group:
+            assert group.ask_all({"do": "prepare", "n": 40}) == [{}]
+
+
 def test_a_host_that_is_silent_is_given_up(monkeypatch):
     monkeypatch.setattr(hosts_module, "START_S", 2.0)
     monkeypatch.setattr(hosts_module, "SILENCE_S", 0.5)
@@ -342,9 +363,10 @@ def measured(hosts, plan, folder):
             host.close()
 
 
-def test_hosts_that_lie_are_left_out_by_name_and_all_others_are_measured(tmp_path):
+def test_hosts_that_lie_or_hang_are_left_out_by_name_and_all_others_are_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(hosts_module, "HUNG_S", 3.0)
     hosts = [
-        *(stand_in("n1"), stand_in("n2"), stand_in("twice5"), stand_in("cores600")),
+        *(stand_in("n1"), stand_in("n2"), stand_in("twice5"), stand_in("cores600"), stand_in("mute4")),
         liar("describe", "machine.host", '"\\ud800x"', name="liar1"),
         liar("sample", "wall_s", "DEEP", name="liar2"),
         liar("sample", "cpu_s", "null", name="liar3"),
@@ -356,7 +378,8 @@ def test_hosts_that_lie_are_left_out_by_name_and_all_others_are_measured(tmp_pat
     assert time.monotonic() - begun < 120
     assert [host.name for host in found.hosts] == ["n1", "n2", "cores600"]
     assert {pair.hosts for pair in found.pairs} == {("n1", "n2"), ("cores600", "n1"), ("cores600", "n2")}
-    assert set(lost) == {"twice5", "liar1", "liar2", "liar3", "liar4", "liar6"}
+    assert set(lost) == {"twice5", "mute4", "liar1", "liar2", "liar3", "liar4", "liar6"}
+    assert "a worker of it hangs" in lost["mute4"]
     assert all(reason.isprintable() and len(reason) < 300 for reason in lost.values())
     assert "it answered what is no number where a port was asked for" in lost["liar4"]
     many = found.hosts[2]

@@ -1,4 +1,1 @@
-"""Runs of a program under chosen numbers of processes per PE: the plan as a file, the runs made for real, their times.
-
-Which runs to plan is decided in `advisor.advise.process_counts`, and models of them live in `models.process_count`.
-"""
+"""Runs of a program under chosen numbers of processes per PE: the plan's file, the runs made for real, their times."""

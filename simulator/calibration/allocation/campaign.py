@@ -39,15 +39,19 @@ from simulator.calibration.bench.launcher import failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
-# The runs that are made: a journal, and the table of those that ended well.
-
-
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the journal next to a table."""
 FORMAT, KIND = 2, "allocation runs"
 
 RunKey = tuple[float, Allocation]
 """Problem size and allocation."""
+LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
+"""A run may take this many times what is expected of it, and so many seconds in any case."""
+PILOT_LIMIT_S = 300.0
+"""What the first run of a kind may take whose speed nobody knows."""
+MOST_FAILURES = 3
+"""So many failed runs one after another end it all."""
+_START_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,6 @@ class MadeRun:
     size: float
     allocation: Allocation
     wall_s: float
-    """In all, its start included."""
     times: MeasuredTimes | None = None
     """None: it failed."""
     failed: str = ""
@@ -71,21 +74,12 @@ class MadeRun:
 class RunTable:
     """Runs, on disk as they are made: each a line of a journal, and those that ended well a row of a table.
 
-    Raises ScenarioError if there are runs of something else, or the table holds other rows.
-
-    Parameters
-    ----------
-    path
-        The CSV file: `N,time_s`, per kind `KIND.pes` and `KIND.procs`, and with phases `KIND.comp_s` and `KIND.comm_s`.
-        The journal lies next to it, and is read if it is there.
-    kinds
-        Names of the kinds, in order.
-    phases
-        Whether computation and communication are known.
-    about
-        What the runs are of, plain data: runs of something else are refused.
-    machine
-        Where they are made, kept likewise.
+    `path`: the CSV file: `N,time_s`, per kind `KIND.pes` and `KIND.procs`, and with phases `KIND.comp_s` and
+    `KIND.comm_s`. The journal lies next to it, and is read if it is there.
+    `kinds`: names of the kinds, in order.
+    `phases`: whether computation and communication are known.
+    `about`: what the runs are of, plain data: runs of something else are refused.
+    `machine`: where they are made, kept likewise.
     """
 
     def __init__(
@@ -99,7 +93,6 @@ class RunTable:
     ) -> None:
         self._path, self._kinds, self._phases = path, tuple(kinds), phases
         self.runs: list[MadeRun] = []
-        """All that were made, in order."""
         log = path.with_name(path.stem + LOG_SUFFIX)
         self._log = Journal(
             log,
@@ -161,26 +154,12 @@ class RunTable:
         return files.csv_lines(rows)
 
 
-# Making construction runs for real: shuffled, within the budget, each kept at once, the plan trimmed as costs show.
-
-
-LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
-"""A run may take this many times what is expected of it, and so many seconds in any case."""
-PILOT_LIMIT_S = 300.0
-"""What the first run of a kind may take whose speed nobody knows."""
-MOST_FAILURES = 3
-"""So many failed runs one after another end it all."""
-_START_S = 60.0
-
-
 @dataclass
 class Campaign:
     """What has come of a plan."""
 
     made: int = 0
-    """Runs made now."""
     kept: int = 0
-    """Runs in the table, earlier ones too."""
     spent_s: float = 0.0
     """Seconds of all runs, earlier ones too."""
     failures: list[str] = field(default_factory=list)
@@ -189,7 +168,6 @@ class Campaign:
     failed: set[RunKey] = field(default_factory=set)
     """Runs that failed now, which are not tried again."""
     in_a_row: int = 0
-    """Failed runs one after another."""
 
 
 @dataclass(frozen=True)
@@ -215,17 +193,9 @@ def make_runs(
     each run the expected costs are corrected by what was measured, and what the budget then does not pay for is left
     out, from the end of the plan on; the reserve is used where the budget pays for it.
 
-    Raises ScenarioError if it is to run here and a kind is no processor of this machine.
+    `on_run`: called after each run: what it was, its seconds, and the share of the budget that is spent.
 
-    Parameters
-    ----------
-    on_run
-        Called after each run: what it was, its seconds, and the share of the budget that is spent.
-
-    Returns
-    -------
-    Campaign
-        With a line for each run that failed; all finished ones are in the table.
+    Returns a line for each run that failed; all finished ones are in the table.
     """
     if program.local:
         check_processors(plan.kinds, affinity())
@@ -291,10 +261,7 @@ class LauncherLostError(CalibrationError):
 
 
 def _missing(plan: ConstructionPlan, table: RunTable, made: Campaign) -> list[PlannedRun]:
-    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones.
-
-    What failed now is not tried again; the reserve comes last.
-    """
+    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones."""
     have, found = table.counts(), []
     for place, run in enumerate(plan.runs):
         if run.key in made.failed:

@@ -18,12 +18,25 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.platform.nodes import PE, Platform
 
-# Kinds of PEs as allocation sees them: PEs of a platform that are alike, with what a guess of costs needs.
-
-
 MOST_DEFAULT = 4
 """Most processes per PE that are looked at where nobody says."""
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ASSUMED_SPEED = 1e9
+"""Units per second of a kind whose speed nobody knows, until a pilot run tells."""
+_PER_SQUARE = 500.0
+"""Units of volume per N^2 besides the work proper: panels and row swaps, at about their cost in real HPL runs."""
+_CROWDED = 0.2
+"""How much of its computation several processes on a PE may lose or win, as far as one knows before."""
+_SLICE_S, _WAITS = 1e-3, 1 / 64
+"""What a process waits where another one has its PE, and how often that happens per row of the matrix."""
+FORMAT = 2
+KIND, WRITER = "allocation plan", "allocate plan"
+PILOT = "pilot"
+"""What the reasons of the first runs begin with."""
+Allocation = tuple[tuple[int, int], ...]
+"""PEs that take part and processes on each of them, by kind; both 0 for a kind that does not take part."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +57,10 @@ class PEKind:
     name: str
     pes: tuple[PlacedPE, ...]
     most: int
-    """Most processes on one of them."""
     speed: float | None = None
     """Units of volume per second of one core, for the guess of costs; None: nobody knows."""
     cores: int = 1
     competitors: float = 0.0
-    """Mean runnable competitors, of equal weight."""
     steady: bool = True
     """Whether these are always as many, a whole number: what can be made real by busy loops."""
 
@@ -60,17 +71,10 @@ def kinds_of(platform: Platform, *, kernel: str | None, size: float, most: Mappi
     PEs are alike if their speeds, cores and loads are, and the memory of their nodes. A kind is named after what the
     names of its PEs have in common: `fast[01-08]` gives `fast`.
 
-    Raises ScenarioError if `most` names no kind.
-
-    Parameters
-    ----------
-    kernel
-        Whose speeds the guess takes; by default dgemm's, or those of the first kernel that a PE has.
-    size
-        Problem size, elements, at which speeds are taken.
-    most
-        Most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at most
-        `MOST_DEFAULT`, and as many as it has cores.
+    `kernel`: whose speeds the guess takes; by default dgemm's, or those of the first kernel that a PE has.
+    `size`: problem size, elements, at which speeds are taken.
+    `most`: most processes per PE by kind; by default as many as the kind is faster than the slowest, at least 2 and at
+    most `MOST_DEFAULT`, and as many as it has cores.
     """
     nodes = {node.name: node for node in platform.known_nodes}
     groups: dict[tuple[Any, ...], list[PE]] = {}
@@ -148,19 +152,6 @@ def _names(groups: Sequence[Sequence[PE]]) -> list[str]:
 # guess is only as good as the speeds; measured times correct it (`campaign.expected_s`).
 
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-ASSUMED_SPEED = 1e9
-"""Units per second of a kind whose speed nobody knows, until a pilot run tells."""
-_PER_SQUARE = 500.0
-"""Units of volume per N^2 besides the work proper: panels and row swaps, at about their cost in real HPL runs."""
-_CROWDED = 0.2
-"""How much of its computation several processes on a PE may lose or win, as far as one knows before."""
-_SLICE_S, _WAITS = 1e-3, 1 / 64
-"""What a process waits where another one has its PE, and how often that happens per row of the matrix."""
-
-
 @dataclass(frozen=True)
 class CostGuess:
     """What is known of costs before any run."""
@@ -170,7 +161,6 @@ class CostGuess:
     """Units of volume of a whole run, over N."""
     latency_s: float
     byte_s: float
-    """Of messages between processes."""
 
     def time_s(self, size: Floats, allocations: Ints) -> Floats:
         """Seconds of runs; (runs,); sizes (runs,), PEs and processes on each (runs, kind, 2)."""
@@ -205,17 +195,6 @@ def as_arrays(runs: Sequence[tuple[float, tuple[tuple[int, int], ...]]]) -> tupl
     return np.array([size for size, _ in runs], dtype=np.float64), np.array([a for _, a in runs], dtype=np.int64)
 
 
-# Construction plans: the few runs that tell most about the sizes asked about, their cost, and their files.
-
-
-FORMAT = 2
-KIND, WRITER = "allocation plan", "allocate plan"
-PILOT = "pilot"
-"""What the reasons of the first runs begin with."""
-Allocation = tuple[tuple[int, int], ...]
-"""PEs that take part and processes on each of them, by kind; both 0 for a kind that does not take part."""
-
-
 @dataclass(frozen=True)
 class PlannedRun:
     """One run, and how often it is made."""
@@ -224,7 +203,6 @@ class PlannedRun:
     allocation: Allocation
     repetitions: int
     expected_s: float
-    """Of one repetition, its start included."""
     why: str
     reserve: bool = False
     """Beyond the budget as costs are guessed; made if they prove lower."""
@@ -262,7 +240,6 @@ class ConstructionPlan(Record):
     """These four: see `CostGuess`."""
     sizes: tuple[float, ...]
     at: tuple[float, ...]
-    """Sizes that advice is wanted for."""
     budget_s: float
     start_s: float
     """Seconds until the processes of a run have started."""
@@ -317,10 +294,7 @@ class ConstructionPlan(Record):
 
 
 def read_plan(path: str | Path) -> ConstructionPlan:
-    """Read the file of a plan.
-
-    Raises ScenarioError if it is none, or damaged; with the run where it is one.
-    """
+    """Read the file of a plan."""
     document = files.read_json(Path(path))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise ScenarioError(f"{path}: this is no allocation plan; name a file of `{WRITER} -o`")

@@ -16,9 +16,6 @@ from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 
-# Times from what a program printed: by a pattern, by HPL's own table, or by the wall clock.
-
-
 MOST_CHARACTERS = 500
 """Longest pattern."""
 KEEP_BYTES = 2**20
@@ -29,6 +26,12 @@ HPL_TIME = r"^W[RC]\w+\s+\d+\s+\d+\s+\d+\s+\d+\s+(?P<time_s>[\d.]+)\s"
 """A result line of HPL: variant, N, NB, P, Q, time."""
 _HPL_PHASE = re.compile(r"^[ +]*Max aggregated wall time ([\w ]+?)[ .]*:\s*([\d.]+)", re.MULTILINE)
 _HPL_FAILED = re.compile(r"^\|\|.*\.\.\. FAILED", re.MULTILINE)
+_HPL_PARTS = {"rfact", "mxswp", "update", "laswp", "up tr sv"}
+_PLACE = re.compile(r"\{(\w+)\}")
+_FOUND_BY = {"hostfile": "hostfile", "hostfile_openmpi": "hostfile.openmpi", "rankfile": "rankfile.openmpi"}
+"""Placeholder -> the file that it stands for, written into the folder of the run."""
+PLACES = ("N", "P", "cpus", "kinds", "pin", "python", *_FOUND_BY)
+_LARGEST_TEMPLATE_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,6 @@ class MeasuredTimes:
 
     time_s: float
     comp_s: Mapping[str, float] = field(default_factory=dict)
-    """Computation by kind, where it is known."""
     comm_s: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -59,12 +61,7 @@ class OutputReader:
     def read(self, output: str, *, wall_s: float, kinds: Sequence[str]) -> MeasuredTimes:
         """The times of a run; of several matches the last one counts.
 
-        Raises CalibrationError if the output tells no time, or one that is none.
-
-        Parameters
-        ----------
-        kinds
-            Those that took part.
+        `kinds`: those that took part.
         """
         if self.time is not None and self.time.pattern == HPL_TIME and _HPL_FAILED.search(output):
             raise CalibrationError("a residual that FAILED in its output")
@@ -84,9 +81,6 @@ class OutputReader:
             comp_s[kinds[0]] = min(time_s, _hpl_computation(phases))
             comm_s[kinds[0]] = time_s - comp_s[kinds[0]]
         return MeasuredTimes(time_s, comp_s, comm_s)
-
-
-_HPL_PARTS = {"rfact", "mxswp", "update", "laswp", "up tr sv"}
 
 
 def _hpl_computation(phases: Mapping[str, str]) -> float:
@@ -114,10 +108,7 @@ def _seconds(text: str | None) -> float:
 
 
 def make_reader(time: str | None, phases: str | None) -> OutputReader:
-    """A reader from the options: a pattern or `hpl`; without a time pattern it is the wall clock.
-
-    Raises ScenarioError if a pattern is too long, no regular expression, or has not the groups it needs.
-    """
+    """A reader from the options: a pattern or `hpl`; without a time pattern it is the wall clock."""
     found = _compiled("--time", HPL_TIME if time == "hpl" else time) if time else None
     if found is not None and not (found.groups == 1 or "time_s" in found.groupindex):
         raise ScenarioError(f"--time has {found.groups} groups; give one, or one named time_s")
@@ -158,9 +149,6 @@ def _bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-# A program to run under allocations: its command template, the files it reads, and how its times are read.
-
-
 @dataclass(frozen=True)
 class PlacedRank:
     """One process of a run."""
@@ -180,13 +168,7 @@ def placed_ranks(kinds: tuple[PEKind, ...], allocation: Allocation) -> tuple[Pla
 
 
 def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> None:
-    """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make.
-
-    Raises
-    ------
-    ScenarioError
-        One line per fault.
-    """
+    """Refuse kinds whose PEs are no processors of this machine, or whose load busy loops cannot make."""
     faults, used = [], set()
     for kind in kinds:
         for pe in kind.pes:
@@ -204,11 +186,6 @@ def check_processors(kinds: tuple[PEKind, ...], allowed: tuple[int, ...]) -> Non
 
 
 PIN = Path(__file__).parents[1] / "bench" / "pin.py"
-_PLACE = re.compile(r"\{(\w+)\}")
-_FOUND_BY = {"hostfile": "hostfile", "hostfile_openmpi": "hostfile.openmpi", "rankfile": "rankfile.openmpi"}
-"""Placeholder -> the file that it stands for, written into the folder of the run."""
-PLACES = ("N", "P", "cpus", "kinds", "pin", "python", *_FOUND_BY)
-_LARGEST_TEMPLATE_BYTES = 2**20
 HostFiles = Callable[[Sequence[PlacedRank]], Mapping[str, str]]
 """The host files of ranks: name -> text."""
 
@@ -218,7 +195,6 @@ class AllocatedProgram:
     """What is run, where, and what is read of it."""
 
     words: tuple[str, ...]
-    """Of the command line, with placeholders."""
     folder: Path
     """Where it runs; files it needs are written there before each run."""
     reader: OutputReader
@@ -236,10 +212,7 @@ class AllocatedProgram:
         return any("{" + place + "}" in word for word in self.words for place in _FOUND_BY)
 
     def rendered(self, size: float, ranks: Sequence[PlacedRank]) -> list[str]:
-        """The words of a run; a word that is `{pin}` or `{python}` becomes several.
-
-        Raises ScenarioError if a PE has no processor where one is asked for.
-        """
+        """The words of a run; a word that is `{pin}` or `{python}` becomes several."""
         values = self._values(size, ranks)
         found: list[str] = []
         for word in self.words:
@@ -283,9 +256,6 @@ def parse_program(
     """Words of a command template and the file templates, checked; there is no shell.
 
     A word with a slash that names a file here stays that file wherever the program runs.
-
-    Raises ScenarioError if the command is empty or badly quoted, its program is not there, it has an unknown
-    placeholder, nothing tells the program N and P, or ranks are to be pinned and nothing does that.
     """
     try:
         words = shlex.split(command)

@@ -26,7 +26,6 @@ class Judged:
 
     name: str
     mean: float
-    """Mean relative error."""
     max: float
     physical: bool
     times_s: Floats
@@ -42,7 +41,6 @@ class JudgedFit:
     """Models fitted to a part of the cells, and their errors on the rest."""
 
     points: MemoryTimes
-    """All cells."""
     fit: MemoryFit
     held_out: NDArray[np.bool_]
     """Which cells the fit did not see; (cells,)."""
@@ -112,8 +110,6 @@ def fit_held_out(
     """Fit all models to four fifths of the cells, drawn at random, and judge them by the rest.
 
     A point is a row for each cell; `machine`, `measured_here` and `sweeps` as in `fit_memory`.
-
-    Raises `ScenarioError` if the cells are too few to hold one out, or for the simplest model.
     """
     count = len(points)
     share = round(HELD_OUT_SHARE * count)

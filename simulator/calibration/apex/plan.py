@@ -55,7 +55,6 @@ class SweepPlan:
     alphas: tuple[float, ...]
     lengths: tuple[int, ...]
     cpu: int
-    """The logical processor."""
     seed: int = 0
 
     @property
@@ -93,9 +92,6 @@ def make_sweep(
 
     `max_memory` is a size such as `2GiB` or a share of the memory available, by default a quarter; `cpu` by default the
     last core, so that the first one is left to others.
-
-    Raises `ScenarioError` if something is out of range, one line per fault; `CalibrationError` where measuring needs
-    another system.
     """
     require_linux()
     available = memory_available_bytes()

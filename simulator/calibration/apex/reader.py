@@ -71,10 +71,7 @@ class MemoryReader:
 
         Each is done so often, after once that is not timed. What Apex-MAP reads is not there any more afterwards.
 
-        Returns
-        -------
-        dict
-            Seconds of a word that is read, and of a pair of words, one read and one written.
+        Returns seconds of a word that is read, and of a pair of words, one read and one written.
         """
         words, (read, scale) = self._all[:m_words], access.sweepers()
         expected = read(words, 1)

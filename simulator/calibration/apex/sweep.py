@@ -21,11 +21,31 @@ from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.models.memory.model import Sweeps
 
-# Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
-
-
 FORMAT, KIND = 2, "apexmap visits"
 WHAT = "measurements of a memory sweep"
+LEAST_PASSES = 3
+"""Fewest visits to a cell: a median that one disturbed visit does not move."""
+FASTEST_FILL, FASTEST_VISIT_S = 4e9, 1e-3
+"""Bytes that a process fills in a second, and what a visit takes, on the fastest machine."""
+USUAL = 4.0
+"""What it takes on a usual one, over that."""
+_PROBED = 12
+"""Visits after which the cost of a pass is predicted."""
+_CACHE_BYTES = 32 * 2**20
+"""Assumed last-level cache where the system does not tell."""
+_UNSTEADY = 0.25
+"""A spread of visits above it is worth a warning."""
+COLUMNS = ("M_words", "alpha", "L", "time_per_word_s")
+PASSES = 5
+"""Visits to each size; the median counts."""
+LEAST_SIZES = 8
+"""Sizes that are visited whatever the budget."""
+WORDS = 2**23
+"""Words that a visit reads at least, in whole sweeps."""
+PAST_CACHE = 2
+"""The largest M in last-level caches: beyond it nothing new is met."""
+LEAST_SHARE = 0.1
+"""Of the time of a pair of words, one read and one written, the least that writing is taken for."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +53,7 @@ class Visit:
     """One measurement of one cell."""
 
     number: int
-    """Which pass it belongs to."""
     cell: int
-    """Index of the cell in its plan."""
     word_s: float
     """Seconds per word."""
     switches: int
@@ -45,17 +63,13 @@ class Visit:
 
 
 class Visits:
-    """All visits of a sweep, kept in a journal.
-
-    Raises `ScenarioError` if the file holds anything but visits of the same sweep on this machine.
-    """
+    """All visits of a sweep, kept in a journal."""
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
         self.made: list[Visit] = []
         belongs = belongs_to(subject, machine)
         self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
         self.reused = len(self.made)
-        """How many visits the file held already."""
 
     @property
     def spent_s(self) -> float:
@@ -101,12 +115,7 @@ class Reader:
     def visit(self, cell: Cell, *key: int) -> tuple[float, int]:
         """Read a cell once, from starts that are drawn for a key.
 
-        Returns
-        -------
-        tuple
-            CPU seconds per word; how often the process lost its PE.
-
-        Raises `CalibrationError` if the process ends or does not answer.
+        Returns CPU seconds per word; how often the process lost its PE.
         """
         key = (self._plan.seed, *key, 0)
         self._group.ask_all({"do": "draw", "cell": asdict(cell), "stretches": cell.stretches, "key": key})
@@ -122,29 +131,10 @@ class Reader:
     def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
         """Sweep M words by vector loops.
 
-        Returns
-        -------
-        tuple
-            CPU seconds of a word that is read, and of a pair of words, one read and one written.
-
-        Raises `CalibrationError` if the process ends or does not answer.
+        Returns CPU seconds of a word that is read, and of a pair of words, one read and one written.
         """
         (answer,) = self._group.ask_all({"do": "sweep", "m_words": m_words, "times": times})
         return answer["read_s"], answer["pair_s"]
-
-
-LEAST_PASSES = 3
-"""Fewest visits to a cell: a median that one disturbed visit does not move."""
-FASTEST_FILL, FASTEST_VISIT_S = 4e9, 1e-3
-"""Bytes that a process fills in a second, and what a visit takes, on the fastest machine."""
-USUAL = 4.0
-"""What it takes on a usual one, over that."""
-_PROBED = 12
-"""Visits after which the cost of a pass is predicted."""
-_CACHE_BYTES = 32 * 2**20
-"""Assumed last-level cache where the system does not tell."""
-_UNSTEADY = 0.25
-"""A spread of visits above it is worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +177,6 @@ class Sweep:
     spent_s: float
     """Wall seconds of all visits, those of earlier calls too."""
     reused: int
-    """Visits that an earlier call had made."""
     switches: int
     damage: tuple[str, ...] = ()
     """A line if the file of earlier visits was damaged."""
@@ -222,9 +211,6 @@ class Sweep:
         return (*self.damage, f"{found}, {self.switches} involuntary switches: end other work, or measure again")
 
 
-COLUMNS = ("M_words", "alpha", "L", "time_per_word_s")
-
-
 def measure_sweep(
     plan: SweepPlan,
     *,
@@ -240,9 +226,6 @@ def measure_sweep(
     `budget_s` are wall seconds for everything, visits of earlier calls included, and no visit starts after it; after
     `most_passes` visits to each cell, at least 3, the rest is left. Unless the budget is `firm`, three visits are made
     however long they take.
-
-    Raises `ScenarioError` if a firm budget is too small for three visits to each cell, with what is needed; or if the
-    store holds another sweep; `CalibrationError` if the process ends.
     """
     visits = Visits(store, subject=plan.to_dict(), machine=machine)
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
@@ -336,26 +319,12 @@ def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:
 # Vector loops over the memory that Apex-MAP reads: what a swept word takes, from the first cache to past the last.
 
 
-PASSES = 5
-"""Visits to each size; the median counts."""
-LEAST_SIZES = 8
-"""Sizes that are visited whatever the budget."""
-WORDS = 2**23
-"""Words that a visit reads at least, in whole sweeps."""
-PAST_CACHE = 2
-"""The largest M in last-level caches: beyond it nothing new is met."""
-LEAST_SHARE = 0.1
-"""Of the time of a pair of words, one read and one written, the least that writing is taken for."""
-
-
 def measure_vectors(
     plan: SweepPlan, machine: Machine, *, budget_s: float, on_progress: Progress = no_progress
 ) -> Sweeps:
     """Sweep memory of 8 KiB to two last-level caches by vector loops.
 
     Sizes are visited up and down in turn. Of a first pass that goes on beyond the budget, larger sizes are left out.
-
-    Raises `CalibrationError` if the process ends.
     """
     sizes = _sizes(plan, machine)
     seen: dict[int, list[tuple[float, float]]] = {}

@@ -1,10 +1,4 @@
-"""The adaptive builder: logarithmic sizes, the next point by error reduction per second, a trend where points are dear.
-
-It spends at most a sixteenth of what the 20-point grid would cost by its own forecast. Small sizes cost next to nothing
-and are measured densely; most goes to one point as far up as it buys: beyond it, speed follows the trend. What is left
-goes where the curve's own misfit says that another point lowers the expected error most per second. Only where a budget
-is stated and the error expected is not yet the accuracy asked for, more is spent.
-"""
+"""The adaptive builder: logarithmic sizes, next point by error reduction per second, a trend where points are dear."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +11,6 @@ from simulator.calibration.bands.session import Session, grid_sizes
 from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
-
-# What the adaptive builder knows: speed over size in log-log, its trend beyond, and how wrong it may be.
-
 
 NEAR, FAR = 2.0, 4.0
 """The trend's last and former slope span at least these factors in size."""
@@ -34,6 +25,36 @@ STEADY = 0.06
 """Least doubt about the power of a trend that makes it unsteady."""
 SLOPE_FLOOR = 0.02
 """Least doubt about the power of a trend."""
+GRID_SHARE = 1 / 15.8
+"""Share of the grid's predicted cost that may be spent."""
+BELOW_LIMIT = 1 - 1 / 1024
+"""How close to a memory limit speed still follows its trend; at the limit it is 0."""
+VERIFIED_SHARE = 0.5
+"""The same where b was measured as well."""
+SWEEP_SHARE = 0.15
+"""Share of what may be spent that the first sweep takes at most."""
+THICKEN_SHARE, HALVINGS = 0.03, 2
+"""Share of the rest that halving the sweep's intervals takes at most, each time."""
+MIDDLE_SHARE, TOP_SHARE = 0.2, 0.9
+"""Shares of the rest for the point on the way up, and of what is then left for the top one."""
+RESERVE = 4
+"""Cheapest points that are left over for intervals that turn out not to be straight."""
+WIDE = 1.2 * np.log(2)
+"""An interval is halved with what is left if it is wider, in log size."""
+WIDEST_STEP = 2 * np.log(2)
+"""The first sweep takes wider steps, up to this, where even its cheapest points are dear compared with the whole."""
+LEAST_POINTS = 8
+"""The sweep takes one point per octave, or more where a to b would have fewer than this many."""
+LEAST_REACH = np.log(1.15)
+"""A point further up is worth measuring from this distance in log size on."""
+CLOSEST = np.log(1.015)
+"""Points are never closer than this in log size."""
+MOST_POINTS = 80
+"""From this many points on nothing is refined; the first sweep takes no more either."""
+WORST = 3.0
+"""The greatest error may be this many times the accuracy asked for, which is the mean error's."""
+AIM = 2.0
+"""The greatest error that refining aims at, in the same terms: what is expected is not what is."""
 
 
 @dataclass(frozen=True)
@@ -159,42 +180,6 @@ class Curve:
     def _slope(self, left: int, right: int) -> float:
         slope = float((self.s[right] - self.s[left]) / (self.x[right] - self.x[left])) if left < right else 0.0
         return slope if abs(slope) > ties.SAME else 0.0  # what is level but for rounding neither rises nor falls
-
-
-# The adaptive builder: logarithmic sizes, the next point by error reduction per second, a trend where points are
-# dear.
-
-
-GRID_SHARE = 1 / 15.8
-"""Share of the grid's predicted cost that may be spent."""
-BELOW_LIMIT = 1 - 1 / 1024
-"""How close to a memory limit speed still follows its trend; at the limit it is 0."""
-VERIFIED_SHARE = 0.5
-"""The same where b was measured as well."""
-SWEEP_SHARE = 0.15
-"""Share of what may be spent that the first sweep takes at most."""
-THICKEN_SHARE, HALVINGS = 0.03, 2
-"""Share of the rest that halving the sweep's intervals takes at most, each time."""
-MIDDLE_SHARE, TOP_SHARE = 0.2, 0.9
-"""Shares of the rest for the point on the way up, and of what is then left for the top one."""
-RESERVE = 4
-"""Cheapest points that are left over for intervals that turn out not to be straight."""
-WIDE = 1.2 * np.log(2)
-"""An interval is halved with what is left if it is wider, in log size."""
-WIDEST_STEP = 2 * np.log(2)
-"""The first sweep takes wider steps, up to this, where even its cheapest points are dear compared with the whole."""
-LEAST_POINTS = 8
-"""The sweep takes one point per octave, or more where a to b would have fewer than this many."""
-LEAST_REACH = np.log(1.15)
-"""A point further up is worth measuring from this distance in log size on."""
-CLOSEST = np.log(1.015)
-"""Points are never closer than this in log size."""
-MOST_POINTS = 80
-"""From this many points on nothing is refined; the first sweep takes no more either."""
-WORST = 3.0
-"""The greatest error may be this many times the accuracy asked for, which is the mean error's."""
-AIM = 2.0
-"""The greatest error that refining aims at, in the same terms: what is expected is not what is."""
 
 
 @dataclass

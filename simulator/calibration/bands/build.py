@@ -16,7 +16,11 @@ from simulator.calibration.bands.source import Floats, ReplaySource, Source, Tab
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurface
 
-# A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed.
+Method = Literal["adaptive", "gbbp", "grid"]
+METHODS: tuple[str, ...] = get_args(Method)
+KNOTS_PER_OCTAVE = 6
+"""Predicted cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
+LEAST_ACCURACY = 0.005
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,6 @@ class BuiltBand:
     """Why b is b, and what its cut is."""
     steps: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
-    """What the method takes for granted."""
     assumptions_violated: tuple[str, ...] = ()
     """Where that, or the shape that partitioning needs, does not hold."""
     unmeasured: tuple[str, ...] = ()
@@ -129,17 +132,6 @@ def save_speed_model(built: BuiltBand, path: str | Path) -> None:
     files.write_json(path, built.to_dict())
 
 
-# `build`: a speed band from any source by any of the three methods, one signature.
-
-
-Method = Literal["adaptive", "gbbp", "grid"]
-METHODS: tuple[str, ...] = get_args(Method)
-
-KNOTS_PER_OCTAVE = 6
-"""Predicted cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
-LEAST_ACCURACY = 0.005
-
-
 def build(
     source: Source,
     *,
@@ -151,23 +143,14 @@ def build(
 ) -> BuiltBand:
     """Build a speed band.
 
-    Parameters
-    ----------
-    source
-        What is measured, and between which sizes.
-    method
-        `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours). Panels of a number of
-        columns are measured at halved rows where it is `adaptive`, and the result says `panels`.
-    rule
-        How wide cuts are; by default what the samples show.
-    budget_s
-        Seconds that may be spent, finding a and b included; a point predicted to exceed them ends the procedure.
-    accuracy
-        Mean relative error asked for; only `adaptive` can.
-    verify_largest
-        Have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
-
-    Raises `ScenarioError` if an option is out of bounds; `CalibrationError` if the budget does not hold two points.
+    `source`: what is measured, and between which sizes.
+    `method`: `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours). Panels of a number of
+    columns are measured at halved rows where it is `adaptive`, and the result says `panels`.
+    `rule`: how wide cuts are; by default what the samples show.
+    `budget_s`: seconds that may be spent, finding a and b included; a point predicted to exceed them ends the
+    procedure.
+    `accuracy`: mean relative error asked for; only `adaptive` can.
+    `verify_largest`: have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
     """
     check_build(method, accuracy)
     session = Session(source, rule or CutRule(), budget_s)
@@ -188,10 +171,7 @@ def _through(session: Session) -> SpeedBand:
 
 
 def check_build(method: str, accuracy: float) -> None:
-    """Refuse what `build` cannot do, before a source is opened, which may look for its ends for seconds.
-
-    Raises `ScenarioError` if there is no such method, or the accuracy is out of bounds.
-    """
+    """Refuse what `build` cannot do, before a source is opened, which may look for its ends for seconds."""
     if method not in METHODS:
         raise ScenarioError(f"method is {method!r}; name one of {', '.join(METHODS)}")
     if not LEAST_ACCURACY <= accuracy < 1:
@@ -263,10 +243,7 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
 
 
 def _predicted_shares(session: Session, curve: Curve, x: Floats) -> Floats:
-    """Lower, middle and upper speed as shares of the ideal one, at log sizes; shape (3, sizes).
-
-    Between measured cuts they change evenly over log size; under load they follow from the predicted time of a run.
-    """
+    """Lower, middle and upper speed as shares of the ideal one, at log sizes; shape (3, sizes)."""
     rule = session.rule
     if rule.load is None:
         measured = _ordered(session)

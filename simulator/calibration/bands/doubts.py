@@ -114,10 +114,7 @@ def _stretch(count: float) -> float:
 
 
 def _stretched(rows: Sequence[Floats], factors: Sequence[float]) -> Floats:
-    """Distances from the middles of their rows, stretched up to `SPIKE` times their typical size.
-
-    A spike is far from the middle wherever that is.
-    """
+    """Distances from the middles of their rows, stretched up to `SPIKE` times their typical size."""
     usual = MAD_TO_SD * float(np.median(np.abs(np.concatenate(rows))))
     found = [
         row + (by - 1) * np.clip(row, -SPIKE * usual, SPIKE * usual) for row, by in zip(rows, factors, strict=True)
@@ -167,15 +164,10 @@ def between_visits(curve: Curve, sampling: Floats) -> float:
 def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = None, learnt: float = 1.0) -> BuiltBand:
     """The band with doubt and noise stated, its lower and upper curve where 90 % of runs lie.
 
-    Parameters
-    ----------
-    drift
-        Standard deviation of what the machine has changed by when the model is used.
-    half_width
-        Half width of cuts as a share of the speed, where it was stated and not measured: it holds nine tenths of what
-        is not known of points that were not repeated.
-    learnt
-        Factor on the whole, since stated intervals held too seldom; see `widening`.
+    `drift`: standard deviation of what the machine has changed by when the model is used.
+    `half_width`: half width of cuts as a share of the speed, where it was stated and not measured: it holds nine tenths
+    of what is not known of points that were not repeated.
+    `learnt`: factor on the whole, since stated intervals held too seldom; see `widening`.
     """
     latest = {point.size: point for point in built.points}
     points = [point for _, point in sorted(latest.items())]

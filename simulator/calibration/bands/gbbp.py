@@ -39,12 +39,7 @@ def build_gbbp(session: Session) -> None:
 
 
 def _climb(session: Session, start: Cut, right: Cut) -> Cut:
-    """Step 2: sizes 2a, 3a, ... while the speed rises; the cut that step 3 begins at.
-
-    Two choices of ours keep it short. A rise that the cut's own width hides is none: a cut has to lie above the one at
-    half its size (the one before is so near in the end that no rise could be seen). And steps grow: beyond
-    `EACH_MULTIPLE` each size is twice the one before. So at most `EACH_MULTIPLE` + log2(b / a) points are measured.
-    """
+    """Step 2: sizes 2a, 3a, ... while the speed rises; the cut that step 3 begins at."""
     cuts, k = [start], 1
     while (following := k + 1 if k < EACH_MULTIPLE else 2 * k) * start.size < right.size:
         here, left, k = session.measure(following * start.size), cuts[-1], following

@@ -16,10 +16,8 @@ from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
 
-# From a measured point to a cut: its spread, a stated share, or the loads that load functions predict.
-
-
 Availability = Literal["idle", "fair"]
+POINTS = 20
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,6 @@ class CutRule:
         The trace has equal steps; `window` and `history` are in samples (`build_load_functions`); `availability` is
         `idle` (we take idle cycles only) or `fair`. `band` is the half width of what is known of the ideal speed as a
         share of it, by default the samples', at least 2.5 %.
-
-        Raises `ScenarioError` if an option is out of bounds; `TraceError` if the trace's steps differ.
         """
         if availability not in get_args(Availability):
             raise ScenarioError(f"availability is {availability!r}; name idle or fair")
@@ -106,9 +102,6 @@ class CutRule:
         return Cut(size, max(0.0, min(low, mid - half)), mid or half, max(high, mid + half))
 
 
-# One building of a band under way.
-
-
 @dataclass
 class Session:
     """Measures points for a builder, counts their cost, and refuses what the budget does not hold."""
@@ -118,7 +111,6 @@ class Session:
     budget_s: float | None = None
     points: list[Measurement] = field(default_factory=list)
     cuts: dict[float, Cut] = field(default_factory=dict)
-    """Cuts by size, measured or by definition."""
     steps: list[str] = field(default_factory=list)
     violated: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
@@ -165,11 +157,7 @@ class Session:
         self._counted = len(self.points)
 
     def measure(self, size: float) -> Cut:
-        """The cut at a size, measured once.
-
-        Raises `BudgetSpentError` if two points are there and this one is predicted to exceed the budget;
-        `CalibrationError` if the budget does not hold two points.
-        """
+        """The cut at a size, measured once."""
         if size in self.cuts:
             return self.cuts[size]
         if self.room_s <= 0:
@@ -244,9 +232,6 @@ def tell(cut: Cut) -> str:
 
 
 # Builders of sizes known in advance: 20 equidistant ones (speed-bands-gbbp, section 3), or halved rows of panels.
-
-
-POINTS = 20
 
 
 def grid_sizes(smallest: float, largest: float) -> list[float]:

@@ -100,10 +100,7 @@ def _met_twice(band: SpeedBand) -> list[str]:
 
 
 def _widens(cuts: Sequence[Cut]) -> list[str]:
-    """The place where the band has widened most since it was narrowest; as a share of the speed (our choice).
-
-    The paper's width is absolute, but that follows the speed itself wherever it rises.
-    """
+    """The place where the band has widened most since it was narrowest; as a share of the speed (our choice)."""
     worst, place, narrow = WIDENS, None, None
     for cut in cuts:
         if cut.mid <= 0:
@@ -123,11 +120,7 @@ def _share(cut: Cut) -> float:
 
 
 def _one_piece(unsettled: Sequence[tuple[Cut, Cut]]) -> ShapeCheck:
-    """Definition 1: the band built and the real one meet in one piece without holes.
-
-    They meet at every cut measured, and between neighbours that meet or that case c settled. Where neighbours are apart
-    and bisecting stopped, the real band may leave the straight one in between.
-    """
+    """Definition 1: the band built and the real one meet in one piece without holes."""
     found = tuple(
         f"between {start:.6g} and {end:.6g} elements bisecting stopped while the cuts were apart: what the "
         "speed does in between is not known"

@@ -89,10 +89,7 @@ class ReplaySource:
         return float(self.sizes[-1])
 
     def measure(self, size: float) -> Measurement:
-        """The recorded time at a size, where sizes were repeated those of the nearest one.
-
-        Raises `ScenarioError` if the size lies outside the table.
-        """
+        """The recorded time at a size, where sizes were repeated those of the nearest one."""
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
         if self.repeats:
@@ -116,10 +113,7 @@ class ReplaySource:
         return self
 
     def up_to(self, largest: float) -> "ReplaySource":
-        """The same table cut off at a largest size.
-
-        Raises `ScenarioError` if nothing but the smallest size is left.
-        """
+        """The same table cut off at a largest size."""
         if largest >= self.largest:
             return self
         if largest <= self.smallest:
@@ -153,22 +147,16 @@ class TableError:
     """Relative errors of a band's middle curve against a recorded table."""
 
     sizes: int
-    """Recorded sizes compared."""
     mean: float
     max: float
     max_at_elements: float
-    """Where the greatest error lies."""
 
     def __str__(self) -> str:
         return f"{self.sizes} sizes, error {self.mean:.1%} on average, {self.max:.1%} at most"
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:
-    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions.
-
-    Raises `ScenarioError` if a column is missing, a number is none or not above 0, sizes do not ascend, or there is but
-    one row; one line with file, line and field per fault.
-    """
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions."""
     return recorded_sizes(read_table(path))
 
 
@@ -221,10 +209,7 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
 
 
 def read_replay(path: str | Path) -> ReplaySource:
-    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
-
-    Raises `ScenarioError` if it holds neither.
-    """
+    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept."""
     path = Path(path)
     return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)
 

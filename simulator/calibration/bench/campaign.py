@@ -1,9 +1,4 @@
-"""A campaign: cells are sampled in passes, each in an order of its own, while a budget lasts; rows are on disk at once.
-
-A subject (kernels, messages, memory, neighbours, ...) says which cells are next, how one is sampled and which row is
-kept. The cells of a pass are asked for when it begins, so that a subject may stop where all is known well enough, or
-choose the next cell by what it has seen: a pass of one cell.
-"""
+"""A campaign: cells are sampled in passes, each in a random order, while a budget lasts; rows are on disk at once."""
 
 import math
 import time
@@ -52,7 +47,6 @@ class Budget:
 
     limit_s: float
     before_s: float = 0.0
-    """What earlier calls spent."""
     begin_s: float = field(default_factory=time.monotonic)
 
     @property
@@ -102,18 +96,12 @@ def run_campaign(
 ) -> None:
     """Sample the cells of each pass in turn.
 
-    Parameters
-    ----------
-    passes
-        The number of each pass and its cells in their order; they end when there is nothing left to do.
-    sample
-        Measures a cell in a pass and keeps the row; `BudgetSpentError` ends the campaign.
-    budget
-        From pass `least` on, the first sample that would end beyond it ends the campaign; None: the passes end it.
-    cost_s
-        Seconds that a sample of a cell is expected to take.
-    journal
-        Waits for the disk after each pass.
+    `passes`: the number of each pass and its cells in their order; they end when there is nothing left to do.
+    `sample`: measures a cell in a pass and keeps the row; `BudgetSpentError` ends the campaign.
+    `budget`: from pass `least` on, the first sample that would end beyond it ends the campaign; None: the passes end
+    it.
+    `cost_s`: seconds that a sample of a cell is expected to take.
+    `journal`: waits for the disk after each pass.
     """
     for number, cells in passes:
         for cell in cells:

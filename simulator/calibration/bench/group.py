@@ -158,25 +158,15 @@ class EndedError(CalibrationError):
 class Group:
     """Processes that run the jobs of one subject; a context manager that ends them.
 
-    Parameters
-    ----------
-    subject
-        One of `worker.SUBJECTS`.
-    rows
-        Of each worker: the logical processors that it may use, with commas, and the arguments of the subject.
-    inherited
-        File descriptors that each worker keeps.
-    apart
-        Give each worker a session of its own.
-    mpi
-        Start them as the ranks of one MPI program, in the order of the rows.
-    places
-        The machine of each worker; by default the one where this thread measures (`measuring_at`), as a rule this one.
+    `subject`: one of `worker.SUBJECTS`.
+    `rows`: of each worker: the logical processors that it may use, with commas, and the arguments of the subject.
+    `inherited`: file descriptors that each worker keeps.
+    `apart`: give each worker a session of its own.
+    `mpi`: start them as the ranks of one MPI program, in the order of the rows.
+    `places`: the machine of each worker; by default the one where this thread measures (`measuring_at`), as a rule this
+    one.
 
-    Attributes
-    ----------
-    library
-        The name of the MPI library.
+    `library`: the name of the MPI library.
 
     Raises `CalibrationError` if MPI ranks do not start as one program.
     """

@@ -1,7 +1,4 @@
-"""Finished work on disk: a head with subject and machine, then a line for each piece of it, appended at once.
-
-A `Journal` keeps any pieces in their order; a `PointStore` keeps points by their key, of which more samples may come.
-"""
+"""Finished work on disk: a head with subject and machine, then a line for each piece of it, appended at once."""
 
 import contextlib
 import json
@@ -24,6 +21,7 @@ IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "q
 """What must be the same of two machines for measurements to stand side by side."""
 
 Entry = dict[str, Any]
+FORMAT, KIND = 2, "points"
 
 
 class Journal:
@@ -32,25 +30,14 @@ class Journal:
     Lines that are cut off or damaged, as a crash or a full disk leaves them, are left out. A context manager that
     closes the file.
 
-    Parameters
-    ----------
-    path
-        Read if it is there; made with its head when the first line is kept. None: nothing is kept on disk.
-    kind, version
-        What the file is, and how its lines are written.
-    what
-        What a line holds, in the plural, for messages.
-    take
-        Takes in a line that was kept before; what it raises of one that no crash tore is told with file and line.
-    belongs
-        Plain data of what the lines belong to, under names such as `subject`: a file with others is refused. Of a
-        `machine` the parts in `IDENTITY` count; None is not compared.
-    note
-        Further plain data of the head.
-    place
-        What messages call the file, where that is another one: the table that it belongs to.
-
-    Raises `ScenarioError` if the file holds anything else.
+    `path`: read if it is there; made with its head when the first line is kept. None: nothing is kept on disk.
+    `kind`, `version`: what the file is, and how its lines are written.
+    `what`: what a line holds, in the plural, for messages.
+    `take`: takes in a line that was kept before; what it raises of one that no crash tore is told with file and line.
+    `belongs`: plain data of what the lines belong to, under names such as `subject`: a file with others is refused. Of
+    a `machine` the parts in `IDENTITY` count; None is not compared.
+    `note`: further plain data of the head.
+    `place`: what messages call the file, where that is another one: the table that it belongs to.
     """
 
     def __init__(
@@ -91,10 +78,7 @@ class Journal:
         return (self.damage,) if self.damage else ()
 
     def keep(self, entry: Mapping[str, Any]) -> None:
-        """Append a line: with the system when this returns, and with the disk about every second and at `sync`.
-
-        Raises `ApportionError` if the disk is full or the folder cannot be written.
-        """
+        """Append a line: with the system when this returns, and with the disk about every second and at `sync`."""
         if self._path is None:
             return
         line = f"{self._before}{json.dumps(entry, allow_nan=False)}\n"
@@ -241,9 +225,6 @@ def _short(value: Any) -> str:
 # Points by their key, each written again when it has more samples.
 
 
-FORMAT, KIND = 2, "points"
-
-
 class Keepable(Protocol):
     """A finished point, or one as far as it is."""
 
@@ -265,18 +246,10 @@ P = TypeVar("P", bound=Keepable)
 class PointStore(Generic[P]):
     """The points of one subject on one PE; without a path they are kept in memory only.
 
-    Parameters
-    ----------
-    path
-        File of a line for each point; read if it is there, appended to after each point. See `Journal`.
-    read
-        The inverse of a point's `row`; raises KeyError, TypeError or ValueError for what is none.
-    subject
-        What is measured and on which processor, as plain data: other points are refused.
-    machine
-        Where: points of an unlike machine are refused. None if they belong to no machine.
-
-    Raises `ScenarioError` if the file holds something else.
+    `path`: file of a line for each point; read if it is there, appended to after each point. See `Journal`.
+    `read`: the inverse of a point's `row`; raises KeyError, TypeError or ValueError for what is none.
+    `subject`: what is measured and on which processor, as plain data: other points are refused.
+    `machine`: where: points of an unlike machine are refused. None if they belong to no machine.
     """
 
     def __init__(
@@ -290,7 +263,6 @@ class PointStore(Generic[P]):
         self._read = read
         self._ends: dict[str, Any] | None = None
         self.points: dict[float, P] = {}
-        """Finished points, by key."""
         self.open: dict[float, P] = {}
         """Points of which more samples are to come, by key."""
         belongs = belongs_to(subject, machine)

@@ -1,7 +1,4 @@
-"""Jobs that run a command line and account for it and whatever it starts and leaves behind, and what did not go well.
-
-A run that names `cpus` goes there, as all later ones do. Orphans come to this process, which ends and counts them.
-"""
+"""Jobs that run a command line and account for it and whatever it starts and leaves behind, and for what failed."""
 
 import contextlib
 import os

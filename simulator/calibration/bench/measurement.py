@@ -1,8 +1,4 @@
-"""One measured point: all samples of a problem size, which of them other programs disturbed, and how well it is known.
-
-CPU seconds do not count the time that others hold the processor, but they do count what others leave behind: colder
-caches, a lower clock, a slower memory. A sample is therefore judged by what was taken from it, not by its speed.
-"""
+"""A measured point: all samples of a problem size, which of them other programs disturbed, how well it is known."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,7 +44,6 @@ class Measurement:
     n: int = 0
     """The parameter of what was run; 0 for a recorded run."""
     inner: int = 1
-    """Runs per sample."""
     ended_by: str = ""
     """`precision`, `most samples`, `time cap` or `visits`; empty while more samples are to come."""
     warm_up_kept: bool = False

@@ -78,10 +78,7 @@ def allocate(count_bytes: int) -> dict[str, bool]:
 
 
 def cpu_of(listed: str, environment: Mapping[str, str]) -> int | None:
-    """The processor of this rank; None where the list leaves it open.
-
-    Raises `SystemExit` if the environment names no rank, or the list has no processor for it.
-    """
+    """The processor of this rank; None where the list leaves it open."""
     rank = next((environment[name] for name in RANKS if name in environment), None)
     if rank is None:
         raise SystemExit(f"pin: none of {', '.join(RANKS)} says which rank this is: start it by mpiexec")

@@ -14,7 +14,6 @@ class Usage:
     wall_s: float = 0.0
     voluntary_switches: int = 0
     involuntary_switches: int = 0
-    """Times the system took the PE away."""
 
     @classmethod
     def now(cls) -> "Usage":

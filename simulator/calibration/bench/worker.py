@@ -82,10 +82,7 @@ def _fault(kind: type[BaseException], error: BaseException, _trace: object) -> N
 
 
 def _join(path: str) -> None:
-    """Take part in an MPI program, and obey the driver over a socket of our own.
-
-    Not over MPI, so that a rank that has nothing to do waits without polling. The first line says which rank it is.
-    """
+    """Take part in an MPI program, and obey the driver over a socket of our own."""
     import socket
 
     from mpi4py import MPI

@@ -49,6 +49,20 @@ KINDS: tuple[Kind, ...] = ("kernel", "command", "allocation", "regression")
 RUNS_OF_ALL = 4.0
 """Runs that the scatter of all cases counts as, added to those of one."""
 LEAST_SD = 1e-9
+HALF_LIFE = 20.0
+"""Sittings after which a case counts half."""
+PRIOR = 2.0
+"""Cases that say that nothing is to be widened."""
+MOST = 10.0
+"""Largest factor: what misses by more is no doubt too small."""
+LEAST_CASES = 6
+"""Residuals that can show a bias."""
+SIGNIFICANT = 0.05
+LEFT = 0.9
+"""Share of a PE left to us below which other programs ran there."""
+LEARNT = "learnt"
+"""Name of the source of doubt that a factor adds."""
+UNKNOWN = "cause unknown"
 
 
 @dataclass(frozen=True)
@@ -58,15 +72,12 @@ class Comparison:
     kind: Kind
     """What was predicted: runs of one of our kernels, of a command, of an allocation, or by a regression."""
     subject: str
-    """The kernel, or what was run."""
     model: str
     """Name of the model's file; empty where the scenario says it."""
     version: str
     """Hash of what was predicted with: a model that is made again has another one."""
     case: str
-    """The configuration, or the parameters."""
     level: float
-    """How often the intervals are to hold."""
     predicted_s: float
     """The mean."""
     low_s: float | None
@@ -82,11 +93,9 @@ class Comparison:
     run_high_s: float | None = None
     """The interval of one run."""
     runs_inside: int | None = None
-    """Single runs inside that."""
     learnt: float = 1.0
     """The factor that the model's doubt had been widened by."""
     pes: int = 1
-    """How many computed at once."""
     size: float | None = None
     """Problem size in elements, of the busiest PE."""
     left: float | None = None
@@ -94,7 +103,6 @@ class Comparison:
     sitting: str = ""
     """What was measured together has one, and shares its truth."""
     made: str = ""
-    """When it was kept."""
 
     @property
     def stated(self) -> bool:
@@ -215,26 +223,6 @@ def kept_comparisons(*, machine: Machine | None = None) -> tuple[Comparison, ...
     return tuple(found)
 
 
-# How often stated intervals held, how wide they were, and by what factor they are widened where they hold too
-# seldom.
-
-
-HALF_LIFE = 20.0
-"""Sittings after which a case counts half."""
-PRIOR = 2.0
-"""Cases that say that nothing is to be widened."""
-MOST = 10.0
-"""Largest factor: what misses by more is no doubt too small."""
-LEAST_CASES = 6
-"""Residuals that can show a bias."""
-SIGNIFICANT = 0.05
-LEFT = 0.9
-"""Share of a PE left to us below which other programs ran there."""
-LEARNT = "learnt"
-"""Name of the source of doubt that a factor adds."""
-UNKNOWN = "cause unknown"
-
-
 @dataclass(frozen=True)
 class Held:
     """How often something held, with the exact binomial interval of the share."""
@@ -254,7 +242,6 @@ class Coverage:
     sittings: int
     busy: int
     held: Held | None
-    """Intervals of the mean."""
     runs: Held | None
     """Single runs in the intervals of one run."""
     median_half_width_percent: float | None
@@ -269,9 +256,7 @@ class Bias:
     """Median of measured over predicted, minus 1."""
     cases: int
     of: int
-    """Cases with the sign, of how many."""
     p: float
-    """Of the sign test, two-sided."""
     sittings: int
     cause: str
 
@@ -303,11 +288,8 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, 
 
     Intervals that were stated for another level are stretched as of a normal distribution.
 
-    Returns
-    -------
-    dict
-        `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of one
-        run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
+    Returns `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of
+    one run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
     """
     names = list(dict.fromkeys((one.kind, one.subject, one.version) for one in found))
     groups = []
@@ -357,10 +339,7 @@ def share_held(held: int, of: int, *, level: float = 0.95) -> Held | None:
 def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
     """The factor, at least 1, on half-widths that were not widened before, so that intervals hold as often as stated.
 
-    Parameters
-    ----------
-    cases
-        Oldest first.
+    `cases`: oldest first.
     """
     stated = [one for one in cases if one.stated and not is_busy(one)]
     if not stated:

@@ -18,6 +18,7 @@ _FACTS = ("application", "version", "machine", "made")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _NO_TIME = ("Unknown", "None")
 _SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
+_Regions = dict[str, dict[tuple[float, ...], list[float]]]
 
 
 def import_runs(
@@ -28,12 +29,7 @@ def import_runs(
     `kind` is one of `IMPORTS`, guessed from the content if None; `application` names runs whose file names none;
     `times` are the columns of a CSV that are times, those that end in `_s` if empty.
 
-    Returns
-    -------
-    tuple
-        The runs, and one line for each thing that was left out and why.
-
-    Raises `ScenarioError` if the file cannot be read as that kind; with file and line.
+    Returns the runs, and one line for each thing that was left out and why.
     """
     path = Path(path)
     text = files.read_text(path)
@@ -52,10 +48,7 @@ def import_runs(
 
 
 def export_runs(records: Sequence[RunRecord], kind: str) -> str:
-    """Text of a file that holds the runs.
-
-    Raises `ScenarioError` if the kind is unknown, there is no run, or Extra-P cannot express the runs.
-    """
+    """Text of a file that holds the runs."""
     if not records:
         raise ScenarioError("there are no runs to write; name a history that has some")
     if kind == "csv":
@@ -193,10 +186,7 @@ def _completed(cells: Mapping[str, str]) -> bool:
 
 
 def _from_job(parts: Sequence[Mapping[str, str]], seconds: float, application: str | None, place: str) -> RunRecord:
-    """A job; the components `123+0`, `123+1` of a heterogeneous one count together.
-
-    Slurm writes times without a zone, in that of the machine where `sacct` ran: they count as local times of this one.
-    """
+    """A job; the components `123+0`, `123+1` of a heterogeneous one count together."""
     first = parts[0]
     began = next((first[name] for name in ("Start", "Submit") if first.get(name) and first[name] not in _NO_TIME), "")
     counts = {name: [to_number(cells.get(name) or "0") for cells in parts] for name in _SLURM_COUNTS if first.get(name)}
@@ -215,9 +205,6 @@ def _seconds(cell: str) -> float | None:
         return to_number(cell)
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-_Regions = dict[str, dict[tuple[float, ...], list[float]]]
 
 
 def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:

@@ -38,6 +38,15 @@ FORMAT = 1
 NAME = "learnt.jsonl"
 IDENTITY = ("host", "cpu_model")
 """What two descriptions of one machine agree on, whatever is updated or added."""
+_KIND = "calibration"
+PRIOR = 4
+"""Observations that the default counts as."""
+APART_S = 600.0
+"""Calibrations that follow each other sooner show no drift."""
+MOST = 4.0
+"""Observations count as no larger than so many times their median, or the default."""
+_COMPARED = 16
+Floats = NDArray[np.float64]
 
 
 class KeptWarning(UserWarning):
@@ -118,20 +127,6 @@ def state_file() -> Path | None:
     """Where entries are kept; None where there is no private folder."""
     folder = files.user_state()
     return None if folder is None else folder / NAME
-
-
-# How far a machine drifts between measuring and use: learnt from the calibrations of it that were kept.
-
-
-_KIND = "calibration"
-PRIOR = 4
-"""Observations that the default counts as."""
-APART_S = 600.0
-"""Calibrations that follow each other sooner show no drift."""
-MOST = 4.0
-"""Observations count as no larger than so many times their median, or the default."""
-_COMPARED = 16
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,12 @@ Point = Mapping[str, float]
 """Parameter -> value."""
 Runner = Callable[[Point, float], dict[str, float] | None]
 """Runs a program at a point and returns its seconds in all and by part; None if it outlasted the limit in seconds."""
+APPLICATIONS = ("matmul",)
+"""What can be recorded by its name alone."""
+COMPUTATION, COMMUNICATION = "computation", "communication"
+SIZE, PROCESSES = "N", "P"
+WARM_UP = 256
+"""Least order of the product that all ranks make first, so that no recorded run pays for libraries and compilation."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,7 @@ class RunPlan:
 
 
 def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
-    """Parse `N=1000:2000:4000,P=1:2`; values may also be separated by commas.
-
-    Raises `ScenarioError` if a part has no name, a value is no number, or a name comes twice.
-    """
+    """Parse `N=1000:2000:4000,P=1:2`; values may also be separated by commas."""
     found: dict[str, list[float]] = {}
     name = ""
     for part in text.split(","):
@@ -89,9 +92,6 @@ def make_plan(
     """Check a command line against its grid; the command is split into words here and never sees a shell.
 
     `budget` has its unit, such as `60s`; the runs are named as the program by default.
-
-    Raises `ScenarioError` if the command is empty or badly quoted, names a parameter that the grid lacks or lacks one
-    that it has, or the budget or the repetitions are not above 0.
     """
     try:
         words = tuple(shlex.split(command))
@@ -123,12 +123,7 @@ def record_runs(
     The total of a command's run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`
     in it is the time of a part, and `total_s` replaces the wall time.
 
-    Returns
-    -------
-    list
-        One line for each thing that did not fit into the budget.
-
-    Raises `CalibrationError` if a run fails; earlier ones are kept.
+    Returns one line for each thing that did not fit into the budget.
     """
     machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
@@ -202,26 +197,16 @@ def _shown(value: float) -> str:
 # Recording runs of a built-in application, on one process per PE of this machine, with the times of their parts.
 
 
-APPLICATIONS = ("matmul",)
-"""What can be recorded by its name alone."""
-COMPUTATION, COMMUNICATION = "computation", "communication"
-SIZE, PROCESSES = "N", "P"
-WARM_UP = 256
-"""Least order of the product that all ranks make first, so that no recorded run pays for libraries and compilation."""
-
-
 @dataclass(frozen=True)
 class ApplicationPlan:
     """A built-in application to run, on which processors, how often and for how long."""
 
     application: str
-    """How the runs are named."""
     kernel: str
     grid: Mapping[str, Sequence[float]]
     """`N`, the order of the matrices, and `P`, the number of processes."""
     budget_s: float
     cpus: tuple[int, ...]
-    """One per process of the largest run."""
     repetitions: int = 3
 
     def runner(self) -> AbstractContextManager[Runner]:
@@ -241,9 +226,6 @@ def make_application_plan(
     """Check a grid against an application and this machine.
 
     `budget` has its unit, such as `60s`, and starting the processes counts.
-
-    Raises `ScenarioError` if there is no such application or kernel, or the grid, the budget or the repetitions do not
-    fit; `CalibrationError` on any system but Linux.
     """
     if application not in APPLICATIONS:
         raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")

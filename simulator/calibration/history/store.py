@@ -37,6 +37,8 @@ CREATE INDEX IF NOT EXISTS runs_of_application ON runs (application, version);
 _TABLES = ("runs", "parameters", "times")
 _APPLICATION_ID = 0x41505254  # "APRT", so that another program's database is not taken for a history
 _MAGIC = b"SQLite format 3\x00"
+USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
+"""Columns taken as the measured time when none is named, in this order."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,7 @@ def is_history(path: Path) -> bool:
 
 
 def add_runs(path: str | Path, records: Sequence[RunRecord]) -> int:
-    """Add runs, all or none, and return how many the history holds now; the file is made if it is not there.
-
-    Raises `ScenarioError` if a record is faulty; one line per fault; `ApportionError` if the file is no history or
-    cannot be written.
-    """
+    """Add runs, all or none, and return how many the history holds now; the file is made if it is not there."""
     path = Path(path)
     faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"run {i}")]
     if faults:
@@ -114,10 +112,7 @@ def add_runs(path: str | Path, records: Sequence[RunRecord]) -> int:
 
 
 def list_runs(path: str | Path, *, application: str | None = None, version: str | None = None) -> list[RunRecord]:
-    """Runs in the order in which they were added, of one application and version if these are given.
-
-    Raises `ScenarioError` if the file is not there; `ApportionError` if it is no history.
-    """
+    """Runs in the order in which they were added, of one application and version if these are given."""
     path = Path(path)
     if not path.exists():
         raise ScenarioError(f"{path}: no such file; name a run history")
@@ -222,10 +217,6 @@ def _check_schema(database: sqlite3.Connection, path: Path) -> None:
 # A run-time model fitted to the runs of a CSV file or a run history.
 
 
-USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
-"""Columns taken as the measured time when none is named, in this order."""
-
-
 def fit_table(
     path: str | Path,
     formulas: Sequence[str],
@@ -240,9 +231,6 @@ def fit_table(
     `path` is a CSV with a header or a run history; each row is a run, repeated rows are repetitions. A formula is
     `EXPR` for every response, or `COLUMN=EXPR` for one; several responses (seconds) are parts whose sum is the time,
     found by name if empty.
-
-    Raises `ScenarioError`, `FormulaError` if the table, a formula or their combination cannot be fitted; one line per
-    fault.
     """
     path = locate(path)
     from simulator.base.provenance import provenance

@@ -4,7 +4,8 @@ It is started over ssh or srun from an archive that the driver sends (`archive.p
 workers, NumPy. It obeys JSON lines on its input, `{"do": NAME, "id": NUMBER, ...}`, and answers `{"id": NUMBER, ...}`
 where there is an answer; a fault is `{"id": NUMBER, "fault": SENTENCE}`. What a worker says goes out as `{"worker":
 NUMBER, "line": TEXT}`, its end as `{"worker": NUMBER, "ended": STATUS, "said": LAST WORDS}`. Every `BEAT_S` seconds it
-says that it is there. It ends, with all that it started, when its input does.
+says that it is there, and of workers that owe an answer how much they have computed: `{"at_work": {NUMBER: CPU_S}}`. It
+ends, with all that it started, when its input does.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator.base.errors import ApportionError
-from simulator.base.machine import boot_number, this_machine, this_topology
+from simulator.base.machine import boot_number, process_state, this_machine, this_topology
 
 PROTOCOL = 1
 BEAT_S = 2.0
@@ -39,6 +40,8 @@ _WORDS_BYTES = 2048
 _GRACE_S = 1.0
 _ADDRESS_OF_INTERFACE = 0x8915
 """The system's request SIOCGIFADDR."""
+_COMPUTING = ("kernel",)
+"""Subjects whose workers compute until they answer; others wait for a program, a clock or each other."""
 
 Answer = dict[str, Any]
 
@@ -49,6 +52,9 @@ class Agent:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
+        self._computing: dict[int, bool] = {}
+        self._owing: dict[int, int] = {}
+        """Of each worker, the answers that it owes."""
         self._controls: dict[int, socket.socket] = {}
         self._begun: dict[object, bytes] = {}
         """Of each stream, what it has said of a line."""
@@ -100,6 +106,7 @@ class Agent:
                 start_new_session=apart,
             )
         self._workers[worker], self._controls[worker], self._words[worker] = process, own, b""
+        self._computing[worker], self._owing[worker] = words[1] in _COMPUTING, 0
         self._selector.register(own, selectors.EVENT_READ, (self._heard, worker))
         if process.stderr is not None:
             os.set_blocking(process.stderr.fileno(), False)
@@ -109,6 +116,7 @@ class Agent:
     def tell(self, worker: int, line: str) -> None:
         """Hand a line to a worker; one that has ended says so by itself."""
         with contextlib.suppress(KeyError, OSError):
+            self._owing[worker] += 1
             self._controls[worker].sendall(line.encode() + b"\n")
 
     def signal(self, worker: int, number: int, *, session: bool) -> None:
@@ -179,7 +187,7 @@ class Agent:
                 if heard(who, key.fileobj) is False:
                     return
             if time.monotonic() >= beat:
-                _say({})
+                _say({"at_work": self._at_work()})
                 beat = time.monotonic() + BEAT_S
 
     def end(self) -> None:
@@ -195,6 +203,11 @@ class Agent:
             for process in left:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(max(0.0, deadline - time.monotonic()))
+
+    def _at_work(self) -> dict[int, float]:
+        """CPU seconds of each worker that owes an answer and computes for it, or is stopped."""
+        states = {number: process_state(self._workers[number].pid) for number, owes in self._owing.items() if owes > 0}
+        return {number: cpu_s for number, (state, cpu_s) in states.items() if self._computing[number] or state == "T"}
 
     def _obey(self, commands: int, _stream: object) -> bool:
         """Do what whole lines say; false at the end of the commands."""
@@ -217,6 +230,7 @@ class Agent:
         except OSError:
             came = b""
         for line in self._lines(control, came):
+            self._owing[worker] -= 1
             _say({"worker": worker, "line": line.decode(errors="replace")})
         if not came:
             self._selector.unregister(control)
@@ -225,6 +239,7 @@ class Agent:
 
     def _ended(self, worker: int) -> None:
         process = self._workers[worker]
+        self._owing[worker] = 0
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
         if process.stderr is not None:

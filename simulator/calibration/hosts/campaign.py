@@ -1,8 +1,4 @@
-"""Many hosts measured at once: what each is and how fast, what its PEs leave us, and messages between pairs of them.
-
-Each host has a thread of its own, which runs the same builders as on this machine; only the workers are there. A host
-that fails is named and left out, and the rest goes on. What is finished is in one journal at once.
-"""
+"""Many hosts measured at once: what each is and how fast, what its PEs leave us, and messages between pairs of them."""
 
 import contextlib
 import json
@@ -78,9 +74,9 @@ SLACK_S = 30.0
 """What a host may take for a stage beyond the whole budget, until it is left out."""
 MOST_APART = 2
 """Hosts that a host may fail to exchange messages with until no more are tried, if it does so with none."""
-LEAST_PAIR_S, LEAST_WITHIN_S = 10.0, 60.0
+LEAST_PAIR_S, LEAST_WITHIN_S, SAMPLE_SHARE = 10.0, 40.0, 0.25
 """How long an exchange of messages may take at least until it is given up: between hosts, of which one may be out of
-reach, and within one, where only a busy machine can be the cause."""
+reach, and within one, where only a busy machine can be the cause. Or a share of the time for the pair: of twelve."""
 
 FAULTS = (ApportionError, *MALFORMED, OSError, RecursionError, MemoryError)
 """What a host's answers may come to: no time, no number, no end."""
@@ -89,6 +85,11 @@ MESSAGES = "messages between hosts"
 
 Progress = Callable[[str, str, float], None]
 """Called with a host, what is measured there, and the share of the whole that is done."""
+_WITHOUT = (
+    "its speeds are those of all PEs at once",
+    "what runs of the command on its PEs lose to each other is not known",
+)
+"""Of a kernel, of a command."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,6 @@ class ClusterPlan:
     drift: float = DRIFT
     """Standard deviation of what a host changes by until its speeds are used."""
     learnt: float = 1.0
-    """Factor on the doubt of speeds."""
 
     @property
     def subject(self) -> dict[str, Any]:
@@ -116,10 +116,7 @@ class ClusterPlan:
         return {"kernel": self.kernel, "columns": self.columns, "command": self.command, "max_size": self.max_size}
 
     def check(self) -> None:
-        """Refuse a budget that is too small before any host is reached.
-
-        Raises `ScenarioError` with what would suffice.
-        """
+        """Refuse a budget that is too small before any host is reached."""
         if self.budget_s < LEAST_BUDGET_S:
             given = units.show_duration(self.budget_s)
             raise ScenarioError(f"--budget: {given} of measuring is too short; give {2 * LEAST_BUDGET_S:g}s or more")
@@ -158,7 +155,6 @@ class MeasuredHost:
     name: str
     about: About
     speed: dict[str, Any]
-    """The document of its speed model."""
     neighbours: dict[str, Any] | None
     within_s: Mapping[int, tuple[float, ...]]
     """Seconds one way between two of its PEs, by bytes; empty where it has one."""
@@ -216,7 +212,6 @@ class MeasuredCluster:
     lost: Mapping[str, str]
     """Host -> why it is left out."""
     reused: int
-    """Pieces that an earlier call had finished."""
     spent_s: float
 
 
@@ -354,8 +349,6 @@ def measure_cluster(
     `lost` says of hosts why they are left out, and more are added; measurements of `again`, a host or `MESSAGES`, are
     forgotten first. What is on `beside` messages within a host, such as a load that the application will meet, begins
     and ends with them.
-
-    Raises `ScenarioError` if the folder holds another measurement; `CalibrationError` if no host holds out.
     """
     begin_s = time.monotonic()
     with _journal(folder, plan) as kept:
@@ -463,7 +456,6 @@ class Turn:
 
     free: Lock
     count: int
-    """Hosts."""
 
 
 def turns_of(about: Mapping[str, About]) -> dict[str, Turn]:
@@ -535,13 +527,6 @@ def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict
     measured[host.name] = MeasuredHost(host.name, about, found, neighbours, times, notes=tuple(notes), others=others)
 
 
-_WITHOUT = (
-    "its speeds are those of all PEs at once",
-    "what runs of the command on its PEs lose to each other is not known",
-)
-"""Of a kernel, of a command."""
-
-
 def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, together: bool) -> dict[str, Any]:
     options: dict[str, Any] = {"cpu": cpu, "time_cap_s": max(0.5, budget_s / 5), "max_size": plan.max_size}
     if plan.kernel is not None:
@@ -566,7 +551,6 @@ class _Together:
 
     plan: ClusterPlan
     pes: int
-    """Of all hosts."""
     start: Barrier
 
     def rows(self, speed: Mapping[str, Any], seconds: float) -> list[int]:
@@ -753,7 +737,7 @@ def _ping_pong(
         pairs = Pairs(
             group,
             [[(0, 1, True), (1, 0, False)]],
-            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, budget_s),
+            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, SAMPLE_SHARE * budget_s),
         )
         each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
         sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]

@@ -48,10 +48,7 @@ class _Guest:
         self._say(next(self.steps))
 
     def proved(self) -> bool:
-        """Take what came, without waiting and no further than the proof.
-
-        Raises `PeerError`, `OSError` if it is anything else.
-        """
+        """Take what came, without waiting and no further than the proof."""
         while True:
             try:
                 byte = self.connection.recv(1)
@@ -157,8 +154,6 @@ def handshake(token: str, *, listens: bool) -> Handshake:
 
     Each answers the other's random challenge by its HMAC with SHA-256; the roles go into it, so that no side can be
     made to answer its own challenge.
-
-    Raises `PeerError` if the other side says anything else, or does not know the token.
     """
     own = os.urandom(TOKEN_BYTES).hex()
     roles = ("listens", "connects") if listens else ("connects", "listens")
@@ -181,10 +176,7 @@ def _hexadecimal(message: dict[str, Any], name: str, size: int) -> str:
 
 
 def prove(connection: socket.socket, token: str, *, timeout_s: float) -> None:
-    """Carry the handshake of the side that connects out and wait for it.
-
-    Raises `PeerError` as `handshake`, and if the other side is silent for so long or ends.
-    """
+    """Carry the handshake of the side that connects out and wait for it."""
     deadline = time.monotonic() + timeout_s
     steps = handshake(token, listens=False)
     try:
@@ -232,10 +224,7 @@ def _received(connection: socket.socket, deadline: float) -> bytes:
 
 
 def parse_line(data: bytes) -> dict[str, Any]:
-    """A line as a message: a JSON object in UTF-8 whose names differ and whose numbers are finite.
-
-    Raises `PeerError` if it is anything else.
-    """
+    """A line as a message: a JSON object in UTF-8 whose names differ and whose numbers are finite."""
 
     def refuse(_: object) -> float:
         raise ValueError

@@ -17,8 +17,6 @@ class FarRanks(Ranks):
     """Real processes on several hosts; see `Ranks`.
 
     `hosts` and `cpus` are those of each rank; `about` says what is known of each host.
-
-    Raises `CalibrationError` if hosts cannot be joined, or a worker does not start.
     """
 
     def __init__(self, hosts: Sequence[Host], cpus: Sequence[int], about: Mapping[str, About]) -> None:

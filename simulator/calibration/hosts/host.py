@@ -1,8 +1,4 @@
-"""A host that is measured: the line to its agent, the workers there, and what becomes of it when that line is cut.
-
-All that comes from there is bounded and checked: it is text until a form has taken it, and no part of it is a path, a
-command or code here.
-"""
+"""A host that is measured: the line to its agent, the workers there, and what becomes of it when that line is cut."""
 
 import contextlib
 import itertools
@@ -35,8 +31,10 @@ SILENCE_S = 20.0
 """A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""
 START_S = 40.0
 """How long a host may take until it answers first."""
-CALL_S = 60.0
+CALL_S = 40.0
 """How long a host may take to answer a command of ours."""
+HUNG_S = 40.0
+"""A host is given up of which a worker owes an answer and has not computed for so long: it is stopped, or waits."""
 MOST_BYTES = 2**28
 """What a host may send in all."""
 PREAMBLE_BYTES = 2**16
@@ -58,6 +56,7 @@ _CAUSES = (
     ("Permission denied", "it asks for a password or refuses the key; set up a key with which ssh gets in"),
 )
 """What ssh says -> what to do."""
+Address = Annotated[str, Field(max_length=80, pattern=r"^[0-9A-Fa-f:.%\w]+$")]
 
 
 class HostError(CalibrationError):
@@ -66,9 +65,6 @@ class HostError(CalibrationError):
     def __init__(self, host: str, reason: str) -> None:
         super().__init__(f"{host}: {reason}")
         self.host, self.reason = host, reason
-
-
-Address = Annotated[str, Field(max_length=80, pattern=r"^[0-9A-Fa-f:.%\w]+$")]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore", allow_inf_nan=False))
@@ -100,10 +96,7 @@ def printable(text: str) -> str:
 
 
 def _described(told: dict[str, Any]) -> About:
-    """What a host says of itself, if all of it can be so.
-
-    Raises `ValueError` with the field that cannot, in words.
-    """
+    """What a host says of itself, if all of it can be so."""
     for field, value in _leaves(told):
         if isinstance(value, str) and not value.isprintable():
             raise ValueError(f"{field} holds characters that do not print")
@@ -142,10 +135,7 @@ def _leaves(told: object) -> Iterator[tuple[str, object]]:
 
 
 def _checked(told: dict[str, Any]) -> dict[str, Any]:
-    """An answer all of whose quantities are numbers that a measurement can have.
-
-    Raises `ValueError` with the field that is not, in words.
-    """
+    """An answer all of whose quantities are numbers that a measurement can have."""
     for field, value in _leaves(told):
         if isinstance(value, int | float) and not isinstance(value, bool):
             fits = (0 if field.endswith(_QUANTITIES) else -MOST_NUMBER) <= value <= MOST_NUMBER
@@ -231,6 +221,8 @@ class Host:
         self._closing = False
         self._refused = ""
         self._deadline_s = math.inf
+        self._at_work: dict[str, tuple[float, float]] = {}
+        """Of workers that owe an answer: CPU seconds, and since when it is not more."""
 
     def __enter__(self) -> Self:
         return self
@@ -244,10 +236,7 @@ class Host:
         return self._fault or self._refused
 
     def refuse(self, reason: str) -> NoReturn:
-        """Give the host up for what it answered.
-
-        Raises `HostError` with the reason.
-        """
+        """Give the host up for what it answered."""
         self._refused = self._refused or reason
         self._poke()
         raise HostError(self.name, reason)
@@ -262,10 +251,7 @@ class Host:
             self._deadline_s = math.inf
 
     def reach(self) -> About:
-        """Start the agent there, and say what the host is.
-
-        Raises `HostError` if it cannot be reached, lacks what is needed, or says what is no answer.
-        """
+        """Start the agent there, and say what the host is."""
         try:
             self._process = subprocess.Popen(
                 self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
@@ -294,10 +280,7 @@ class Host:
         self._lose("it is closed")
 
     def call(self, do: str, *, limit_s: float = CALL_S, **fields: Any) -> dict[str, Any]:
-        """Have the agent do something and wait for its answer.
-
-        Raises `HostError` if it fails, or does not answer in time.
-        """
+        """Have the agent do something and wait for its answer."""
         number, answer = next(self._numbers), Future[dict[str, Any]]()
         with self._lock:
             self._calls[number] = answer
@@ -311,10 +294,7 @@ class Host:
         return told
 
     def send(self, command: dict[str, Any]) -> None:
-        """Hand a command to the agent.
-
-        Raises `HostError` if the host is lost.
-        """
+        """Hand a command to the agent."""
         if self.fault:
             raise HostError(self.name, self.fault)
         self._outgoing.append(_line(command))
@@ -468,6 +448,19 @@ class Host:
                 waiting.set_result(told)
         elif "fault" in told:
             raise HostError(self.name, printable(str(told["fault"])))
+        elif isinstance(at_work := told.get("at_work"), dict):
+            self._check_at_work(at_work)
+
+    def _check_at_work(self, at_work: dict[str, Any]) -> None:
+        """Give the host up if a worker hangs."""
+        now, before = time.monotonic(), self._at_work
+        fresh = (math.nan, now)
+        self._at_work = {
+            number: last if (last := before.get(number, fresh))[0] == cpu_s else (cpu_s, now)
+            for number, cpu_s in itertools.islice(at_work.items(), MOST_CPU)
+        }
+        if any(now - since > HUNG_S for _, since in self._at_work.values()):
+            raise HostError(self.name, f"a worker of it hangs: it owes an answer and computed nothing for {HUNG_S:g} s")
 
     def _worker_answered(self, worker: FarWorker, control: socket.socket, line: bytes) -> None:
         """Hand a worker's line to its group: one answer to each command, or a fault."""

@@ -46,10 +46,7 @@ class ClusterNetwork:
 
 
 def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> ClusterNetwork:
-    """Fit what the pairs show.
-
-    Raises `ScenarioError` if no pair was measured, or no form fits.
-    """
+    """Fit what the pairs show."""
     if not pairs:
         raise ScenarioError("no pair of hosts was measured; give more budget, or more hosts")
     some = pairs[:: -(-len(pairs) // MOST_FITTED)]

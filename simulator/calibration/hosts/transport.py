@@ -38,10 +38,7 @@ def over_srun(cores: Mapping[str, int]) -> Words:
 
 
 def listed_hosts(text: str) -> list[str]:
-    """Hosts from `a,b,n[01-08]`.
-
-    Raises `ScenarioError` with one line for each fault.
-    """
+    """Hosts from `a,b,n[01-08]`."""
     return _checked([(name, "--hosts") for part in _split(text) for name in all_names(part)])
 
 
@@ -90,10 +87,7 @@ def _checked(named: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def allocated_hosts(environment: Mapping[str, str] = os.environ) -> dict[str, int]:
-    """The nodes of the Slurm allocation that this runs in, and how many cores each has.
-
-    Raises `ScenarioError` if there is none, or Slurm's own command for names is not there.
-    """
+    """The nodes of the Slurm allocation that this runs in, and how many cores each has."""
     listed, counts = environment.get("SLURM_JOB_NODELIST"), environment.get("SLURM_JOB_CPUS_PER_NODE", "")
     if not listed:
         raise ScenarioError("--slurm: this is no allocation of Slurm; run it inside salloc or sbatch")

@@ -1,8 +1,4 @@
-"""Products of matrices, by BLAS on one thread (the caller pins BLAS) and by compiled textbook loops: 2 n^3 operations.
-
-The textbook's loops use the memory hierarchy badly. Square operands are 3 n^2 elements (A, B and C). An update adds the
-product of two panels, as `matmul_2d` does in each step: 2 r n w operations on r n + (r + n) w elements.
-"""
+"""Products of matrices, by BLAS on one thread (the caller pins BLAS) and by compiled textbook loops."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +13,7 @@ from simulator.programs.applications.matmul import problem_size, volume
 
 _BLOCK_ELEMENTS = 2**18
 """Operands are filled in blocks of about this size, so that filling needs no memory to speak of."""
+Loops = Callable[[Matrix, Matrix, Matrix], None]
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,6 @@ class Kernel:
 
     name: str
     multiply: Callable[[Matrix, Matrix, Matrix], None]
-    """Writes A x B into C."""
     add: Callable[[Matrix, Matrix, Matrix], None]
     """Adds A x B to C; rows of A need not be next to each other."""
 
@@ -120,9 +116,6 @@ def add_textbook(a: Matrix, b: Matrix, c: Matrix) -> None:
     _compiled_loops()[1](a, b, c)
 
 
-Loops = Callable[[Matrix, Matrix, Matrix], None]
-
-
 @cache
 def _compiled_loops() -> tuple[Loops, Loops]:
     """Kept apart: asking `compiled` in every run would cost as much as the smallest products."""
@@ -159,8 +152,5 @@ KERNELS: Mapping[str, Kernel] = {
 
 
 def kernel(name: str) -> Kernel:
-    """The kernel of a name.
-
-    Raises `ScenarioError` if there is none, with those there are.
-    """
+    """The kernel of a name."""
     return named(name, KERNELS)

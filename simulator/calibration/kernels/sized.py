@@ -43,13 +43,11 @@ class SizedKernel:
     memory_bytes: Callable[[int], int] | None = None
     """Bytes of the operands; None where every element of the size is stored."""
     snap: Callable[[int], int] = int
-    """The nearest n that the kernel takes."""
     columns: int | None = None
     """Of its panels, where its parameter is their rows."""
     depth: int | None = None
     """Of the panels that it multiplies, where it adds their product."""
     least: int = 1
-    """The smallest n that is looked at."""
 
     def bytes_of(self, n: int) -> int:
         """Bytes that the operands take."""
@@ -63,10 +61,7 @@ class SizedKernel:
 
 
 def named(name: str, kernels: Mapping[str, _K]) -> _K:
-    """The one of these kernels that has the name.
-
-    Raises `ScenarioError` if there is none, with those there are.
-    """
+    """The one of these kernels that has the name."""
     if name not in kernels:
         raise ScenarioError(f"there is no kernel {name!r}, only {', '.join(sorted(kernels))}{meant(name, kernels)}")
     return kernels[name]

@@ -1,9 +1,4 @@
-"""One iteration of the five-point stencil, compiled: every point becomes the mean of itself and its four neighbours.
-
-Rows above and below a strip are given (`above`, `below`): rows of a neighbour, or of the border. The border has the
-value `BORDER`, left and right of the points too. Size and volume are those of the application `stencil`: the strip's
-rows, old and new, and two rows next to it; four additions and a multiplication for each point.
-"""
+"""One iteration of the five-point stencil, compiled: every point becomes the mean of itself and its four neighbours."""
 
 from collections.abc import Callable
 

@@ -1,9 +1,4 @@
-"""All kernels of one parameter, by name, and those on panels of a stated number of columns.
-
-A process of `matmul` multiplies its rows of A with all of B, one of `stencil` averages its rows of points. A panel of
-few rows is slower than a square of as many elements, for B is packed again for each; so speeds are measured in shape.
-A process of `matmul_2d` adds, step by step, the product of two panels of a stated depth.
-"""
+"""All kernels of one parameter, by name, and those on panels of a stated number of columns."""
 
 from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels import apexmap, cholesky, fft, integration, merge_sort, stencil, triad
@@ -37,10 +32,7 @@ MOST_COLUMNS = 2**20
 
 
 def sized_kernel(name: str) -> SizedKernel:
-    """The kernel of a name.
-
-    Raises `ScenarioError` if there is none, with those there are.
-    """
+    """The kernel of a name."""
     return named(name, SIZED_KERNELS)
 
 
@@ -48,8 +40,6 @@ def panel_kernel(name: str, columns: int, depth: int | None = None) -> SizedKern
     """A kernel on panels of so many columns; its parameter is the number of rows that a process has.
 
     `depth`: the product of panels so deep is added, as each step of `matmul_2d` does.
-
-    Raises `ScenarioError` if the kernel has no rows and columns, or there are too few or too many columns.
     """
     if name not in SHAPED:
         raise ScenarioError(f"kernel: {name!r} has no columns; {', '.join(SHAPED)} have")
@@ -66,10 +56,7 @@ def panel_kernel(name: str, columns: int, depth: int | None = None) -> SizedKern
 
 
 def named_kernel(name: str) -> SizedKernel:
-    """A kernel by the name that `panel_kernel` or the table gave it.
-
-    Raises `ScenarioError` if there is none.
-    """
+    """A kernel by the name that `panel_kernel` or the table gave it."""
     kernel, _, shape = name.partition(MARK)
     columns, _, depth = shape.partition(DEEP)
     if not columns.isdigit():

@@ -54,6 +54,10 @@ _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command that sleeps above which others disturbed it: its wall seconds tell nothing."""
 _SLEEPS, _SLEEPS_PER_S = 20, 50.0
 """Voluntary switches of a run, and more for each second, above which a command sleeps."""
+_PAIRS = 24
+"""Pairs drawn for a check, at most."""
+_SIZES = 2
+"""Sizes drawn of each kernel."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,6 @@ class NeighboursWishes:
     """What is to be measured."""
 
     cpus: tuple[int, ...]
-    """Logical processors, one per PE."""
     kernels: tuple[str, ...] = KERNELS
     commands: tuple[CommandSubject, ...] = ()
     seed: int = 0
@@ -111,10 +114,7 @@ class Visit:
 
 
 class Visits:
-    """All visits of a campaign and its plan, kept in a journal.
-
-    Raises `ScenarioError` if the file holds anything but visits of the same campaign on this machine.
-    """
+    """All visits of a campaign and its plan, kept in a journal."""
 
     def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
         self.made: list[Visit] = []
@@ -159,7 +159,6 @@ class MeasuredNeighbours:
     reused: int
     warnings: tuple[str, ...]
     made: int
-    """All visits, those left out too."""
     disturbed: int
     again: int
     footprints: Mapping[Computation, float] = field(default_factory=dict)
@@ -195,9 +194,6 @@ def measure_neighbour_visits(
 
     `budget_s` are wall seconds for everything, visits of earlier calls included; `make_plan` and `items` say which
     cells of which items, by default those of a calibration.
-
-    Raises `ScenarioError` if the budget is too small for the probes, with what is needed; or if the store holds another
-    campaign; `CalibrationError` if a run fails.
     """
     if budget_s < LEAST_BUDGET_S:
         raise BudgetTooShortError(budget_s, LEAST_BUDGET_S, (" for processes to start", ""))
@@ -259,10 +255,7 @@ def _affordable(
     budget: Budget,
     notes: list[str],
 ) -> Plan:
-    """Cells for which the budget has the fewest visits, those of the lowest rank first.
-
-    Raises `ScenarioError` if it has none for those of the probes.
-    """
+    """Cells for which the budget has the fewest visits, those of the lowest rank first."""
     items, left_out = pilot
     usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
     ordered = sorted(usable, key=lambda cell: cell.rank)
@@ -448,9 +441,6 @@ def neighbours_wishes(
 
     `kernels` are in addition to the probes, six of ours by default; each of `commands` is a line with `{n}` and
     formulas of its size and its volume; `cpus` are by default one of each core that may be used.
-
-    Raises `ScenarioError` if a kernel is unknown, a command cannot be used, or one core only may be; `CalibrationError`
-    if the system is not Linux.
     """
     require_linux()
     topology = this_topology() if cpus is None else _topology(cpus)
@@ -469,18 +459,10 @@ def neighbours_wishes(
 # Tables in the place of runs, and a finished model against pairs that are measured after it was frozen.
 
 
-_PAIRS = 24
-"""Pairs drawn for a check, at most."""
-_SIZES = 2
-"""Sizes drawn of each kernel."""
-
-
 def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), seed: int = 0) -> NeighboursModel:
     """Fit a recorded table of visits; the same table gives the same bits.
 
     `caches` are name and bytes of each cache that all PEs of the table's machine share.
-
-    Raises `ScenarioError` if the table cannot be used.
     """
     visits = read_visits(table)
     count = max(max((*visit.pes, len(visit.neighbours))) + 1 for visit in visits)
@@ -514,10 +496,7 @@ def judge_neighbours(
     budget_s: float,
     on_progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Measure random pairs of random sizes of the model's kernels, and say how far it is off.
-
-    Raises `ScenarioError` if the budget is too small, or nothing that the model knows can be run here.
-    """
+    """Measure random pairs of random sizes of the model's kernels, and say how far it is off."""
     items = _drawn_items(model, wishes, this_machine())
     chosen = measure_neighbour_visits(
         wishes,

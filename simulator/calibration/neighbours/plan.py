@@ -39,7 +39,6 @@ class Item:
     command: int | None = None
     """Which of the commands; None for a kernel."""
     inner: int = 1
-    """Runs per sample."""
     once_s: float = 0.0
     sleeps: bool = False
     """Whether it waits for anything but its core, so that the wall clock counts; else CPU seconds do."""
@@ -77,10 +76,7 @@ def command_name(subject: CommandSubject) -> str:
 
 
 def check_cores(topology: Topology) -> None:
-    """Refuse a machine on which nothing has a neighbour.
-
-    Raises `ScenarioError` if one PE only may be used.
-    """
+    """Refuse a machine on which nothing has a neighbour."""
     if topology.pe_count < 2:
         raise ScenarioError("neighbours: only one core may be used here, and two have to meet; allow another one")
 
@@ -110,8 +106,6 @@ def make_items(
     """Probes, then kernels and commands, and what to know of their sizes.
 
     `small`: seconds must do, so one size of each kernel, and streams of 256 MiB at most.
-
-    Raises `ScenarioError` if a kernel is unknown, or a command has the name of another one.
     """
     last = machine.last_level_cache_bytes or _LAST_BYTES
     near = next((c.size_bytes for c in machine.caches if c.level == 2 and c.shared_by == 1), _L2_BYTES) // 2

@@ -40,10 +40,7 @@ _GRANTED = 3.0
 
 
 def message_sizes(max_bytes: int) -> tuple[int, ...]:
-    """Powers of two from 1 byte and the middle between them, up to `max_bytes`.
-
-    Raises `ScenarioError` if it is not in 1 byte to 1 GiB.
-    """
+    """Powers of two from 1 byte and the middle between them, up to `max_bytes`."""
     if not 1 <= max_bytes <= MAX_BYTES:
         raise ScenarioError(f"largest message is {max_bytes} bytes; give 1 to {MAX_BYTES}")
     powers = [2**power for power in range(max_bytes.bit_length())]
@@ -144,9 +141,6 @@ def measure_sizes(
     """Measure within the budget, as often as it allows; what the store holds counts.
 
     Sizes and patterns are visited in a new random order in each pass, so that drift and bursts hit no size alone.
-
-    Raises `ScenarioError` if a firm budget does not suffice for three samples of each, with what would;
-    `CalibrationError` if it takes far longer than predicted.
     """
     budget = Budget(plan.budget_s)
     points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}

@@ -1,7 +1,4 @@
-"""The jobs at an end of message times: channels to other processes, samples over them, and relays.
-
-Three kinds of channel behind one signature: file descriptors (pipes, Unix sockets, TCP), and MPI.
-"""
+"""The jobs at an end of message times: channels to other processes, samples over them, and relays."""
 
 import contextlib
 import json
@@ -168,26 +165,15 @@ def run_sample(
 ) -> dict[str, float]:
     """Carry out one sample at one end and say how long it took.
 
-    Parameters
-    ----------
-    channel
-        To the other end, which carries out the same command with the other value of `first`.
-    command
-        `size_bytes`; `rounds` timed in one go, so that the clock's grain does not matter; how many such `batches`;
-        `both` for exchanges, else ping-pongs; `first` for who sends first; `start`, a moment of the monotonic clock to
-        wait for, where several pairs begin at once.
-    buffers
-        Of this process.
-    waited_seconds
-        What this process has waited for its processor so far; by default that is not looked at.
+    `channel`: to the other end, which carries out the same command with the other value of `first`.
+    `command`: `size_bytes`; `rounds` timed in one go, so that the clock's grain does not matter; how many such
+    `batches`; `both` for exchanges, else ping-pongs; `first` for who sends first; `start`, a moment of the monotonic
+    clock to wait for, where several pairs begin at once.
+    `buffers`: of this process.
+    `waited_seconds`: what this process has waited for its processor so far; by default that is not looked at.
 
-    Returns
-    -------
-    dict
-        `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see it.
-        `cpu_s`: CPU seconds of this end for all batches. `waited_s`: what it waited for its processor.
-
-    Raises `CalibrationError` if the other end is gone, or what came back is not what was sent.
+    Returns `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see
+    it. `cpu_s`: CPU seconds of this end for all batches. `waited_s`: what it waited for its processor.
     """
     size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
     sent, received = buffers.views(size)

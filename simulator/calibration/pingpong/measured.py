@@ -42,10 +42,7 @@ WIDE = 0.2
 
 @dataclass(frozen=True)
 class LinkPlan:
-    """What to measure.
-
-    Raises `ScenarioError` if the medium does not go with `between`, or a size is out of bounds.
-    """
+    """What to measure."""
 
     between: str = "processes"
     medium: str | None = None
@@ -79,10 +76,8 @@ class LinkMeasurement:
     between: str
     medium: str
     about: dict[str, Any]
-    """Processors of each pair, the MPI library."""
     points: tuple[SizePoint, ...]
     reused: int
-    """Samples that were taken before an interruption."""
     warnings: tuple[str, ...]
     cost: MessageCost | None = None
     """What messages cost in CPU and memory; None with MPI, whose processes poll."""
@@ -115,11 +110,7 @@ class LinkMeasurement:
 
 
 def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
-    """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds.
-
-    Raises `ScenarioError` if the budget is too small, there is one PE only, or MPI is not installed; `CalibrationError`
-    elsewhere than on Linux, and if a process ends early.
-    """
+    """Measure message times for real, as far as the budget allows; it goes on from what the store holds."""
     require_linux()
     machine = this_machine()
     cpus = pair_places(machine)
@@ -218,8 +209,6 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
     """Fit every form to the median one-way times and choose one; what else was measured goes with it.
 
     The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
-
-    Raises `ScenarioError` if there are too few sizes.
     """
     size, hops, time_s = zip(*measured.rows(), strict=True)
     subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}

@@ -24,6 +24,16 @@ MAX_STRANGERS = 100
 
 Ends = tuple[int, int]
 """File descriptors that a process writes to and reads from."""
+_COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
+"""Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
+_WANTED_S = 0.02
+"""About how long the ping-pongs of a sample take alone."""
+_BUSY_ROUNDS = 10
+"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
+_COST_SAMPLES = 3
+_MOST_ROUNDS = 2000
+_BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
+"""One competitor, always."""
 
 
 class Pairs:
@@ -48,13 +58,10 @@ class Pairs:
     def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
         """Seconds per message.
 
-        Parameters
-        ----------
-        pattern
-            `one_way`: half a round trip of the first pair; `exchange`: both of it send at once, until both have
-            received; `pairs`: half a round trip of all pairs at once, on average.
-        size_bytes, rounds, batches
-            Of each message; how many ping-pongs or exchanges are timed in one go; how many such batches give a median.
+        `pattern`: `one_way`: half a round trip of the first pair; `exchange`: both of it send at once, until both have
+        received; `pairs`: half a round trip of all pairs at once, on average.
+        `size_bytes`, `rounds`, `batches`: of each message; how many ping-pongs or exchanges are timed in one go; how
+        many such batches give a median.
         """
         active = self._sides if pattern == "pairs" else self._sides[:1]
         answers = self._sample(active, size_bytes, rounds=rounds, batches=batches, both=pattern == "exchange")
@@ -87,11 +94,7 @@ class Pairs:
 
 @contextmanager
 def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:
-    """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors.
-
-    Raises `ScenarioError` if MPI is not installed; `CalibrationError` if a process or a connection cannot be had, or
-    MPI ranks do not start as one program.
-    """
+    """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors."""
     places, joined = [cpu for pair in cpus for cpu in pair], [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
     with start_ends(places, medium, joined=joined) as group:
         yield Pairs(group, [[(one, other, True), (other, one, False)] for one, other in joined], library=group.library)
@@ -155,24 +158,10 @@ CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends,
 # What a message costs in CPU at its ends: ping-pongs by the accounting of the system, alone and against computations.
 
 
-_COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
-"""Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
-_WANTED_S = 0.02
-"""About how long the ping-pongs of a sample take alone."""
-_BUSY_ROUNDS = 10
-"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
-_COST_SAMPLES = 3
-_MOST_ROUNDS = 2000
-_BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
-"""One competitor, always."""
-
-
 def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[int]) -> MessageCost:
     """CPU seconds of messages of the first pair, by size.
 
     On each of `cpus`, the processors of both ends, a computation runs for the second measurement; none for no such.
-
-    Raises `CalibrationError` if a process ends early.
     """
     sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
     alone = _fitted(pairs, sizes, rounds=None)

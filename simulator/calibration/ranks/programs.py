@@ -1,9 +1,4 @@
-"""The jobs of a rank: parallel programs by name that compute what a kernel was measured for.
-
-In a program each rank does what the simulated process of its application does: the same messages in the same order,
-over channels that `calibrate network --between processes` measures too, and the computation that `calibrate speed
---kernel` measures.
-"""
+"""The jobs of a rank: parallel programs by name that compute what a kernel was measured for."""
 
 import json
 import os
@@ -41,9 +36,7 @@ class RealProgram:
     name: str
     """One of `PROGRAMS`: the application of that name."""
     kernel: str
-    """What its computations are."""
     parameters: Mapping[str, Any]
-    """Of the application."""
     units: tuple[int, ...]
     """Of each rank; only a master may have none."""
     places: tuple[tuple[int, ...], ...]
@@ -51,7 +44,6 @@ class RealProgram:
     balance: str = ""
     """Where units move while it runs: the balancer's state before the first iteration, as it is saved."""
     every: int = 0
-    """Iterations from one decision to the next."""
 
 
 @dataclass(frozen=True)
@@ -489,9 +481,7 @@ class RealKind:
     """A program that really runs."""
 
     part: Callable[[Seat, Room], Part]
-    """One rank of it."""
     kernels: Collection[str]
-    """What its computations may be."""
     fault: Callable[[str, Mapping[str, Any], Collection[Shape]], str | None] = lambda *_: None
     """Why it cannot run with a kernel, parameters, and processes on some grids."""
     agree: Callable[[RealProgram, Sequence[Report]], str | None] = lambda _program, _reports: None

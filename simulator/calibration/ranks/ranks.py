@@ -30,9 +30,7 @@ class RealRun:
     """One run on real processes."""
 
     makespan_s: float
-    """Last finish minus first start."""
     compute: tuple[Usage, ...]
-    """What the computation of each rank cost."""
     pull_s: float | None = None
     """What a pull of a farm took, on average."""
 
@@ -44,8 +42,6 @@ class Ranks:
 
     `cpus` are the logical processor of each rank, several of which may be the same; a program moves its ranks where it
     says.
-
-    Raises `CalibrationError` if the system does not grant so many processes or socket pairs.
     """
 
     def __init__(self, cpus: Sequence[int]) -> None:
@@ -110,9 +106,6 @@ class Ranks:
 
         What takes longer than `limit_s` is given up. What is on `beside` the run, such as a load, begins when all ranks
         are ready, so that the program meets it from its start.
-
-        Raises `CalibrationError` if a rank ends, or an answer is wrong; `NoAnswerError` if one takes longer than the
-        limit, after which the ranks are of no use.
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
         self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
@@ -151,10 +144,7 @@ def _positive(seconds: float) -> float:
 
 @contextmanager
 def whole_answers(what: str) -> Iterator[None]:
-    """Refuse what ranks on other hosts answered, where it does not have the form that is read.
-
-    Raises `CalibrationError` in one sentence.
-    """
+    """Refuse what ranks on other hosts answered, where it does not have the form that is read."""
     try:
         yield
     except MALFORMED as error:
@@ -196,8 +186,6 @@ class CommandRanks:
 
         `words` are of each rank that has something to do; what takes longer than `limit_s` is stopped; `places` are the
         logical processors that each may use, where it was last by default.
-
-        Raises `CalibrationError` if a command cannot start, fails, or takes longer than the limit, with its rank.
         """
         commands = {
             rank: {"do": "run", "words": list(own), "limit_s": limit_s}

@@ -56,9 +56,6 @@ class RealSource:
     `max_size` is in elements, None for no limit; `store` is a file of finished points, which the same source continues;
     `memory_share` is of the memory available now, above 0 and at most 0.9. On the processors `beside` the same kernel
     runs at the same time, as in a parallel run.
-
-    Raises `ScenarioError` if an option is out of range, the store holds something else, or the largest size is not
-    above the smallest; `CalibrationError` if a run fails, with its n; points finished before are kept.
     """
 
     def __init__(
@@ -221,8 +218,6 @@ class RealSource:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
 
         `size` in elements, from the smallest to the largest.
-
-        Raises `ScenarioError` if the size lies outside; `CalibrationError` if a run fails.
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size is {size:g}; give {self.smallest:g} to {self.largest:g} elements")
@@ -239,14 +234,8 @@ class RealSource:
     def fresh_runs(self, size: float) -> Iterator[tuple[Measurement, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
 
-        Yields
-        ------
-        point
-            The point nearest to the size, measured if it was not yet.
-        usage
-            CPU and wall seconds of one more run, after a warm-up.
-
-        Raises `ScenarioError`, `CalibrationError` as in `measure`.
+        Yields `point`, the point nearest to the size, measured if it was not yet; `usage`, CPU and wall seconds of one
+        more run, after a warm-up.
         """
         point = self.measure(size)
         runner = self._child.running()
@@ -282,12 +271,7 @@ class RealSource:
         A machine has quick and slow phases of seconds to minutes, which samples in a row cannot show. Visits that the
         store holds from before count.
 
-        Returns
-        -------
-        tuple
-            All points used, those that were visited again with more samples.
-
-        Raises `CalibrationError` if a run fails.
+        Returns all points used, those that were visited again with more samples.
         """
         generator, budget = stream(self._seed, self._subject.label, "visits"), Budget(budget_s)
 

@@ -30,6 +30,14 @@ _KEPT_WARM_UP = 1 / 3
 
 _SURELY_ENOUGH = 5.0
 """A warm-up this many times as long as a sample must last is no slow start of a run that is too short."""
+_PROBED_SHARE = 0.1
+"""The time is predicted from a run that takes at least this share of the cap."""
+_GROWTH = 0.5
+"""A time that grows by less than this share of what the volume grows by is still that of a program's start."""
+_LARGEST_STEP = 30.0
+"""By how much the volume grows at most from one probe to the next."""
+_MOST_PROBES = 100
+"""After so many probes the last one speaks for itself: n can only creep up where the volume leaps with each n."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +64,7 @@ class Effort:
 
 
 def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
-    """Measure one point, all its samples in a row.
-
-    Raises `CalibrationError` if a run fails.
-    """
+    """Measure one point, all its samples in a row."""
     point = visit(runner, subject, n=n, effort=effort)
     while not point.ended_by:
         point = visit(runner, subject, n=n, effort=effort, known=point, prepared=True)
@@ -79,8 +84,6 @@ def visit(
 
     `known` is the point so far, None at its first visit: that one warms up and finds how many runs make a sample.
     `prepared`: the runner's last work was this point, so that nothing needs to be made ready again.
-
-    Raises `CalibrationError` if a run fails.
     """
     begin = time.monotonic()
     if known is None:
@@ -150,16 +153,6 @@ def inner_runs(runner: Runner, once_s: float, least_s: float) -> tuple[int, Usag
 # The largest problem size b: what can be allocated, what the user allows, or what fits the time for one point.
 
 
-_PROBED_SHARE = 0.1
-"""The time is predicted from a run that takes at least this share of the cap."""
-_GROWTH = 0.5
-"""A time that grows by less than this share of what the volume grows by is still that of a program's start."""
-_LARGEST_STEP = 30.0
-"""By how much the volume grows at most from one probe to the next."""
-_MOST_PROBES = 100
-"""After so many probes the last one speaks for itself: n can only creep up where the volume leaps with each n."""
-
-
 @dataclass(frozen=True)
 class Room:
     """What bounds problem sizes."""
@@ -188,10 +181,7 @@ class Ends:
 
 
 def find_ends(runner: Runner, subject: Subject, *, smallest_n: int, room: Room, effort: Effort) -> Ends:
-    """Find the largest size, memory by allocation alone, time by short runs at growing sizes.
-
-    Raises `ScenarioError` if it is not above the smallest; `CalibrationError` if a run fails.
-    """
+    """Find the largest size, memory by allocation alone, time by short runs at growing sizes."""
     begin = time.monotonic()
     largest, reason, by_memory = _allowed(subject, room)
     most = _allocatable(runner, subject, largest=largest, room=room)

@@ -46,19 +46,13 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
     >>> fit_speed("gbbp_dgemm.csv", method="gbbp").band.cut(1e6).mid > 1e9
     True
 
-    Parameters
-    ----------
-    source
-        The name of a kernel (`SIZED_KERNELS`), which really runs on the last core; a table of sizes
-        (`size_elements,volume,cpu_s`) or a file of points, by path or as shipped; or a source with settings of its
-        own, such as `RealSource.of_command`.
-    method, rule, budget_s, accuracy, verify_largest
-        See `bands.build`.
-    inputs
-        Further files that went into it, for the provenance.
-    drift, learnt
-        Standard deviation of what the machine changes by until the model is used (`learnt_drift`); factor on all doubt
-        (`widening`).
+    `source`: the name of a kernel (`SIZED_KERNELS`), which really runs on the last core; a table of sizes
+    (`size_elements,volume,cpu_s`) or a file of points, by path or as shipped; or a source with settings of its own,
+    such as `RealSource.of_command`.
+    `method`, `rule`, `budget_s`, `accuracy`, `verify_largest`: see `bands.build`.
+    `inputs`: further files that went into it, for the provenance.
+    `drift`, `learnt`: standard deviation of what the machine changes by until the model is used (`learnt_drift`);
+    factor on all doubt (`widening`).
 
     Raises `ScenarioError` if an option is out of bounds, or there is no such kernel or table; `CalibrationError` if a
     real run fails, or the budget does not hold two points.
@@ -83,10 +77,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
 
 
 def _visited_again(built: BuiltBand, source: RealSource, rule: CutRule, budget_s: float | None) -> BuiltBand:
-    """The band after further visits of its points, over what is left of a budget, or without one a part of the time.
-
-    Between points it is as it was built, moved by as much as the medians of its points moved.
-    """
+    """The band after further visits of its points, over what is left of a budget, or without one a part of the time."""
     spent_s = built.ends_s + built.experimental_s
     left_s = AGAIN * built.experimental_s if budget_s is None else budget_s - spent_s
     again = {point.size: point for point in source.revisit(max(0.0, left_s))}

@@ -20,6 +20,9 @@ from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKern
 from simulator.calibration.kernels.table import MARK
 
 _PLACE = re.compile(r"\{(\w+)\}")
+_NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
+_START_S = 60.0
+"""How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,7 @@ Subject = KernelSubject | CommandSubject
 
 
 def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
-    """Check a command line and its formulas; it is split into words here and never sees a shell.
-
-    Raises `ScenarioError` if the command is empty, badly quoted, without `{n}`, with another place or not found, or if
-    the size falls or does not grow with n, or size or volume is not above 0; `FormulaError` if a formula is outside the
-    language.
-    """
+    """Check a command line and its formulas; it is split into words here and never sees a shell."""
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
@@ -184,11 +182,6 @@ def _check_growth(subject: CommandSubject) -> None:
 # Real processes that run what is measured: a kernel in a child of ours, or a command line that a child starts.
 
 
-_NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
-_START_S = 60.0
-"""How long a child of ours may take to start, to compile and to fill operands, the run itself apart."""
-
-
 class _Child:
     """A child of ours and the memory it may take; and others that do the same at the same time."""
 
@@ -218,10 +211,7 @@ class _Child:
         return bool(self.ask({"do": "allocate", "count_bytes": count_bytes}, limit_s=_START_S)["granted"])
 
     def ask(self, command: dict[str, Any], *, limit_s: float) -> dict[str, Any]:
-        """The child's answer.
-
-        Raises `CalibrationError` if it ends or does not answer, with the n that it was at.
-        """
+        """The child's answer."""
         try:
             return self._group.ask_all(command, limit_s=limit_s)[0]
         except CalibrationError as error:

@@ -38,6 +38,13 @@ from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel, load_resource_model
 from simulator.programs.graphs.nodes import used_methods
 
+OnProgress = Callable[[str, float], None]
+COUNTING_SHARE = 0.7
+"""Of the budget, at most, goes into compiling and counting; what is counted is kept."""
+LEAST_S = 30e-9
+"""Runs that take less cannot be distinguished from their call and teach nothing."""
+_KEEP_EVERY_S = 5.0
+
 
 def counts_at(derived: Derived, values: Values) -> Counts:
     """Total amounts of every operation at one set of values, by each method that the graph has."""
@@ -45,14 +52,6 @@ def counts_at(derived: Derived, values: Values) -> Counts:
         method: {name: amount for name, amount in ruvs_at(derived, method, values).items() if amount}
         for method in used_methods(derived.seg)
     }
-
-
-OnProgress = Callable[[str, float], None]
-COUNTING_SHARE = 0.7
-"""Of the budget, at most, goes into compiling and counting; what is counted is kept."""
-LEAST_S = 30e-9
-"""Runs that take less cannot be distinguished from their call and teach nothing."""
-_KEEP_EVERY_S = 5.0
 
 
 def programs() -> list[Program]:
@@ -81,15 +80,9 @@ def calibrate_resource(
 ) -> HardwareModel:
     """Calibrate the costs of this machine's PE; what was counted and timed before in the store is used again.
 
-    Raises CalibrationError if too little could be counted, or this is not Linux.
-
-    Parameters
-    ----------
-    budget_s
-        Soft limit in seconds. Micro-benchmarks that cannot be counted within their part of it are left out, said in
-        the warnings: the next call counts on.
-    memory
-        Seconds of a word by working set; None to measure them here.
+    `budget_s`: soft limit in seconds. Micro-benchmarks that cannot be counted within their part of it are left out,
+    said in the warnings: the next call counts on.
+    `memory`: seconds of a word by working set; None to measure them here.
     """
     machines.require_linux()
     begin = time.monotonic()
@@ -214,18 +207,12 @@ def _words(words: int) -> tuple[Any, ...]:
 
 
 def kept_here() -> Path:
-    """Path of the model of this machine, its compiler and these sources; it may not be there yet.
-
-    Raises ScenarioError if there is no folder that only this user can write.
-    """
+    """Path of the model of this machine, its compiler and these sources; it may not be there yet."""
     return _folder() / f"{fingerprint(machines.this_machine(), fitted=True)}.json"
 
 
 def runs_beside(path: Path | None) -> Path:
-    """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from.
-
-    Raises ScenarioError as `kept_here`.
-    """
+    """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from."""
     if path is not None:
         return path.with_suffix(".runs.json")
     return _folder() / f"{fingerprint(machines.this_machine())}.runs.json"

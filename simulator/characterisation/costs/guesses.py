@@ -1,9 +1,4 @@
-"""Stated guesses: cycles of each operation before anything is measured, and what a designer may expect of an operation.
-
-Guesses are what fitted costs are shrunken towards, all times one common factor; only their ratios matter there. For a
-design without code they are all there is: each with the range from a processor that overlaps everything to one that
-waits for every result.
-"""
+"""Stated guesses: cycles of each operation before anything is measured, and what a designer may expect of one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -120,10 +115,7 @@ def guess_cycles(operation: str, table: Mapping[str, float] = HIGH_LEVEL) -> flo
 def design_vector(clock_hz: float | None) -> CostVector:
     """Costs of a design on a processor of which only the clock is known, each with its range.
 
-    Parameters
-    ----------
-    clock_hz
-        None where the system does not say.
+    `clock_hz`: none where the system does not say.
     """
     clock = CLOCK_HZ if clock_hz is None else clock_hz
     source = "as the system says" if clock_hz is not None else "a guess, the system does not say"

@@ -1,11 +1,4 @@
-"""Micro-benchmarks: small functions that lean on few constructs each, generated from a table, and what they are run on.
-
-Each does its operations many times in a loop; the loop's own cost is a construct among others, so that the joint
-solution takes it off. Operations stand once in a chain, where each waits for the one before, and once apart, where a
-processor may overlap or vectorise them: code of neither kind alone says what an operation costs in the other. Results
-are returned or left in an argument, and depend on every operation, so that no compiler may drop one. None is a kernel
-of the study, and none of their parts was chosen by what those need.
-"""
+"""Micro-benchmarks: small functions that lean on few constructs each, generated from a table, and how they run."""
 
 import ast
 import itertools

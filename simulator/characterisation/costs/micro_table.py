@@ -1,7 +1,4 @@
-"""The table of micro-benchmarks: what `micro` makes functions of.
-
-Arguments are `NAME=VALUE`; values are numbers or words of `micro`, a number behind a colon for another order.
-"""
+"""The table of micro-benchmarks: what `micro` makes functions of."""
 
 CHAINED = (
     ("float add", "x=0.9999 y=1.00009", "s + x + y + x + y", "x"),

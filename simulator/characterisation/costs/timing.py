@@ -1,10 +1,4 @@
-"""Times of compiled functions, taken in turns: medians of CPU seconds, with a control that shows how fast the PE is.
-
-All functions advance side by side, in a new random order in every round, so that drift and bursts fall on all alike.
-Each sample is taken right after one of the control, a fixed chain of additions in registers, and is scaled by how fast
-that one was against the control's median: what slows the whole PE down (its clock, a neighbour) leaves the ratio alone.
-The call from Python is taken off, as an empty function with the same arguments costs it.
-"""
+"""Times of compiled functions, taken in turns: medians of CPU seconds, with a control that shows how fast the PE is."""
 
 import hashlib
 import time
@@ -40,6 +34,19 @@ PRECISION = 0.01
 _CONTROL_STEPS = 20_000
 _MOST_INNER = 10**5
 _CALLS = 300
+FORMAT = 2
+KIND = "cost runs"
+_RUN = (
+    "characterisation/costs/micro*.py",
+    "characterisation/costs/timing.py",
+    "characterisation/derive/**/*.py",
+    "characterisation/kernels.py",
+    "calibration/kernels/*.py",
+)
+"""What decides counts and times; below `simulator/`."""
+_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource.py")
+"""What decides the model that is made of them."""
+_COMPILERS = ("numba", "llvmlite")
 
 
 @dataclass(frozen=True)
@@ -136,14 +143,10 @@ def time_in_turns(
 ) -> Times:
     """Time compiled functions in turns until their medians are known well enough or the budget is spent.
 
-    Parameters
-    ----------
-    budget_s
-        Soft limit in seconds: after it, rounds go on only up to the least number.
-    generator
-        For the order within each round.
-    on_round
-        Called after each round with what was found so far, and which share of the budget or of the rounds is done.
+    `budget_s`: soft limit in seconds: after it, rounds go on only up to the least number.
+    `generator`: for the order within each round.
+    `on_round`: called after each round with what was found so far, and which share of the budget or of the rounds is
+    done.
     """
     budget = Budget(budget_s)
     control = _control()
@@ -232,21 +235,6 @@ def _chain(steps: int) -> float:
 # What a calibration has counted and timed so far, on disk: interrupted or short of time, the next one goes on.
 
 
-FORMAT = 2
-KIND = "cost runs"
-_RUN = (
-    "characterisation/costs/micro*.py",
-    "characterisation/costs/timing.py",
-    "characterisation/derive/**/*.py",
-    "characterisation/kernels.py",
-    "calibration/kernels/*.py",
-)
-"""What decides counts and times; below `simulator/`."""
-_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource.py")
-"""What decides the model that is made of them."""
-_COMPILERS = ("numba", "llvmlite")
-
-
 def fingerprint(machine: Machine, *, fitted: bool = False) -> str:
     """Hash of the machine, of the compiler and of all that is run and counted; or of the fits as well."""
     found = hashlib.sha256()
@@ -263,14 +251,8 @@ def fingerprint(machine: Machine, *, fitted: bool = False) -> str:
 class RunStore:
     """Counts by program and size, and times of all programs; without a path they are kept in memory only.
 
-    Raises ScenarioError if the file holds something else than runs.
-
-    Parameters
-    ----------
-    path
-        File of a line for each piece, read if it holds runs of the same fingerprint, else begun again; see `Journal`.
-    key
-        See `fingerprint`.
+    `path`: file of a line for each piece, read if it holds runs of the same fingerprint, else begun again; see
+    `Journal`.
     """
 
     def __init__(self, path: Path | None, *, key: str) -> None:

@@ -14,15 +14,26 @@ from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.memory.model import MemoryModel
 from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
 
-# Runs that costs are fitted to: what each used by every method, and how long it took.
-
-
 Floats = NDArray[np.float64]
 Counts = Mapping[Method, Mapping[str, float]]
 """Method -> operation -> how often one run uses it."""
 
 MICRO, KERNEL, STREAM = "micro", "kernel", "stream"
 """Roles: a micro-benchmark; a kernel of the study at a training size; words read in order, for the memory term."""
+Words = NDArray[np.int64]
+STRETCH = 64
+"""Words read in order from one place, of a memory model: L."""
+_GATHERED = ("load", "store")
+GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
+TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
+"""Roles of the runs that a method's costs are fitted to."""
+FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
+"""Micro-benchmarks whose flops over time make R of equation 6."""
+OWN_SHRINKAGE = 1e-3
+"""Where a program's own runs teach: weak."""
+NOT_OVERLAPPED = 1 / 3
+"""Guess: share of the words that are not found in the nearest cache after all, and are waited for."""
+_NOMINAL_HZ = 3e9
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,6 @@ class Observation:
     half_interval: float | None
     """Half width of the 95 % interval of the median, as a share; None below six samples."""
     working_set_bytes: float
-    """Arrays that it is given."""
     counts: Counts
 
 
@@ -60,13 +70,9 @@ def bytes_of(arguments: Sequence[Any]) -> float:
 
 # Memory beyond the nearest cache, by working set: from a memory model, or from a quick sweep.
 
-Words = NDArray[np.int64]
 
-STRETCH = 64
-"""Words read in order from one place, of a memory model: L."""
 SWEEP_BYTES = tuple(2**k for k in range(14, 27, 2))
 """Working sets of the quick sweep, 16 KiB to 64 MiB."""
-_GATHERED = ("load", "store")
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,6 @@ class MemoryTimesByWorkingSet:
 
     source: str
     working_sets_bytes: tuple[float, ...]
-    """Ascending."""
     word_s: tuple[float, ...]
 
     def beyond_nearest(self) -> NDArray[np.float64]:
@@ -128,17 +133,6 @@ def read_words(words: Words) -> int:
 
 # Cost vectors.
 
-GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
-TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
-"""Roles of the runs that a method's costs are fitted to."""
-FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
-"""Micro-benchmarks whose flops over time make R of equation 6."""
-OWN_SHRINKAGE = 1e-3
-"""Where a program's own runs teach: weak."""
-NOT_OVERLAPPED = 1 / 3
-"""Guess: share of the words that are not found in the nearest cache after all, and are waited for."""
-_NOMINAL_HZ = 3e9
-
 
 @dataclass(frozen=True)
 class Vector:
@@ -161,16 +155,9 @@ def fitted_vector(
 
     Micro-benchmarks and kernels weigh alike.
 
-    Raises CalibrationError if no run is left.
-
-    Parameters
-    ----------
-    leave_out
-        A program whose runs teach nothing.
-    own
-        A program whose runs weigh as much as all other kernels together: the one that is to be predicted.
-    shrinkage
-        Strength that is known already; None to choose it.
+    `leave_out`: a program whose runs teach nothing.
+    `own`: a program whose runs weigh as much as all other kernels together: the one that is to be predicted.
+    `shrinkage`: strength that is known already; None to choose it.
     """
     roles = TAUGHT_BY[method]
     runs = [
@@ -233,8 +220,6 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
 
     A dot product (one sum that waits), a polynomial (vectors) and Horner's rule in a chain: from code that nothing can
     overlap to code that the compiler vectorises.
-
-    Raises CalibrationError if they were not run.
     """
     rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):

@@ -36,7 +36,6 @@ class Arguments:
     """How a function is called at given values of its parameters."""
 
     parameters: Values
-    """The values asked for."""
     make: Callable[[Values], tuple[Any, ...]]
     """Arguments in the function's order, the same ones each time."""
     points: tuple[Values, ...]
@@ -44,10 +43,7 @@ class Arguments:
 
 
 def parse_arguments(texts: Sequence[str], *, place: str = "arguments") -> dict[str, float | str]:
-    """Read `n=1000`, `x=0.5` and `a=float64[n,n]:random`; a text may hold several, with spaces between.
-
-    Raises ScenarioError if a text is none of these.
-    """
+    """Read `n=1000`, `x=0.5` and `a=float64[n,n]:random`; a text may hold several, with spaces between."""
     found: dict[str, float | str] = {}
     for text in " ".join(texts).split():
         name, mark, value = text.partition("=")
@@ -62,10 +58,7 @@ def parse_arguments(texts: Sequence[str], *, place: str = "arguments") -> dict[s
 
 
 def from_mapping(given: Mapping[str, float | str], order: Sequence[str], *, seed: int = 1) -> Arguments:
-    """Arguments from numbers and descriptions of arrays; numbers that are no argument name sizes.
-
-    Raises ScenarioError if an argument is missing, a description cannot be read, or an array is too large.
-    """
+    """Arguments from numbers and descriptions of arrays; numbers that are no argument name sizes."""
     missing = [name for name in order if name not in given]
     if missing:
         raise ScenarioError(f"arguments: {', '.join(missing)} missing; add NAME=NUMBER or NAME=TYPE[SIZE,...]")

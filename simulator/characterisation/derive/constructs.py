@@ -1,20 +1,57 @@
-"""What a function's source holds: kinds of its values, and constructs that high-level characterisation counts.
-
-Kinds come from the types that Numba gave to the function's names; constructs are counted by kind of operand, and the
-flops among them.
-"""
+"""What a function's source holds: kinds of its values, and constructs that high-level characterisation counts."""
 
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-# Kinds of names and expressions.
-
-
 ORDER = ("bool", "int", "float", "complex")
 _FLOAT_FUNCTIONS = {"int", "len", "round", "bool", "floor", "ceil", "trunc"}
 """Functions whose result is an int; those of `math` else give a float."""
+_ARITHMETIC = {
+    ast.Add: "add",
+    ast.Sub: "add",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "divide",
+    ast.Mod: "modulo",
+    ast.LShift: "bit",
+    ast.RShift: "bit",
+    ast.BitAnd: "bit",
+    ast.BitOr: "bit",
+    ast.BitXor: "bit",
+}
+_FUNCTIONS = {
+    "sqrt": "float_sqrt",
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"), "float_exp"),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"), "float_sin"),
+    **dict.fromkeys(("arcsin", "arccos", "arctan", "arctan2", "erf", "erfc", "gamma", "lgamma", "hypot"), "float_sin"),
+    "cbrt": "float_exp",
+    "pow": "float_power",
+    "fmod": "float_modulo",
+    "len": "shape",
+    **dict.fromkeys(("floor", "ceil", "trunc", "int", "float", "round", "bool"), "convert"),
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "convert"),
+    **dict.fromkeys(("float32", "float64"), "convert"),
+    **dict.fromkeys(("isnan", "isinf", "isfinite"), "float_compare"),
+}
+_PLACES = ("1d", "2d", "nd")
+LARGEST_PRODUCT = 16
+"""Powers up to it are products."""
+PRINCIPAL: Mapping[str, str] = {
+    "float_add": "add",
+    "float_negate": "add",
+    "float_multiply": "multiply",
+    "float_compare": "comparison",
+    "float_choose": "comparison",
+    "float_divide": "divide",
+    "float_modulo": "divide",
+    "float_sqrt": "sqrt",
+    "float_exp": "exp",
+    "float_power": "exp",
+    "float_sin": "sin",
+}
+"""The principal operation that a construct is; integers have none (processor-characterisation, table 1)."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +59,6 @@ class Kinds:
     """Kinds of one function's names: `bool`, `int`, `float`, `complex`, `array:KIND:DIMENSIONS` or `other`."""
 
     names: Mapping[str, str]
-    """Local and global names."""
     results: Mapping[str, str]
     """Function of the same file -> kind of its result."""
 
@@ -118,37 +154,6 @@ def whole_array_operations(function: ast.FunctionDef, kinds: Kinds) -> list[ast.
 # Constructs.
 
 
-_ARITHMETIC = {
-    ast.Add: "add",
-    ast.Sub: "add",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.FloorDiv: "divide",
-    ast.Mod: "modulo",
-    ast.LShift: "bit",
-    ast.RShift: "bit",
-    ast.BitAnd: "bit",
-    ast.BitOr: "bit",
-    ast.BitXor: "bit",
-}
-_FUNCTIONS = {
-    "sqrt": "float_sqrt",
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"), "float_exp"),
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"), "float_sin"),
-    **dict.fromkeys(("arcsin", "arccos", "arctan", "arctan2", "erf", "erfc", "gamma", "lgamma", "hypot"), "float_sin"),
-    "cbrt": "float_exp",
-    "pow": "float_power",
-    "fmod": "float_modulo",
-    "len": "shape",
-    **dict.fromkeys(("floor", "ceil", "trunc", "int", "float", "round", "bool"), "convert"),
-    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "convert"),
-    **dict.fromkeys(("float32", "float64"), "convert"),
-    **dict.fromkeys(("isnan", "isinf", "isfinite"), "float_compare"),
-}
-_PLACES = ("1d", "2d", "nd")
-LARGEST_PRODUCT = 16
-"""Powers up to it are products."""
-
 CONSTRUCTS: tuple[str, ...] = (
     *(f"{kind}_{what}" for kind in ("int", "float") for what in ("assign", "add", "multiply", "divide", "modulo")),
     *(f"{kind}_{what}" for kind in ("int", "float") for what in ("negate", "compare", "choose")),
@@ -160,21 +165,6 @@ CONSTRUCTS: tuple[str, ...] = (
 """Every construct: `choose` is min, max or abs; `divide` of ints is `//`; `float_exp` also logarithms, `float_sin` all
 functions of angles; `load` and `store` are an array's element by number of indices; `jump` is break or continue;
 `logic` is and, or, not."""
-
-PRINCIPAL: Mapping[str, str] = {
-    "float_add": "add",
-    "float_negate": "add",
-    "float_multiply": "multiply",
-    "float_compare": "comparison",
-    "float_choose": "comparison",
-    "float_divide": "divide",
-    "float_modulo": "divide",
-    "float_sqrt": "sqrt",
-    "float_exp": "exp",
-    "float_power": "exp",
-    "float_sin": "sin",
-}
-"""The principal operation that a construct is; integers have none (processor-characterisation, table 1)."""
 
 
 def principal(counts: Mapping[str, float]) -> dict[str, float]:
@@ -192,7 +182,6 @@ class Counting:
 
     kinds: Kinds
     functions: Collection[str]
-    """Functions of the same file: their calls."""
 
     def statements(self, statements: Iterable[ast.stmt], apart: Collection[ast.AST] = ()) -> Counter[str]:
         """Constructs of straight code, each expression in `apart` left out."""

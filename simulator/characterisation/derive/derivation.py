@@ -48,20 +48,11 @@ def derive_seg(
 ) -> Derived:
     """The graph of a function, which is compiled and run in a child process to profile it.
 
-    Raises ScenarioError if the function cannot be found, analysed, compiled, or run within the limit.
-
-    Parameters
-    ----------
-    target
-        A file, with the function's name in `function`; a function object; or what was read already.
-    arguments
-        Numbers and descriptions of arrays by name (see `arguments.from_mapping`), or `Arguments`.
-    methods
-        Methods whose RUVs the graph's nodes hold.
-    limit_s
-        Longest that one profiled run may take, in seconds.
-    here
-        Compile and run in this process: for functions of ours that surely end, some ten times faster.
+    `target`: a file, with the function's name in `function`; a function object; or what was read already.
+    `arguments`: numbers and descriptions of arrays by name (see `arguments.from_mapping`), or `Arguments`.
+    `methods`: methods whose RUVs the graph's nodes hold.
+    `limit_s`: longest that one profiled run may take, in seconds.
+    `here`: compile and run in this process: for functions of ours that surely end, some ten times faster.
     """
     from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
 
@@ -111,10 +102,7 @@ def _versions(answer: running.Answer) -> list[str]:
 
 
 def ruvs_at(derived: Derived, method: Method, values: Values | None = None) -> dict[str, float]:
-    """How often one run uses each operation, by a method, at values of the parameters (those asked for).
-
-    Raises ScenarioError if the graph has no RUVs by the method, or cannot be evaluated there.
-    """
+    """How often one run uses each operation, by a method, at values of the parameters (those asked for)."""
     totals = total_ruv(derived.seg, method, derived.arguments.parameters if values is None else values)
     return dict(zip(totals.operations, totals.amounts.tolist(), strict=True))
 

@@ -28,7 +28,6 @@ class Fitted:
 
     text: str
     miss: float
-    """Largest relative miss over the profiled runs."""
 
 
 def as_formula(text: str) -> Formula:

@@ -27,7 +27,6 @@ class Profile:
 
     points: tuple[Values, ...]
     counts: tuple[tuple[int, ...], ...]
-    """By point, by counter."""
 
     def of(self, counter: int) -> tuple[int, ...]:
         """By point."""

@@ -1,8 +1,4 @@
-"""Compiling and running the analysed functions, in a process of their own or here, and what is found by that.
-
-The process is `python -m simulator.characterisation.derive.running FOLDER`: it reads the request in the folder,
-compiles the functions, runs them counting, and writes its answer there.
-"""
+"""Compiling and running the analysed functions, in a process of their own or here, and what is found by that."""
 
 import importlib.util
 import os
@@ -57,7 +53,6 @@ class Answer:
     code: Mapping[Method, Code]
     """Intermediate and machine code, as far as asked for and found."""
     warnings: tuple[str, ...]
-    """Why code was not found."""
 
 
 def ask(
@@ -69,10 +64,7 @@ def ask(
     wants: Sequence[Method] = (),
     here: bool = False,
 ) -> Answer:
-    """Compile the functions and run them at the points, in a child process; or here, functions of ours that surely end.
-
-    Raises ScenarioError if Numba cannot compile them, a run does not end within `limit_s` seconds, or it fails.
-    """
+    """Compile the functions and run them at the points, in a child process; or `here`, if they surely end."""
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
         folder = Path(name)
         files.write_text(folder / f"{PLAIN}.py", source.text)

@@ -60,10 +60,7 @@ def locate(target: Path | Callable[..., Any], function: str | None = None) -> tu
 
 
 def read_source(path: Path, entry: str) -> Source:
-    """Read a file, find what a function reaches in it, and refuse what cannot be analysed.
-
-    Raises ScenarioError if there is no such function, it calls itself, or it uses what cannot be analysed: a line each.
-    """
+    """Read a file, find what a function reaches in it, and refuse what cannot be analysed."""
     text = files.read_bytes(path, limit_bytes=MAX_SOURCE_BYTES).decode("utf-8-sig", errors="replace")
     return source_of(text, path, entry)
 

@@ -11,6 +11,10 @@ PASS = "apportion_pass"  # noqa: S105 - a function's name
 """Names of the array of counters and of the function that adds to it, in the source that counts."""
 
 _Node = TypeVar("_Node", bound=ast.AST)
+_PASS_SOURCE = f"""def {PASS}({COUNTS}, place, value):
+    {COUNTS}[place] += 1
+    return value
+"""
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,7 @@ class Repeat:
     node: ast.For | ast.While
     body: Block
     tests: int | None
-    """Counter of a while loop's tests."""
     pieces: tuple[Piece, ...]
-    """Of the test, or of the bounds."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,6 @@ class Choice:
     then: Block
     otherwise: Block | None
     pieces: tuple[Piece, ...]
-    """Of the test."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,6 @@ def count_blocks(kept: Sequence[ast.stmt], functions: Collection[str]) -> Counte
             body.append(statement)
     text = ast.unparse(ast.fix_missing_locations(ast.Module(body=body, type_ignores=[])))
     return Counted(found, maker.counters, f"{text}\n\n\n{_PASS_SOURCE}")
-
-
-_PASS_SOURCE = f"""def {PASS}({COUNTS}, place, value):
-    {COUNTS}[place] += 1
-    return value
-"""
 
 
 class _Maker:

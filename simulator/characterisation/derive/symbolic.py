@@ -15,6 +15,16 @@ from simulator.characterisation.derive.steps import Block, Choice, Repeat, Rest,
 
 Polynomial: TypeAlias = Any
 """Of sympy: expanded, with exact coefficients."""
+MAX_TOTAL_DEGREE = 8
+"""No sum is formed beyond this degree."""
+_Loop: TypeAlias = tuple[str, Polynomial, Polynomial]
+"""Counter, its first value, and the value before which it ends; counters that fall are turned round."""
+_VARIABLE = sympy.Dummy()
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
 
 
 def degree(polynomial: Polynomial) -> int:
@@ -39,13 +49,6 @@ def sum_over(polynomial: Polynomial, name: str, first: Polynomial, end: Polynomi
 def text_of(count: Polynomial) -> str:
     """The formula language's text, of a quotient too: a common denominator taken out."""
     return str(sympy.together(count))
-
-
-MAX_TOTAL_DEGREE = 8
-"""No sum is formed beyond this degree."""
-
-_Loop: TypeAlias = tuple[str, Polynomial, Polynomial]
-"""Counter, its first value, and the value before which it ends; counters that fall are turned round."""
 
 
 def loop_counts(function: ast.FunctionDef, block: Block, arguments: Arguments) -> dict[int, str]:
@@ -77,9 +80,6 @@ def recognised(values: Sequence[float], points: Sequence[Values]) -> Polynomial 
         if all(value == point[one] * point[two] for value, point in zip(values, points, strict=True)):
             return sympy.Symbol(one) * sympy.Symbol(two)
     return None
-
-
-_VARIABLE = sympy.Dummy()
 
 
 def working_set(arguments: Arguments) -> str | None:
@@ -177,13 +177,6 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
             parts = [ast.Subscript(value, ast.Constant(place), ast.Load()) for place in range(len(names))]
             return [pair for one, part in zip(names, parts, strict=True) for pair in _pairs(one, part)]
     return []
-
-
-_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
 
 
 def _combined(op: type[ast.operator], left: Polynomial | None, right: Polynomial | None) -> Polynomial | None:

@@ -1,9 +1,4 @@
-"""Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice.
-
-The dispatcher: hands points to Dask's workers, one batch at a time each, and finds out which point kills them.
-
-What every Dask worker of a sweep holds, those that come later too, and the task that is done there.
-"""
+"""Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
 
 import json
 import signal
@@ -51,6 +46,16 @@ __all__ = [
     "sweep",
     "version_of",
 ]
+BATCH_S = 0.5
+"""Cheap points are handed out together as far as they take so long: what is not handed in yet is lost with a worker."""
+GATHER_S = 20.0
+"""How long a finished batch may take to come from its worker."""
+LOOK_S = 0.5
+"""How often to look which workers are there."""
+Tell = Callable[[dict[str, Any]], None]
+"""Given each answer: `place`, `text` or `errors`, and `spent_s`."""
+KILLED = "its worker was killed, and once more when it was tried alone"
+ROWS_AT_ONCE = 1000
 
 
 class Stock(WorkerPlugin):
@@ -75,18 +80,6 @@ def task(name: str, places: list[int], ask: Ask, threads: int) -> str:
     return answer_batch(name, stock.payload, stock.folder, places, ask, threads)
 
 
-BATCH_S = 0.5
-"""Cheap points are handed out together as far as they take so long: what is not handed in yet is lost with a worker."""
-GATHER_S = 20.0
-"""How long a finished batch may take to come from its worker."""
-LOOK_S = 0.5
-"""How often to look which workers are there."""
-
-Tell = Callable[[dict[str, Any]], None]
-"""Given each answer: `place`, `text` or `errors`, and `spent_s`."""
-KILLED = "its worker was killed, and once more when it was tried alone"
-
-
 @dataclass
 class _Flight:
     """A batch on its way."""
@@ -106,7 +99,6 @@ class Dispatcher:
     waiting: Callable[[], None] = lambda: None
     """Called each time that there is work and no worker."""
     _workers: dict[str, int] = field(default_factory=dict)
-    """Threads of each."""
     _landed: SimpleQueue[str] = field(default_factory=SimpleQueue)
     _flying: dict[str, _Flight] = field(default_factory=dict)
     _numbers: "count[int]" = field(default_factory=count)
@@ -116,8 +108,6 @@ class Dispatcher:
         """Have all points answered; those that could not be, by their place, with the reason.
 
         What a worker died of, or failed at, is tried once more alone, when nothing else is being worked at.
-
-        Raises SweepError if the cluster is lost.
         """
         plan = self.plan
         stock = Stock(plan.name, plan.payload(), ours=self.client.cluster is not None)
@@ -214,9 +204,6 @@ def now_s() -> float:
     return time.monotonic()
 
 
-ROWS_AT_ONCE = 1000
-
-
 @dataclass(frozen=True)
 class Swept:
     """What a sweep found."""
@@ -257,20 +244,12 @@ def sweep(
     installed; SweepError, Interrupted if the cluster is lost, the disk is full, or the user stops it; what is finished
     is kept.
 
-    Parameters
-    ----------
-    where
-        The Dask cluster: `local` or `existing` with its argument; None for this process, one by one.
-    folder
-        Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
-    resume
-        Go on with what is finished there.
-    form
-        Of the tables there: `csv`, or `parquet` where pyarrow is installed.
-    progress
-        Called with how many points are done, of how many.
-    waiting
-        Called now and then while no worker is there.
+    `where`: the Dask cluster: `local` or `existing` with its argument; None for this process, one by one.
+    `folder`: where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
+    `resume`: go on with what is finished there.
+    `form`: of the tables there: `csv`, or `parquet` where pyarrow is installed.
+    `progress`: called with how many points are done, of how many.
+    `waiting`: called now and then while no worker is there.
     """
     keep = Keep(plan, folder, form)
     with keep.begun(resume=resume):
@@ -315,10 +294,7 @@ def _swept(
 
 
 def answer_alone(plan: Plan, point: Point) -> str:
-    """The answer of one point, found in this process: the text that its file has, to the byte.
-
-    Raises ApportionError if the point fails.
-    """
+    """The answer of one point, found in this process: the text that its file has, to the byte."""
     return Ready.of_plan(plan).answer(plan.points.index(point), plan.ask, threads=cores_here())
 
 

@@ -1,10 +1,4 @@
-"""Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already.
-
-Dask's connections between the processes of one sweep on this machine: nobody else is heard.
-
-By itself Dask carries out whatever code reaches its ports, and every user of a machine reaches those of loopback. So
-both ends of a connection prove first that they know a secret of this sweep; workers have it from their environment.
-"""
+"""Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
 
 import asyncio
 import hashlib
@@ -37,6 +31,14 @@ SECRET = "APPORTION_SWEEP_SECRET"  # noqa: S105 - the name of a variable
 PROOF_S = 10.0
 """How long either side may take to prove what it knows; others are heard at the same time."""
 _BYTES = 32
+CONNECT_S = 10.0
+CLOSE_S = 2.0
+FILES, FILES_EACH = 32, 16
+"""Files that this process opens for a cluster, and for each of its workers; some to spare."""
+_OURS = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
+"""Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
+_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
+"""Each has a level of its own."""
 
 
 @cache
@@ -119,21 +121,11 @@ class TrustedNanny(Nanny):
         super().__init__(*arguments, **options | {"worker_class": TrustedWorker, "env": {SECRET: secret()}})
 
 
-CONNECT_S = 10.0
-CLOSE_S = 2.0
 OWN: dict[str, Any] = {
     **dict.fromkeys((f"distributed.worker.memory.{name}" for name in ("spill", "target", "pause")), False),
     "distributed.scheduler.allowed-failures": 0,
 }
 """What is kept on workers is little: a point that fills the memory is ended, and named, before the machine suffers."""
-
-
-FILES, FILES_EACH = 32, 16
-"""Files that this process opens for a cluster, and for each of its workers; some to spare."""
-_OURS = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
-"""Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
-_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
-"""Each has a level of its own."""
 
 
 def cores_here() -> int:
@@ -161,10 +153,7 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 
 @contextmanager
 def local(workers: int) -> Iterator["Client"]:
-    """Worker processes on this machine.
-
-    Raises SweepError if they cannot be started, with what this process has too little of.
-    """
+    """Worker processes on this machine."""
     _need(workers)
     with ExitStack() as stack:
         stack.enter_context(files.hushed())
@@ -238,10 +227,7 @@ def quiet_logs() -> None:
 
 
 def _need(workers: int) -> None:
-    """See to it that so many files may be open: a cluster that runs out of them tries for ever.
-
-    Raises SweepError if this shell does not allow as many.
-    """
+    """See to it that so many files may be open: a cluster that runs out of them tries for ever."""
     try:
         import resource
 
@@ -282,10 +268,7 @@ def _cause(error: BaseException) -> str:
 
 @contextmanager
 def existing(address: str) -> Iterator["Client"]:
-    """A scheduler that somebody started.
-
-    Raises ScenarioError if nobody answers there.
-    """
+    """A scheduler that somebody started."""
     from distributed import Client
 
     quiet_logs()

@@ -1,10 +1,4 @@
-"""The results folder of a sweep: one file per finished point, the table of all, the resolved scenario, the manifest.
-
-Simulated runs of a search, kept on disk as they come, so that the same search goes on where it was killed.
-
-A search is a sequence of calls that its inputs decide alone, so a call is known by its number and by what it asks; its
-answer stands in one line, which ends in a hash of itself. What was cut or garbled is simulated again.
-"""
+"""The results folder of a sweep: one file per finished point, the table of all, the resolved scenario, the manifest."""
 
 import base64
 import hashlib
@@ -43,23 +37,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _current: ContextVar["KeptRuns | None"] = ContextVar("kept runs", default=None)
+AT_ONCE = 256
+"""Points whose makespans are in memory at once."""
+_OF_TIMES = ("mean", "low", "high", "median", "run_low", "run_high")
+_OF_DIFFERENCES = ("mean", "low", "high")
+Times = NDArray[np.float64]
+_Way = tuple[bool, int | None]
+"""Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
+MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
+_WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
+_TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*")
+"""What a process leaves that is killed while it writes."""
 
 
 class KeptRuns:
     """The answers of a search so far.
 
-    Parameters
-    ----------
-    path
-        The file that keeps them; made with the first answer.
-    search
-        The hash of all that decides the search; answers of another one are not found.
+    `path`: the file that keeps them; made with the first answer.
+    `search`: the hash of all that decides the search; answers of another one are not found.
     """
 
     def __init__(self, path: Path, search: str) -> None:
         self.path = path
         self.kept = 0
-        """Simulated runs that are on disk."""
         self._search = search
         self._calls = 0
         self._known: dict[str, dict[str, Any]] = {}
@@ -183,13 +183,6 @@ def _unpacked(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
 # The table of a sweep: one row per point and configuration, with every parameter, the seed and paired differences.
 
 
-AT_ONCE = 256
-"""Points whose makespans are in memory at once."""
-_OF_TIMES = ("mean", "low", "high", "median", "run_low", "run_high")
-_OF_DIFFERENCES = ("mean", "low", "high")
-Times = NDArray[np.float64]
-
-
 def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, str]) -> "pd.DataFrame":
     """One row per point and configuration, in the plan's order; of a point that failed one row without a configuration.
 
@@ -233,10 +226,6 @@ def _times(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> dict
     return makespans_s(found[name]) if name in found else {}
 
 
-_Way = tuple[bool, int | None]
-"""Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
-
-
 def _way(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> _Way:
     """What a point says of its draws."""
     document = found.get(plan.points[number].hash, {})
@@ -263,12 +252,8 @@ def _described(samples_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *,
 class Shelf(Mapping[str, dict[str, Any]]):
     """The documents of finished points, in the order of the plan; each is read when it is asked for.
 
-    Parameters
-    ----------
-    names
-        The hashes of all points.
-    folder
-        Where each point is a file; None keeps their packed texts in memory.
+    `names`: the hashes of all points.
+    `folder`: where each point is a file; None keeps their packed texts in memory.
     """
 
     def __init__(self, names: Sequence[str], folder: Path | None) -> None:
@@ -279,10 +264,7 @@ class Shelf(Mapping[str, dict[str, Any]]):
         self._last: tuple[str, dict[str, Any]] = ("", {})
 
     def put(self, name: str, text: str) -> None:
-        """Keep a finished point: the file is whole or absent.
-
-        Raises SweepError if it cannot be written, or the folder is gone.
-        """
+        """Keep a finished point: the file is whole or absent."""
         if self._folder is None:
             self._texts[name] = zlib.compress(text.encode(), 1)
             return
@@ -323,14 +305,10 @@ class Shelf(Mapping[str, dict[str, Any]]):
         return (self._folder or Path()) / f"{name}.json"
 
 
-MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
-_WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
 _WAYS |= {
     "question": "rule by which work is divided (--advise, --as-is)",
     "version": "version of apportion or its libraries",
 }
-_TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*")
-"""What a process leaves that is killed while it writes."""
 
 
 class Keep:
@@ -349,11 +327,7 @@ class Keep:
 
     @contextmanager
     def begun(self, *, resume: bool) -> Iterator[None]:
-        """Make the folder, or go on with what is in it; meanwhile no other process does.
-
-        Raises ScenarioError if results are there and are not to be gone on with, or are of another sweep, or somebody
-        is at them.
-        """
+        """Make the folder, or go on with what is in it; meanwhile no other process does."""
         if self.folder is None:
             yield
             return
@@ -390,10 +364,7 @@ class Keep:
             raise ScenarioError(f"{self.folder} holds {found}; name a folder of this one")
 
     def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> "pd.DataFrame":
-        """Write the table and what came of it all; the table.
-
-        Raises SweepError if they cannot be written, or a point that was kept is gone.
-        """
+        """Write the table and what came of it all; the table."""
         try:
             frame = table(self.plan, self.documents, failed)
             if self.folder is None:

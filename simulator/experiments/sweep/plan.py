@@ -24,6 +24,8 @@ Ask = Callable[[Scenario, int], dict[str, Any]]
 Its entry `configurations` is a list of `name`, `tick_s` and `makespan_ticks` (replication,).
 """
 LIMIT_BYTES = 2**30
+_Changed = list[tuple[tuple[str, ...], dict[str, Any]]]
+"""Changes of each point, and what stands at each path then."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,6 @@ class Point:
     changes: tuple[str, ...]
     """`PATH=VALUE`, as asked for."""
     values: Mapping[str, Any]
-    """What stands at each path then."""
 
     def at(self, path: str, before: Any) -> Any:
         """What stands at a path of the sweep, where it has `before` in the base."""
@@ -48,22 +49,17 @@ class Plan:
 
     path: Path
     data: Any
-    """What the scenario file holds."""
     resolved: str
-    """The base's explicit form."""
     inputs: Mapping[str, str]
     """Name of each file that points read, and its hash."""
     paths: Mapping[str, Path]
-    """Where these files lie."""
     before: Mapping[str, Any]
-    """What the file has at each path."""
     replications: int
     truths: int | None
     """Of every point, so that what is unknown is the same at each; None where the base knows of no doubt."""
     strata: int | None
     """Of every point, see `Scenario.strata`."""
     level: float
-    """How often its stated intervals hold."""
     seed: int
     oversized: bool
     """Whether configurations that memory does not hold are taken, where they are not what is asked about."""
@@ -106,10 +102,7 @@ class Plan:
         return json.dumps({**self.common, **head, "points": listed})
 
     def find(self, prefix: str) -> Point:
-        """The point whose hash begins so.
-
-        Raises ScenarioError if there is none, or several.
-        """
+        """The point whose hash begins so."""
         found = [point for point in self.points if prefix and point.hash.startswith(prefix)]
         if len(found) == 1:
             return found[0]
@@ -132,17 +125,9 @@ def make_plan(  # noqa: PLR0913 - all by name
 ) -> Plan:
     """The plan of a scenario file and the changes of each point; the base, without any, is put before them.
 
-    Raises ScenarioError if the scenario itself is wrong, or a change has no meaning; a value that breaks it is its
-    point's affair.
-
-    Parameters
-    ----------
-    level
-        How often stated intervals are to hold: it decides no answer of a point.
-    template
-        The file as it was read already.
-    here
-        Whether the points are done on this machine, whose memory the base then has to fit.
+    `level`: how often stated intervals are to hold: it decides no answer of a point.
+    `template`: the file as it was read already.
+    `here`: whether the points are done on this machine, whose memory the base then has to fit.
     """
     template = template or read_template(path)
     base = template.scenario(oversized=oversized)
@@ -173,10 +158,6 @@ def make_plan(  # noqa: PLR0913 - all by name
     shared = _hash(common.common)
     listed = [Point(_hash([shared, sorted(values.items())]), changes, values) for changes, values in changed]
     return Plan(**{**vars(common), "points": tuple(listed)})
-
-
-_Changed = list[tuple[tuple[str, ...], dict[str, Any]]]
-"""Changes of each point, and what stands at each path then."""
 
 
 def _changed(template: Template, asked: Sequence[Sequence[str]]) -> tuple[_Changed, dict[str, Any]]:

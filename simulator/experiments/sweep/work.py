@@ -87,10 +87,7 @@ def _rates(platform: Platform) -> dict[str, Any]:
 
 
 def _files_here(handed: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:
-    """The scenario's path and where the files lie that it names: where they always did, or copies in a folder.
-
-    Copies keep their places to one another, for those that name further files.
-    """
+    """The scenario's path and where the files lie that it names: where they always did, or copies in a folder."""
     for path in (Path(handed["path"]), Path(handed["absolute"])):
         paths = {name: path.parent / name for name in handed["inputs"]}
         if all(_is(paths[name], wanted) for name, wanted in handed["inputs"].items()):

@@ -58,19 +58,10 @@ class Imported:
 def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None = None, cores: int = 1) -> Imported:
     """Read foreign load data as a load trace.
 
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        One of `FORMATS`.
-    options
-        What the user states about the source.
-    cores
-        Cores of the PE that the trace is for: a busy share becomes that many times its value as load.
+    `kind`: one of `FORMATS`.
+    `options`: what the user states about the source.
+    `cores`: cores of the PE that the trace is for: a busy share becomes that many times its value as load.
 
-    Raises
-    ------
     TraceError
         Naming file, place and field.
     ScenarioError

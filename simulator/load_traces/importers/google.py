@@ -47,7 +47,6 @@ class _Tasks:
         self.machine = name or None
         """The one asked for, or the first one."""
         self.others: dict[str, None] = {}
-        """The first few others, in order."""
         self.starts, self.ends, self.rates = (array.array("d") for _ in range(3))
 
     def line(self, place: int, line: str) -> None:

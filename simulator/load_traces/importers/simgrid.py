@@ -34,10 +34,7 @@ def read(path: Path, options: ImportOptions) -> Source:
 
 
 def read_profile(path: Path) -> Profile:
-    """Read the lines of a profile as they are.
-
-    Raises TraceError with file and line, if a line is not understood, or there is none.
-    """
+    """Read the lines of a profile as they are."""
     rows = Rows(path, "time", "value")
     pause_s = math.nan
 

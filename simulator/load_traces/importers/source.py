@@ -65,10 +65,7 @@ class Rows:
     values: "array.array[float]" = field(default_factory=lambda: array.array("d"))
 
     def add(self, place: int | str, time_s: float, value: float) -> None:
-        """Take in a row that stands at a line or record.
-
-        Raises TraceError if time or value is not finite, the value negative, or the time not after the row before.
-        """
+        """Take in a row that stands at a line or record."""
         if not math.isfinite(time_s) or (self.times_s and time_s <= self.times_s[-1]):
             allowed = f"more than {self.times_s[-1]:.12g}, as before" if self.times_s else "a finite number"
             raise TraceError(f"{self.path}:{place}: {self.time_field} is {time_s:.12g}; give {allowed}")
@@ -87,18 +84,10 @@ class Rows:
 def read_lines(path: Path, parse: Callable[[int, str], None], *, by_tool: bool = False) -> None:
     """Hand each line that is not blank to `parse`, streamed; a torn last line is left out with a warning.
 
-    Parameters
-    ----------
-    path
-        The file.
-    parse
-        Takes line number and text.
-    by_tool
-        Whether a tool writes such files and ends every line: then a last line without its end is torn, even if it can
-        be read. Otherwise only one that `parse` refuses is.
+    `parse`: takes line number and text.
+    `by_tool`: whether a tool writes such files and ends every line: then a last line without its end is torn, even if
+    it can be read. Otherwise only one that `parse` refuses is.
 
-    Raises
-    ------
     TraceError
         What `parse` raises, and for a line that is too long or no UTF-8 text.
     """
@@ -127,10 +116,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def by_name(path: Path, place: int, cells: Sequence[str], header: Sequence[str]) -> dict[str, str]:
-    """The cells of a line by the names in the header; of several columns of a name the first.
-
-    Raises TraceError if there are more or fewer than in the header.
-    """
+    """The cells of a line by the names in the header; of several columns of a name the first."""
     if len(cells) != len(header):
         raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
     return dict(zip(reversed(header), reversed(cells), strict=True))
@@ -139,8 +125,6 @@ def by_name(path: Path, place: int, cells: Sequence[str], header: Sequence[str])
 def number(path: Path, place: int | str, name: str, text: object) -> float:
     """A finite number as a file states it.
 
-    Raises
-    ------
     TraceError
         Naming file, place and field.
     """
@@ -156,8 +140,6 @@ def number(path: Path, place: int | str, name: str, text: object) -> float:
 def instant(path: Path, place: int | str, name: str, text: str) -> float:
     """Seconds since 1970 of a date and time; one without a zone is taken as UTC, since only differences are kept.
 
-    Raises
-    ------
     TraceError
         Naming file, place and field.
     """
@@ -169,10 +151,7 @@ def instant(path: Path, place: int | str, name: str, text: str) -> float:
 
 
 def choose_measure(path: Path, stated: Measure | None, offered: tuple[Measure, ...]) -> Measure:
-    """The measure to take from a source that holds `offered`; with more than one the user must say which.
-
-    Raises TraceError if none was stated where several are there, or one that is not there.
-    """
+    """The measure to take from a source that holds `offered`; with more than one the user must say which."""
     if stated is None and len(offered) == 1:
         return offered[0]
     if stated is None or stated not in offered:

@@ -104,7 +104,7 @@ def kept(store):
 @TWO
 @pytest.mark.real
 def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
-    call = ("calibrate", "neighbours", "--budget", "40s", "--kernel", "dgemm", "-o", "m.json", "--table", "t.csv")
+    call = ("calibrate", "neighbours", "--budget", "30s", "--kernel", "dgemm", "-o", "m.json", "--table", "t.csv")
     first = subprocess.Popen(
         [*APPORTION, *call], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
     )
@@ -129,6 +129,6 @@ def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
     assert json.loads((tmp_path / "m.json").read_text())["pairs"] == found["pairs"]
     again = apportion("calibrate", "neighbours", "--replay", "t.csv", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    judged = apportion("calibrate", "neighbours", "--against", "m.json", "--budget", "20s", "--json", cwd=tmp_path)
+    judged = apportion("calibrate", "neighbours", "--against", "m.json", "--budget", "10s", "--json", cwd=tmp_path)
     assert judged.returncode == 0, judged.stderr
     assert json.loads(judged.stdout)["errors"]["cells"] >= 2

@@ -93,7 +93,7 @@ def test_the_whole_way(tmp_path):
     (tmp_path / "my.py").write_text(FUNCTIONS)
     model = tmp_path / "hardware.json"
     for _ in range(2):
-        done = run(tmp_path, "calibrate", "resource", "-o", str(model), "--budget", "40s", "--json", timeout=600)
+        done = run(tmp_path, "calibrate", "resource", "-o", str(model), "--budget", "20s", "--json", timeout=600)
         assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert set(document["methods"]) == {"dbc", "poc", "hllc", "intcc", "icc", "ct"}

@@ -1,16 +1,4 @@
-"""x86-64 machine code as the compiler's assembly: operations and cycles of each block, and counters put into its text.
-
-Operations are read from the AT&T notation, by class and width. Cycles are those of a processor that overlaps: of a loop
-its busiest unit, or its longest chain of results.
-
-The paper's equation 7 takes off the cycles in which the two units of a T800 work at once. A processor of today works at
-many instructions at once, so that what is left is the most that any one of these asks for: the width in which
-instructions are begun, each kind of unit, and the chain of results that wait for each other from one turn of a loop to
-the next. Latencies and units are those that tables of recent x86-64 cores agree on about (a middle between AMD's Zen 3
-and Intel's Golden Cove); what a core really does is left to the costs that are fitted. Memory is the first-level cache,
-every branch foreseen; both are left to them too. A loop is taken along one path: conditional jumps inside it fall
-through.
-"""
+"""x86-64 machine code as assembly: operations and cycles of each block, and counters put into its text."""
 
 import re
 from collections import Counter
@@ -18,9 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.characterisation.derive.machine.code import WRAPPERS, CodeBlock, Counting, is_math
-
-# Operations of one instruction.
-
 
 _WIDTHS = (("%zmm", "512"), ("%ymm", "256"), ("%xmm", "128"))
 _ARITHMETIC = (
@@ -53,6 +38,30 @@ _WITHOUT_DATA = (
 )
 _NOTHING = re.compile(r"(nop\w*|endbr64|vzeroupper|vzeroall|mfence|lfence|sfence|lock|rep|data16)$")
 _READ_ONLY = re.compile(r"(cmp|test|bt)[bwlq]?$|(i?div|i?mul)[bwlq]$")
+WIDTH = 6.0
+"""Instructions begun per cycle."""
+UNITS = {"alu": 4.0, "load": 3.0, "load_wide": 2.0, "store": 2.0, "store_wide": 1.0, "add": 2.0, "multiply": 2.0}
+ENTRIES = 24
+"""Turns of a loop that are followed to see its chain."""
+LOAD_CYCLES = 5.0
+"""Until a loaded value can be used, of one in a vector register two more."""
+_WIDE = ("256", "512")
+_WIDE_DIVIDE = 1.3
+"""Times as long as a scalar division, a division of a vector."""
+_FLAG_READERS = re.compile(r"(j(?!mp)[a-z]+|cmov\w+|set\w+|adc[bwlq]?|sbb[bwlq]?)$")
+_FLAG_WRITERS = re.compile(
+    r"(add|sub|inc|dec|neg|and|or|xor|cmp|test|shl|shr|sar|sal|bt|imul|mul|v?u?comis[sd]|v?comis[sd]|adc|sbb)"
+)
+_PLAIN_WRITE = re.compile(r"(mov|lea|set|cvt|pop|v(?!f?n?m(add|sub)))")
+"""Two-operand instructions that do not read what they write; VEX-coded ones name what they read."""
+_WITHOUT_RESULT = re.compile(r"(cmp|test|bt|v?u?comis)")
+_REGISTER = re.compile(r"%(\w+)")
+_LEGACY = re.compile(r"[re]?([abcd])[xlh]$|[re]?(si|di|bp|sp)l?$")
+_ZEROING = re.compile(r"v?(xorp[sd]|pxor)|xor[lq]")
+_LABEL = re.compile(r'^(?P<name>"[^"]+"|[-\w$.]+):')
+_ADDRESS = re.compile(r"movabsq\s+\$(?P<name>[A-Za-z_][\w.$]*), (?P<register>%\w+)")
+RED_ZONE_BYTES = 128
+"""Bytes below the stack pointer that a function may use (System V ABI)."""
 
 
 def is_jump(mnemonic: str) -> bool:
@@ -131,15 +140,8 @@ def _is_memory(operand: str) -> bool:
 
 # Cycles of blocks.
 
-WIDTH = 6.0
-"""Instructions begun per cycle."""
-UNITS = {"alu": 4.0, "load": 3.0, "load_wide": 2.0, "store": 2.0, "store_wide": 1.0, "add": 2.0, "multiply": 2.0}
 UNITS |= {"vector": 3.0, "floating": 4.0, "branch": 1.0, "divider": 1.0}
 """How many of each kind of work a core does per cycle; `floating` is all work on vector registers together."""
-ENTRIES = 24
-"""Turns of a loop that are followed to see its chain."""
-LOAD_CYCLES = 5.0
-"""Until a loaded value can be used, of one in a vector register two more."""
 
 
 @dataclass(frozen=True)
@@ -172,19 +174,6 @@ _KINDS = {
     "call": Kind(("branch",), 2),
     "return": Kind(("branch",), 2),
 }
-_WIDE = ("256", "512")
-_WIDE_DIVIDE = 1.3
-"""Times as long as a scalar division, a division of a vector."""
-_FLAG_READERS = re.compile(r"(j(?!mp)[a-z]+|cmov\w+|set\w+|adc[bwlq]?|sbb[bwlq]?)$")
-_FLAG_WRITERS = re.compile(
-    r"(add|sub|inc|dec|neg|and|or|xor|cmp|test|shl|shr|sar|sal|bt|imul|mul|v?u?comis[sd]|v?comis[sd]|adc|sbb)"
-)
-_PLAIN_WRITE = re.compile(r"(mov|lea|set|cvt|pop|v(?!f?n?m(add|sub)))")
-"""Two-operand instructions that do not read what they write; VEX-coded ones name what they read."""
-_WITHOUT_RESULT = re.compile(r"(cmp|test|bt|v?u?comis)")
-_REGISTER = re.compile(r"%(\w+)")
-_LEGACY = re.compile(r"[re]?([abcd])[xlh]$|[re]?(si|di|bp|sp)l?$")
-_ZEROING = re.compile(r"v?(xorp[sd]|pxor)|xor[lq]")
 
 
 @dataclass(frozen=True)
@@ -340,11 +329,6 @@ def _whole(register: str) -> str:
 
 
 # Counters.
-
-_LABEL = re.compile(r'^(?P<name>"[^"]+"|[-\w$.]+):')
-_ADDRESS = re.compile(r"movabsq\s+\$(?P<name>[A-Za-z_][\w.$]*), (?P<register>%\w+)")
-RED_ZONE_BYTES = 128
-"""Bytes below the stack pointer that a function may use (System V ABI)."""
 
 
 def put_counters(text: str, address: int) -> Counting:

@@ -1,10 +1,4 @@
-"""Which block of the source each block of intermediate or machine code belongs to, found by how often both are entered.
-
-A compiler unrolls, vectorises, merges and moves code, so that lines tell little; counts of the very code tell exactly.
-A block of code entered as often as a block of the source belongs to it, one entered half as often too, with half the
-amounts. Vector loops and what remains of them are entered so often per entry of the block around their loop as the
-loop's count, divided and rounded, says.
-"""
+"""Which block of the source each block of intermediate or machine code belongs to, by how often both are entered."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +28,6 @@ class Place:
     """Where a block of code belongs."""
 
     around: int
-    """Counter of the source's block."""
     count: str
     """Entries per entry of that: a formula's text."""
     plain: bool
@@ -42,7 +35,6 @@ class Place:
     name: str
     """Of the compiled loop, empty where it has none."""
     miss: float
-    """Largest relative miss over the profiled runs."""
 
 
 @dataclass
@@ -227,10 +219,7 @@ def _equal(values: _Counts, each: _Counts) -> NDArray[np.bool_]:
 
 
 def _rounded(count: str) -> Iterator[tuple[str, str]]:
-    """Counts of loops that a compiler makes of one: names and formulas; the loop as it is has none.
-
-    One iteration may stand apart, as that of a loop that is left in its middle.
-    """
+    """Counts of loops that a compiler makes of one: names and formulas; the loop as it is has none."""
     yield "", count
     for ending, m in (("", f"({count})"), ("_but_one", f"({count} - 1)")):
         for by in FACTORS:

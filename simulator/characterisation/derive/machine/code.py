@@ -52,7 +52,6 @@ class Counting:
 
     text: str
     blocks: tuple[CodeBlock, ...]
-    """By counter."""
     outside: tuple[str, ...]
     """Functions called whose own instructions are not in the code."""
 
@@ -63,7 +62,6 @@ class Code:
 
     blocks: tuple[CodeBlock, ...]
     counts: tuple[tuple[int, ...], ...]
-    """By point, by block."""
     outside: tuple[str, ...]
 
 
@@ -96,10 +94,7 @@ def assembled(text: str) -> Any:
 
 
 def engine_of(text: str) -> Any:
-    """An engine with an intermediate text in memory, compiled for the processor that Numba compiles for.
-
-    Raises CodeFailedError if LLVM refuses the text.
-    """
+    """An engine with an intermediate text in memory, compiled for the processor that Numba compiles for."""
     import llvmlite.binding as llvm
     from numba.core import config
 
@@ -124,10 +119,7 @@ def engine_of(text: str) -> Any:
 
 
 def call(engine: Any, symbol: str, arguments: Sequence[Any]) -> None:
-    """Call a function as Numba calls its own: place of the result, place of an exception, arguments in pieces.
-
-    Raises CodeFailedError if the engine has no such function, or it fails.
-    """
+    """Call a function as Numba calls its own: place of the result, place of an exception, arguments in pieces."""
     address = engine.get_function_address(symbol)
     if not address:
         raise CodeFailedError(f"{symbol} is not in the assembled code")
