@@ -24,12 +24,7 @@ Allowed = Callable[[Configuration], bool]
 def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowed: Allowed = lambda _: True) -> None:
     """Fill the judge's record, until nothing new is better or what may be spent is.
 
-    Parameters
-    ----------
-    given
-        Configurations to begin with: the baselines and the user's own.
-    allowed
-        Whether a configuration may be advised; others are not tried.
+    It begins with those given: the baselines and the user's own. What is not `allowed` may not be advised, nor tried.
     """
     try:
         judge.of([space.without_idle(one) for one in given if allowed(one)])

@@ -134,8 +134,8 @@ class Setup:
     def ticks(self, configuration: int, replication: int) -> list[int]:
         """What each operation takes where it meets nobody, computations included; by row."""
         costs, place = self.costs, self.costs.replications.index(replication)
-        ticks, nominal = (_at(_at(one, configuration), place) for one in (costs.ticks, costs.nominal_ticks))
-        ticks = ticks.copy()
+        ticks = _at(_at(costs.ticks, configuration), place).copy()
+        nominal = _at(_at(costs.nominal_ticks, configuration), place)
         computes = costs.computation >= 0
         ticks[computes] = nominal[costs.computation[computes]]
         found: list[int] = ticks.tolist()

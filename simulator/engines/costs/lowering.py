@@ -183,8 +183,8 @@ def data_ticks(
             pair = nodes[0], node
             if pair not in known:
                 known[pair] = len(found)
-                ends = np.repeat(np.array(pair)[:, np.newaxis], most, axis=1)
-                found.append(to_ticks(alone_s(platform.network, *ends, sizes_bytes), tick_s))
+                source, destination = (np.full(most, end) for end in pair)
+                found.append(to_ticks(alone_s(platform.network, source, destination, sizes_bytes), tick_s))
             rows[row, place] = known[pair]
     ticks = np.concatenate((np.zeros((len(found), 1), dtype=np.int64), np.array(found)), axis=1)
     if ticks.max() > LAST_TICK - pull:
@@ -390,8 +390,8 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False
         for number, (columns, loops, places) in enumerate(programs):
             drawn = sum(table.volumes.size * len(table.processes) for table in columns.farm_tables if table.spread)
             varies = wide or drawn > 0 or messages is not None
-            computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)) + drawn)
-            computations = computations if messages is None else columns.kind.size
+            kinds = columns.kind if messages is not None else columns.kind[columns.kind == Kind.COMPUTE]
+            computations = max(1, kinds.size + drawn)
             rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
             at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
             for first in range(0, len(places), at_once):
@@ -405,13 +405,13 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False
                 for start in range(0, len(whole), rows):
                     some = whole[start : start + rows]
                     made = _block(truth, columns, here, draws.of(_slice(some)), some, tick_s=tick_s)
-                    known = {} if messages is None else {"ticks": messages.ticks(made, number, first)}
-                    yield replace(made, loops=loops, **known)
+                    ticks = made.ticks if messages is None else messages.ticks(made, number, first)
+                    yield replace(made, loops=loops, ticks=ticks)
 
 
 @dataclass(frozen=True)
 class _Messages:
-    """Messages over the links of all truths, where these take times and share nothing, and nothing else is doubted."""
+    """Messages over the links of all truths, where these share nothing and nothing else is doubted."""
 
     alone: Ticks
     """Of messages that differ by nodes or size; (truth, message)."""
@@ -427,16 +427,15 @@ class _Messages:
         """Those of all programs; None where truths differ by more, or there are too many."""
         platform, columns = scenario.platform, [of[0] for of in programs]
         more = platform.domains or any(pe.slice_s or (pe.load is not None and pe.load.doubtful) for pe in platform.pes)
-        data = any(table.unit_bytes for one in columns for table in one.farm_tables)
+        more = more or any(table.unit_bytes for one in columns for table in one.farm_tables)
         shared = platform.network.contention == "fair" or not platform.network.doubtful
-        if draws.truths is None or draws.series is None or more or data or shared:
+        if draws.truths is None or draws.series is None or more or shared:
             return None
         moves = [np.flatnonzero((one.kind == Kind.SEND) | (one.kind == Kind.EXCHANGE)) for one in columns]
-        placements = [_placements(scenario, places) for _, _, places in programs]
-        sent = [sent_of(platform, *each) for each in zip(columns, placements, moves, strict=True)]
+        placed = (_placements(scenario, of[2]) for of in programs)
+        sent = [sent_of(platform, *each) for each in zip(columns, placed, moves, strict=True)]
         truths, truth = np.unique(np.stack((draws.series, draws.truths)), axis=1, return_inverse=True)
-        rows = np.concatenate([np.stack(one.ends) for one in sent], axis=1)
-        distinct, message = np.unique(rows, axis=1, return_inverse=True)
+        distinct, message = np.unique(np.hstack([np.stack(one.ends) for one in sent]), axis=1, return_inverse=True)
         if distinct.shape[1] * truths.shape[1] > BLOCK or np.any(distinct[2] > MAX_BYTES):
             return None
         ends = *distinct[:2].astype(np.int64), distinct[2]
@@ -445,16 +444,15 @@ class _Messages:
             network = structure_of(scenario, number, series=series).platform.network
             alone[row] = to_ticks(alone_s(network, *ends), tick_s)
         parts = np.split(message.reshape(-1), np.cumsum([one.row.size for one in sent])[:-1])
-        return cls(
-            alone, truth.reshape(-1), [(of, part.reshape(-1, of.size)) for of, part in zip(moves, parts, strict=True)]
-        )
+        which = [(of, part.reshape(-1, of.size)) for of, part in zip(moves, parts, strict=True)]
+        return cls(alone, truth.reshape(-1), which)
 
     def ticks(self, made: Costs, program: int, first: int) -> Ticks:
         """Of a block of the configurations of a program from the first one on; see `Costs`."""
         moves, message = self.sent[program]
-        truth, count = self.truth[made.rows], len(made.configurations)
+        truth, count = self.truth[made.rows, np.newaxis], len(made.configurations)
         found = np.broadcast_to(made.ticks, (count, truth.size, made.ticks.shape[2])).copy()
-        found[..., moves] = self.alone[truth][:, message[first : first + count]].transpose(1, 0, 2)
+        found[..., moves] = self.alone[truth, message[first : first + count, np.newaxis]]
         return found
 
 
