@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers import QUICK, STARTS, THOROUGH, Propose
+from advisor.advise.proposers import RANKS, STARTS, Propose
 from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, ties
@@ -13,6 +13,8 @@ TURNS = 60
 """Turns in a row, at most."""
 GAIN = 2e-4
 """Share of the objective that a round of turns has to gain for another one."""
+AGAIN = 0.005
+"""Share that a turn of one proposer has to gain to have the next one, too."""
 SEARCH_FIRST = 1_000_000
 """Number of the first replication that a search looks at."""
 
@@ -22,12 +24,7 @@ Allowed = Callable[[Configuration], bool]
 def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowed: Allowed = lambda _: True) -> None:
     """Fill the judge's record, until nothing new is better or what may be spent is.
 
-    Parameters
-    ----------
-    given
-        Configurations to begin with: the baselines and the user's own.
-    allowed
-        Whether a configuration may be advised; others are not tried.
+    It begins with those given: the baselines and the user's own. What is not `allowed` may not be advised, nor tried.
     """
     try:
         judge.of([space.without_idle(one) for one in given if allowed(one)])
@@ -44,13 +41,13 @@ def improve(
     judge: Judge,
     *,
     allowed: Allowed = lambda _: True,
-    proposers: Sequence[Sequence[Propose]] = (QUICK, THOROUGH),
+    ranks: Sequence[Sequence[Propose]] = RANKS,
     turns: int = TURNS,
 ) -> None:
-    """Improve on the best of the judge's record: quick turns as long as they help, then thorough ones."""
+    """Improve on the best of the judge's record: turns of the first rank of proposers that helps, until none does."""
     try:
         for _ in range(turns):
-            if not any(_gains(judge, partial(_turns, space, judge, some, allowed)) for some in proposers):
+            if not any(_gains(judge, partial(_turns, space, judge, some, allowed)) for some in ranks):
                 break
     except OutOfBudgetError:
         judge.spending.cut.append("search")
@@ -58,18 +55,18 @@ def improve(
 
 def _turns(space: Space, judge: Judge, proposers: Iterable[Propose], allowed: Allowed) -> None:
     for propose in proposers:
-        if not judge.tired:
-            _turn(space, judge, propose, allowed)
+        while not judge.tired and _gains(judge, partial(_turn, space, judge, propose, allowed), by=AGAIN):
+            pass
 
 
 def _turn(space: Space, judge: Judge, propose: Propose, allowed: Allowed) -> None:
     judge.of([one for one in propose(space, judge) if allowed(one)])
 
 
-def _gains(judge: Judge, turns: Callable[[], None]) -> bool:
-    """Whether some turns improve what is best, by more than is worth nothing."""
+def _gains(judge: Judge, turns: Callable[[], None], *, by: float = GAIN) -> bool:
+    """Whether some turns improve what is best by more than a share."""
     before = judge.best
     value = judge.value(before) if before is not None else float("inf")
     turns()
     best = judge.best
-    return best is not None and best != before and ties.is_less(judge.value(best), value * (1 - GAIN))
+    return best is not None and best != before and ties.is_less(judge.value(best), value * (1 - by))

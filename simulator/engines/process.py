@@ -124,19 +124,18 @@ class Setup:
         return deciding(self.routes, self.costs.capacities.tolist())
 
     @lru_cache(maxsize=1)  # noqa: B019 - runs of one configuration follow each other
-    def movements(self, configuration: int) -> Movements:
-        """What is sent in a configuration of the block."""
-        costs = self.costs
+    def movements(self, configuration: int, place: int) -> Movements:
+        """What is sent in a configuration of the block, in the replication at a place of it, 0 where all are alike."""
         ticks, units, route = (
-            _at(values, configuration).tolist() for values in (costs.ticks, costs.units, costs.route)
+            _at(values, configuration) for values in (self.costs.ticks, self.costs.units, self.costs.route)
         )
-        return Movements(ticks, units, route, self.routes)
+        return Movements(_at(ticks, place).tolist(), units.tolist(), route.tolist(), self.routes)
 
     def ticks(self, configuration: int, replication: int) -> list[int]:
         """What each operation takes where it meets nobody, computations included; by row."""
-        costs = self.costs
-        ticks = _at(costs.ticks, configuration).copy()
-        nominal = _at(_at(costs.nominal_ticks, configuration), costs.replications.index(replication))
+        costs, place = self.costs, self.costs.replications.index(replication)
+        ticks = _at(_at(costs.ticks, configuration), place).copy()
+        nominal = _at(_at(costs.nominal_ticks, configuration), place)
         computes = costs.computation >= 0
         ticks[computes] = nominal[costs.computation[computes]]
         found: list[int] = ticks.tolist()
@@ -173,7 +172,7 @@ class Simulation:
         self.instant = Instant(self.env)
         self.placement: list[int] = costs.placement[configuration].tolist()
         self.ticks = setup.ticks(configuration, replication)
-        self.transfers = self._transfers(configuration)
+        self.transfers = self._transfers(configuration, replication)
         self.messages = Messages(self.env, self.instant, self.transfers, from_anyone=setup.from_anyone)
         self.barriers = Barriers(self.env, costs.columns.barriers.tolist())
         self.farms = Farms(self.env, self.instant, setup.farms)
@@ -204,13 +203,15 @@ class Simulation:
         if unreceived:
             raise faults.unreceived(self.setup.costs, self._name, unreceived)
 
-    def _transfers(self, configuration: int) -> Transfers:
-        setup, movements = self.setup, self.setup.movements(configuration)
-        if setup.costs.contention == "fair":
-            capacities: list[int] = setup.costs.capacities.tolist()
+    def _transfers(self, configuration: int, replication: int) -> Transfers:
+        setup, costs = self.setup, self.setup.costs
+        place = costs.replications.index(replication) if costs.ticks.shape[1] > 1 else 0
+        movements = setup.movements(configuration, place)
+        if costs.contention == "fair":
+            capacities: list[int] = costs.capacities.tolist()
             name_of = partial(faults.link_name, setup.scenario.platform)
             return FairLinks(self.env, self.instant, movements, setup.deciding, capacities=capacities, name_of=name_of)
-        if setup.costs.contention == "fifo":
+        if costs.contention == "fifo":
             return FifoLinks(self.instant, movements)
         return NoContention(movements)
 

@@ -37,10 +37,10 @@ UNITS = "units of a farm"
 """What their volumes are drawn by."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
-KEPT = 64
+KEPT = 256
 """Platforms of truths that are remembered: a search asks for the same ones again and again."""
-FEW_SAMPLES = 2**16
-"""Samples of all traces of a platform up to which they are."""
+FEW_SAMPLES = 2**14
+"""Samples of all traces of a platform, and links, up to which they are."""
 MOST_TRIES = 16
 """Resampled records of a load up to which one is sought that leaves us something."""
 RULE = "rule by which loads share"
@@ -197,7 +197,8 @@ def structure_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenari
         return scenario
     platform = scenario.platform
     key = TruthKey.of(scenario, series)
-    made = _structured_again if platform.load_samples <= FEW_SAMPLES else _structured
+    size = platform.load_samples + len(platform.network.links)
+    made = _structured_again if size <= FEW_SAMPLES else _structured
     return replace(scenario, platform=made(Same(platform), key, number))
 
 

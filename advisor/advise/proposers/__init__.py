@@ -1,7 +1,7 @@
 """Proposers: what a search tries next, each from what was tried so far.
 
-A proposer is a function `propose(space, record)` that yields configurations; `search` lets them take turns, the quick
-ones as long as one of them helps, then the thorough ones.
+A proposer is a function `propose(space, record)` that yields configurations; `search` lets those of the first rank take
+turns as long as one of them helps, then those of the next one.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,10 @@ from simulator import Configuration
 Propose = Callable[[Space, Judge], Iterable[Configuration]]
 
 STARTS: tuple[Propose, ...] = (sets.propose,)
-QUICK: tuple[Propose, ...] = (shares.levelled, processes.steps, orders.propose, grids.propose)
-THOROUGH: tuple[Propose, ...] = (shares.moved,)
+RANKS: tuple[tuple[Propose, ...], ...] = (
+    (shares.levelled, processes.steps),
+    (orders.propose, grids.propose),
+    (shares.moved,),
+)
 
-__all__ = ["QUICK", "STARTS", "THOROUGH", "Propose"]
+__all__ = ["RANKS", "STARTS", "Propose"]

@@ -25,7 +25,7 @@ _FIRST = slice(0, 1)
 def do_block(block: Block, do: Callable[[Block], Outcome]) -> Outcome:
     """Do all runs of a block, those that come out alike once; `do` does all runs of a block one by one."""
     costs, (configurations, replications, _) = block.costs, block.shape
-    varied = costs.nominal_ticks.shape[1] > 1 or any(ticks.shape[1] > 1 for ticks in costs.farm_ticks)
+    varied = any(ticks.shape[1] > 1 for ticks in (costs.nominal_ticks, costs.ticks, *costs.farm_ticks))
     if replications == 1 or varied or any(block.logged):
         return do(block)
     calm_until = np.array([_calm_until(block, row) for row in costs.placement])

@@ -19,9 +19,9 @@ from simulator.platform.nodes import Platform
 from simulator.programs.columns import KIND_NAMES, Columns, Kind
 from simulator.scenario_file.scenario import Scenario
 
-KEPT = 64
+KEPT = 256
 """Service tables that are remembered: a search asks for those of the same truths again and again."""
-FEW_SAMPLES = 2**16
+FEW_SAMPLES = 2**14
 """Samples of all traces of a platform up to which they are."""
 
 

@@ -54,8 +54,8 @@ class Job(NamedTuple):
     nominal_steps: Ints
     """From one configuration and from one replication to the next in `nominal`; (2,)."""
     ticks: Ints
-    ticks_step: int
-    """From one configuration to the next in `ticks`."""
+    ticks_steps: Ints
+    """As `nominal_steps`."""
     placement: Ints
     """(configuration, process)."""
     starts: Ints
@@ -128,7 +128,7 @@ def _begin(job: Job, tables: ServiceTables, clocks: Clocks, first: int, lanes: i
     for lane in range(lanes):
         configuration, replication = (first + lane) // job.replications, (first + lane) % job.replications
         clocks.nominal[lane] = configuration * job.nominal_steps[0] + replication * job.nominal_steps[1]
-        clocks.ticks[lane] = configuration * job.ticks_step
+        clocks.ticks[lane] = configuration * job.ticks_steps[0] + replication * job.ticks_steps[1]
         for process in range(job.processes):
             pe = job.placement[configuration * job.processes + process]
             table = tables.of_pe[pe]
@@ -330,7 +330,7 @@ def _job(block: Block) -> Job:
         whole(nominal),
         np.array([step(nominal, 0), step(nominal, 1)]),
         whole(costs.ticks),
-        step(costs.ticks, 0),
+        np.array([step(costs.ticks, 0), step(costs.ticks, 1)]),
         whole(costs.placement),
         whole(block.starts),
         block.starts.shape[1],

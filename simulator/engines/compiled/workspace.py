@@ -538,9 +538,10 @@ class Workspace:
     def _charge(self, configuration: int, replication: int) -> None:
         """The costs of a run."""
         costs = self._layout.costs
-        for place, values in ((W.TICKS, costs.ticks), (W.UNITS, costs.units), (W.ROUTE, costs.route)):
+        for place, values in ((W.UNITS, costs.units), (W.ROUTE, costs.route)):
             self.w[place] = _at(values, configuration)
-        self.w[W.NOMINAL] = _at(costs.nominal_ticks, configuration, replication)
+        for place, values in ((W.TICKS, costs.ticks), (W.NOMINAL, costs.nominal_ticks)):
+            self.w[place] = _at(values, configuration, replication)
         tables = self._kept[W.TABLES]
         for number, before in enumerate(costs.farm_ticks):
             tables["before"][number] = _at(before, configuration, replication)

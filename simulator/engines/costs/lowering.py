@@ -1,9 +1,10 @@
 """A scenario's configurations and draws lowered to `Costs`, block by block.
 
-What a PE leaves to our processes under its load, as integer tables.
+What a PE leaves to our processes under its load, as integer tables. `placement` is the PE of each process,
+(configuration, process), and `draws` are those of the replications.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
-from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs
+from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs, sent_of
 from simulator.engines.costs.sharing import Sharing, all_domains, sharing_of
 from simulator.engines.costs.ticks import LAST_TICK, TickOverflowError, Ticks, rounded, to_ticks
 from simulator.models.load import AfterEnd, availability
@@ -73,17 +74,8 @@ def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | N
 
     Speeds are measured alone and in RAM, so a process loses accesses times the difference of two access times: with
     its part of each shared level, RAM and swap included, and with all of each level and RAM for everything. What
-    processes lose to neighbours on nodes that do not page is in `sharing`.
-
-    Parameters
-    ----------
-    placement
-        PE of each process; (configuration, process).
-
-    Returns
-    -------
-    Floats or None
-        (configuration, process); None where nobody pages.
+    processes lose to neighbours on nodes that do not page is in `sharing`. (configuration, process); None where nobody
+    pages.
     """
     paging = pages(scenario, columns, placement)
     if not paging.any():
@@ -121,22 +113,7 @@ def bands_have_width(scenario: Scenario) -> bool:
 
 
 def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
-    """Seconds of each computation alone and without load.
-
-    Parameters
-    ----------
-    computes
-        Rows of the computations; (C,).
-    placement
-        PE of each process; (configuration, process).
-    draws
-        Of the replications.
-
-    Returns
-    -------
-    Floats
-        (configuration, replication or 1, C).
-    """
+    """Seconds of computations, given by their rows, alone and without load; (configuration, replication or 1, C)."""
     volumes, sizes = columns.amount[computes], columns.size[computes]
     constant = _constant_speeds(scenario)
     if constant is not None:
@@ -158,17 +135,7 @@ def farm_ticks(
 ) -> tuple[Ticks, Ticks]:
     """Nominal ticks of all units of a farm before one, and which row of them each of its processes has.
 
-    Parameters
-    ----------
-    lost
-        Seconds per unit of volume, as `memory.lost_s` gives them.
-
-    Returns
-    -------
-    ticks
-        (configuration, replication or 1, row, units + 1).
-    rows
-        Processes that are alike in all runs share one; (its processes,).
+    (configuration, replication or 1, row, units + 1), and (its processes,): those that are alike in all runs share one.
     """
     factors = draws.unit_factors(scenario.seed, table)
     volumes = table.volumes[np.newaxis] if factors is None else table.volumes * factors
@@ -199,17 +166,8 @@ def data_ticks(
 ) -> tuple[Ticks, Ticks]:
     """Ticks that the data of a chunk takes from the pool to a process, and which row of them each process has.
 
-    Parameters
-    ----------
-    pull
-        Ticks that are added, which together may not pass the last one.
-
-    Returns
-    -------
-    ticks
-        By units of a chunk up to the largest one, row 0 for those without data; (row, units + 1).
-    rows
-        (configuration, its processes).
+    By units of a chunk up to the largest one, row 0 for those without data, (row, units + 1); and (configuration, its
+    processes). Together with the ticks of a pull they may not pass the last one.
     """
     processes = list(table.processes)
     most = largest(table.scheduling, table.volumes.size, len(processes), chunk=table.chunk)
@@ -225,7 +183,8 @@ def data_ticks(
             pair = nodes[0], node
             if pair not in known:
                 known[pair] = len(found)
-                found.append(to_ticks(alone_s(platform.network, *pair, sizes_bytes), tick_s))
+                source, destination = (np.full(most, end) for end in pair)
+                found.append(to_ticks(alone_s(platform.network, source, destination, sizes_bytes), tick_s))
             rows[row, place] = known[pair]
     ticks = np.concatenate((np.zeros((len(found), 1), dtype=np.int64), np.array(found)), axis=1)
     if ticks.max() > LAST_TICK - pull:
@@ -327,6 +286,8 @@ KEPT_TICKS = 2**20
 """Nominal ticks of a block of all replications up to which they are made at once and shared out to the truths."""
 
 
+Assembled = tuple[Columns, Loops | None, list[int]]
+"""A program, and the places of the configurations that share it."""
 BY_OPERATION = ("kind", "index", "partner", "source", "tag", "amount", "size")
 """Columns with a place for each operation."""
 BY_ROW = ("computation", "ticks", "units", "route", "eager")
@@ -355,8 +316,8 @@ class Costs:
     """Place of each operation in the last axis of `nominal_ticks`, -1 if it is neither a COMPUTE nor a DELAY that
     differs between replications; (N,)."""
     ticks: Ticks
-    """(configuration or 1, N): DELAY and WAIT_UNTIL as such; of SEND, EXCHANGE and READ_WRITE the time of what is
-    sent, or if it is a flow (contention `fair` and a route) its latency, possibly 0; else 0."""
+    """(configuration or 1, replication or 1, N): DELAY and WAIT_UNTIL as such; of SEND, EXCHANGE and READ_WRITE the
+    time of what is sent, or if it is a flow (contention `fair` and a route) its latency, possibly 0; else 0."""
     units: Ticks
     """What a flow has to deliver, possibly 0; (configuration or 1, N)."""
     route: Ticks
@@ -418,33 +379,25 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False
     """The integer costs of all configurations and replications, block by block.
 
     Raises ScenarioError for programs, routes or memory that the platform cannot offer; TickOverflowError if an
-    operation alone would pass the last tick.
-
-    Parameters
-    ----------
-    scenario
-        What runs where.
-    draws
-        Axes (replication, PE).
-    tick_s
-        Seconds per tick.
-    once
-        Loops whose turns are alike are lowered once, where that is the same: see `Costs.loops`.
+    operation alone would pass the last tick. With `once`, loops whose turns are alike are lowered once, where that is
+    the same: see `Costs.loops`.
     """
     once = once and not all_domains(scenario)  # these add up what all turns compute
     wide, programs, base = bands_have_width(scenario), _by_program(scenario, once=once), dict[Hashable, Costs]()
-    for truth, whole in _truths(scenario, draws):
+    messages = _Messages.of(scenario, draws, programs, tick_s=tick_s)
+    every = range(scenario.replications)
+    for truth, whole in _truths(scenario, draws) if messages is None else [(scenario, every)]:
         for number, (columns, loops, places) in enumerate(programs):
             drawn = sum(table.volumes.size * len(table.processes) for table in columns.farm_tables if table.spread)
-            varies = wide or drawn > 0
-            computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)) + drawn)
+            varies = wide or drawn > 0 or messages is not None
+            kinds = columns.kind if messages is not None else columns.kind[columns.kind == Kind.COMPUTE]
+            computations = max(1, kinds.size + drawn)
             rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
             at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
             for first in range(0, len(places), at_once):
                 here, runs = places[first : first + at_once], scenario.replications if varies else 1
                 if truth is not scenario and computations * len(here) * runs <= KEPT_TICKS:
                     if (number, first) not in base:
-                        every = range(scenario.replications)
                         made = _block(scenario, columns, here, draws, every, tick_s=tick_s)
                         base[number, first] = replace(made, loops=loops)
                     yield _in_truth(base[number, first], truth, whole, tick_s=tick_s)
@@ -452,7 +405,60 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False
                 for start in range(0, len(whole), rows):
                     some = whole[start : start + rows]
                     made = _block(truth, columns, here, draws.of(_slice(some)), some, tick_s=tick_s)
-                    yield replace(made, loops=loops)
+                    ticks = made.ticks if messages is None else messages.ticks(made, number, first)
+                    yield replace(made, loops=loops, ticks=ticks)
+
+
+@dataclass(frozen=True)
+class _Messages:
+    """Messages over the links of all truths, where these share nothing and nothing else is doubted."""
+
+    alone: Ticks
+    """Of messages that differ by nodes or size; (truth, message)."""
+    truth: Ticks
+    """Of each replication, among those that are there; (replication,)."""
+    sent: list[tuple[Ticks, Ticks]]
+    """By program, operations that send, (M,), and which of the messages that is, (configuration, M)."""
+
+    @classmethod
+    def of(
+        cls, scenario: Scenario, draws: Draws, programs: Sequence[Assembled], *, tick_s: float
+    ) -> "_Messages | None":
+        """Those of all programs; None where truths differ by more, or there are too many."""
+        platform, columns = scenario.platform, [of[0] for of in programs]
+        more = platform.domains or any(pe.slice_s or (pe.load is not None and pe.load.doubtful) for pe in platform.pes)
+        more = more or any(table.unit_bytes for one in columns for table in one.farm_tables)
+        shared = platform.network.contention == "fair" or not platform.network.doubtful
+        if draws.truths is None or draws.series is None or more or shared:
+            return None
+        moves = [np.flatnonzero((one.kind == Kind.SEND) | (one.kind == Kind.EXCHANGE)) for one in columns]
+        placed = (_placements(scenario, of[2]) for of in programs)
+        sent = [sent_of(platform, *each) for each in zip(columns, placed, moves, strict=True)]
+        truths, truth = np.unique(np.stack((draws.series, draws.truths)), axis=1, return_inverse=True)
+        distinct, message = np.unique(np.hstack([np.stack(one.ends) for one in sent]), axis=1, return_inverse=True)
+        if distinct.shape[1] * truths.shape[1] > BLOCK or np.any(distinct[2] > MAX_BYTES):
+            return None
+        ends = *distinct[:2].astype(np.int64), distinct[2]
+        alone = np.empty((truths.shape[1], distinct.shape[1]), dtype=np.int64)
+        for row, (series, number) in enumerate(truths.T.tolist()):
+            network = structure_of(scenario, number, series=series).platform.network
+            alone[row] = to_ticks(alone_s(network, *ends), tick_s)
+        parts = np.split(message.reshape(-1), np.cumsum([one.row.size for one in sent])[:-1])
+        which = [(of, part.reshape(-1, of.size)) for of, part in zip(moves, parts, strict=True)]
+        return cls(alone, truth.reshape(-1), which)
+
+    def ticks(self, made: Costs, program: int, first: int) -> Ticks:
+        """Of a block of the configurations of a program from the first one on; see `Costs`."""
+        moves, message = self.sent[program]
+        truth, count = self.truth[made.rows, np.newaxis], len(made.configurations)
+        found = np.broadcast_to(made.ticks, (count, truth.size, made.ticks.shape[2])).copy()
+        found[..., moves] = self.alone[truth, message[first : first + count, np.newaxis]]
+        return found
+
+
+def _placements(scenario: Scenario, places: list[int]) -> Ticks:
+    """PE of each process; (configuration, process)."""
+    return np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
 
 
 def _truths(scenario: Scenario, draws: Draws) -> Iterator[tuple[Scenario, range]]:
@@ -472,9 +478,9 @@ def _slice(rows: range) -> slice:
     return slice(rows.start, rows.stop, rows.step)
 
 
-def _by_program(scenario: Scenario, *, once: bool) -> list[tuple[Columns, Loops | None, list[int]]]:
+def _by_program(scenario: Scenario, *, once: bool) -> list[Assembled]:
     """Programs, assembled once, and the places of the configurations that share each; see `lower`."""
-    found: dict[int, tuple[Columns, Loops | None, list[int]]] = {}
+    found: dict[int, Assembled] = {}
     programs = {}  # keeps them alive, so that no two have the same id
     for place, configuration in enumerate(scenario.configurations):
         key = scenario.program_key(configuration)
@@ -504,7 +510,7 @@ def _block(
     scenario: Scenario, columns: Columns, places: list[int], draws: Draws, replications: range, *, tick_s: float
 ) -> Costs:
     platform = scenario.platform
-    placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
+    placement = _placements(scenario, places)
     for place in places:
         check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
@@ -607,7 +613,7 @@ def _moving(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: f
     """Messages, transfers and what they pass; see `Costs`."""
     sent = message_costs(platform, columns, placement, tick_s=tick_s)
     return {
-        "ticks": sent.ticks,
+        "ticks": sent.ticks[:, np.newaxis],
         "units": sent.units,
         "route": sent.route,
         "route_first": sent.route_first,

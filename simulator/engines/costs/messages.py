@@ -1,4 +1,7 @@
-"""Messages, delays and disk transfers as ticks, routes and units to deliver."""
+"""Messages, delays and disk transfers as ticks, routes and units to deliver.
+
+`placement` is the PE of each process; (configuration, process).
+"""
 
 from dataclasses import dataclass
 
@@ -20,17 +23,7 @@ def turns_s(platform: Platform, columns: Columns, placement: Ticks) -> Floats | 
 
     The others are the mean load under the rule `fair`, and, if the program polls, the other processes of ours there.
     With c cores, l competitors and m runnable processes of ours that is max(0, l + m - c) / c slices, m = 1 if waiting
-    processes leave the PE.
-
-    Parameters
-    ----------
-    placement
-        PE of each process; (configuration, process).
-
-    Returns
-    -------
-    Floats or None
-        (configuration, process); None where no PE has time slices.
+    processes leave the PE; (configuration, process), None where no PE has time slices.
     """
     pes = platform.pes
     slices_s = np.array([pe.slice_s for pe in pes])
@@ -73,7 +66,7 @@ class MessageCosts:
 
 
 @dataclass(frozen=True)
-class _Sent:
+class Sent:
     """Messages and disk transfers of all configurations in one line; (configuration x operation,)."""
 
     row: Ticks
@@ -85,16 +78,16 @@ class _Sent:
     size_bytes: Floats
     disk: NDArray[np.bool_]
 
+    @property
+    def ends(self) -> tuple[Ticks, Ticks, Floats]:
+        """Source, destination and bytes."""
+        return self.source, self.destination, self.size_bytes
+
 
 def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: float) -> MessageCosts:
     """The integer costs of all operations but computations.
 
     Raises ScenarioError for messages that are too large, and routes or disks that do not exist.
-
-    Parameters
-    ----------
-    placement
-        PE of each process; (configuration, process).
     """
     kind, network = columns.kind, platform.network
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
@@ -120,14 +113,17 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     return made
 
 
-def alone_s(network: Network, source: int, destination: int, sizes_bytes: Floats) -> Floats:
-    """Seconds of messages between processes on two nodes, or on one, that meet no others; (messages,)."""
-    if source == destination:
-        return np.asarray(network.within.time_s(sizes_bytes))
-    if network.topology is not None:
-        routes = network.routes(np.array([source]), np.array([destination]))
-        return network.times_s(routes, np.zeros(sizes_bytes.size, dtype=np.int64), sizes_bytes)
-    return np.asarray((network.within if network.model is None else network.model).time_s(sizes_bytes))
+def alone_s(network: Network, sources: Ticks, destinations: Ticks, sizes_bytes: Floats) -> Floats:
+    """Seconds of messages between processes on nodes, or on one node, that meet no others; (messages,)."""
+    found, away = np.empty(sizes_bytes.size), sources != destinations
+    found[~away] = network.within.time_s(sizes_bytes[~away])
+    if network.topology is not None and np.any(away):
+        nodes = int(max(sources.max(), destinations.max())) + 1
+        pairs, pair = _numbered(sources[away] * nodes + destinations[away], nodes)
+        found[away] = network.times_s(network.routes(pairs // nodes, pairs % nodes), pair, sizes_bytes[away])
+    elif np.any(away):
+        found[away] = (network.within if network.model is None else network.model).time_s(sizes_bytes[away])
+    return found
 
 
 def capacities(platform: Platform, *, tick_s: float) -> Ticks:
@@ -145,37 +141,33 @@ def _routed(
     network, nodes, count = platform.network, len(platform.node_names), columns.kind.size
     rows, flows = placement.shape[0], network.contention == "fair"
     units, route = np.zeros((rows, count), dtype=np.int64), np.full((rows, count), -1, dtype=np.int64)
-    sent = _sent(platform, columns, placement, moves)
-    local = (sent.source == sent.destination) & ~sent.disk
-    if np.any(local):
-        size_bytes = sent.size_bytes[local]
-        ticks[sent.row[local], sent.operation[local]] = to_ticks(network.within.time_s(size_bytes), tick_s)
+    sent = sent_of(platform, columns, placement, moves)
+    away = (sent.source != sent.destination) & ~sent.disk
+    timed = ~sent.disk & ~(away & (flows and network.topology is not None))
+    ticks[sent.row[timed], sent.operation[timed]] = to_ticks(
+        alone_s(network, *(one[timed] for one in sent.ends)), tick_s
+    )
     first, links = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    away = ~local & ~sent.disk
-    at = sent.row[away], sent.operation[away]
-    if network.topology is None:
-        if network.model is not None and np.any(away):
-            ticks[at] = to_ticks(network.model.time_s(sent.size_bytes[away]), tick_s)
-    elif np.any(away):
+    if network.topology is not None and np.any(away):
+        at = sent.row[away], sent.operation[away]
         pairs, pair = _numbered(sent.source[away] * nodes + sent.destination[away], nodes)
         routes = network.routes(pairs // nodes, pairs % nodes)
         first, links, route[at] = routes.first, routes.links, pair
         if flows:
             ticks[at], units[at] = _flow(routes.latencies_s[pair], sent.size_bytes[away], tick_s)
-        else:
-            ticks[at] = to_ticks(network.times_s(routes, pair, sent.size_bytes[away]), tick_s)
     if np.any(sent.disk):
         first, links = _disks(platform, sent, first, links, into=(ticks, units, route), tick_s=tick_s)
     return MessageCosts(ticks, units, route, first, links)
 
 
-def _sent(platform: Platform, columns: Columns, placement: Ticks, moves: Ticks) -> _Sent:
+def sent_of(platform: Platform, columns: Columns, placement: Ticks, moves: Ticks) -> Sent:
+    """What some operations send in all configurations."""
     rows = placement.shape[0]
     place = platform.node_of[placement]
     disk = columns.kind[moves] == Kind.READ_WRITE
     process = columns.process[moves]
     partner = np.where(disk, process, columns.partner[moves])
-    return _Sent(
+    return Sent(
         np.repeat(np.arange(rows), moves.size),
         np.tile(moves, rows),
         place[:, process].reshape(-1),
@@ -206,7 +198,7 @@ def _flow(latencies_s: Floats, sizes_bytes: Floats, tick_s: float) -> tuple[Tick
 
 
 def _disks(
-    platform: Platform, sent: _Sent, first: Ticks, links: Ticks, *, into: tuple[Ticks, Ticks, Ticks], tick_s: float
+    platform: Platform, sent: Sent, first: Ticks, links: Ticks, *, into: tuple[Ticks, Ticks, Ticks], tick_s: float
 ) -> tuple[Ticks, Ticks]:
     """Transfers to disks: routes of one link each, behind those of messages."""
     ticks, units, route = into

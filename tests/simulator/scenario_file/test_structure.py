@@ -75,6 +75,30 @@ def test_links_that_share_a_source_are_slow_together(contention):
     assert np.log(times).std() == pytest.approx(0.2, rel=0.1)  # hardly any averaging over the two
 
 
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+@pytest.mark.parametrize("contention", ["none", "fifo"])
+def test_truths_of_links_that_run_together_are_each_what_it_is_alone(engine, contention):
+    links = tuple(
+        Link.of_model(f"l{i}", replace(model(), doubt=Doubt(np.array([1.0, 1e6]), np.array([0.1, 0.4]))))
+        for i in (0, 1)
+    )
+    made = sending(Network(Star(links), loopback=model(), contention=contention), replications=12, truths=6)
+    pes = tuple(
+        replace(pe, speeds={"k": SpeedBand(np.array([1.0]), *(np.array([one]) for one in (0.9, 1.0, 1.1)))})
+        for pe in made.platform.pes
+    )
+    rows = ((Compute(1e-4, 1.0), Send(1, 3e4), Send(1, 5.0)), (Compute(1e-4, 1.0), Recv(0), Recv(0)))
+    two = tuple(Configuration(f"c{place}", (1, 1), places) for place, places in enumerate([(0, 1), (1, 0), (1, 1)]))
+    made = replace(made, platform=replace(made.platform, pes=pes), configurations=two)
+    made = replace(made, application=Application.of_program(Program(rows, (0, 0)), kernel="k"))
+    together = run(made, engine=engine).makespan_ticks
+    for number in range(6):
+        alone = run(truth_of(made, number), replications=1, engine="process").makespan_ticks[:, 0]
+        assert np.array_equal(together[:, number], alone)
+        assert np.array_equal(together[:, number + 6], alone)
+    assert np.unique(together).size == 12
+
+
 def test_times_of_all_forms_are_multiplied_without_a_step_back():
     sizes = np.array([1.0, 1e3, 1e6, 1e7])
     falling = Doubt(np.array([1.0, 1e6]), np.array([0.5, 0.0]))

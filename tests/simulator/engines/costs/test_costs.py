@@ -68,10 +68,10 @@ def test_messages_over_a_star():
     loopback = LinkModel.from_latency(1e-6, 1e9)
     made = scenario(rows, Network(STAR, loopback=loopback), placements=((0, 1, 2), (2, 2, 0)))
     costs = only(made)
-    assert (costs.ticks[:, [0, 3]] * TICK).tolist() == pytest.approx(
+    assert (costs.ticks[:, 0, [0, 3]] * TICK).tolist() == pytest.approx(
         np.array([[3e-3 + 1e-3, 3e-3 + 0.5e-3], [2e-6, 1.5e-6]])
     )
-    assert costs.ticks[:, 4].tolist() == [5 * 10**11] * 2
+    assert costs.ticks[:, 0, 4].tolist() == [5 * 10**11] * 2
     routes = [
         costs.route_links[costs.route_first[r] : costs.route_first[r + 1]].tolist() for r in costs.route[0, [0, 3]]
     ]
@@ -84,7 +84,7 @@ def test_messages_within_a_node_take_the_default_where_a_network_of_links_says_n
     rows, uniform = ((Send(1, 8000),), (Recv(0),)), LinkModel.from_latency(1.0, 1e3)
     for network, expected_s in ((Network(STAR), 1.5e-6), (Network.uniform(uniform), 9.0)):
         made = scenario(rows, network, placements=((0, 0),))
-        assert (only(made).ticks[:, 0] * TICK).tolist() == pytest.approx([expected_s])
+        assert (only(made).ticks[:, 0, 0] * TICK).tolist() == pytest.approx([expected_s])
         assert network.assumes_loopback == (network.topology is not None)
 
 
@@ -93,7 +93,7 @@ def test_a_uniform_network_with_a_loopback_has_both_times():
     rows, uniform = ((Send(1, 1000),), (Recv(0),)), LinkModel.from_latency(1.0, 1e3)
     network = Network(None, uniform, LinkModel.from_latency(1e-6, 1e9))
     made = scenario(rows, network, placements=((0, 1), (0, 0)))
-    assert (only(made).ticks[:, 0] * TICK).tolist() == pytest.approx([2.0, 2e-6])
+    assert (only(made).ticks[:, 0, 0] * TICK).tolist() == pytest.approx([2.0, 2e-6])
     two = replace(made.platform, pes=(made.platform.pes[0], replace(made.platform.pes[1], node="node0")), nodes=())
     assert two.message_s(0, 1, 1000) == pytest.approx(2e-6)
     assert made.platform.message_s(0, 1, 1000) == pytest.approx(2.0)
@@ -102,12 +102,12 @@ def test_a_uniform_network_with_a_loopback_has_both_times():
 def test_flows_have_a_latency_and_units():
     rows = ((Send(1, 1000), Send(1, 0)), (Recv(0), Recv(0)))
     costs = only(scenario(rows, Network(STAR, contention="fair")))
-    assert costs.ticks[0, :2].tolist() == [3 * 10**9] * 2
+    assert costs.ticks[0, 0, :2].tolist() == [3 * 10**9] * 2
     assert costs.units[0, :2].tolist() == [1000 * 2**10, 0]
     assert costs.capacities[:4].tolist() == [round(1e6 * TICK * 2**50)] * 2 + [round(2e6 * TICK * 2**50)] * 2
     free = Star((Link("a", 0, 1e6), Link("b", 0, 1e6), Link("c", 0, 1e6)))
     costs = only(scenario(rows, Network(free, contention="fair")))
-    assert costs.ticks[0, :2].tolist() == [0, 1]
+    assert costs.ticks[0, 0, :2].tolist() == [0, 1]
 
 
 def test_a_shared_link_is_one_in_both_directions():
@@ -129,7 +129,7 @@ def test_disks_are_links():
     costs = only(
         scenario(((ReadWrite(1000),), (Send(2, 8),), (Recv(1),)), Network(STAR, contention="fifo"), nodes=nodes)
     )
-    assert costs.ticks[0, 0] * TICK == pytest.approx(2e-3)
+    assert costs.ticks[0, 0, 0] * TICK == pytest.approx(2e-3)
     route = costs.route[0, 0]
     assert costs.route_links[costs.route_first[route] : costs.route_first[route + 1]].tolist() == [6]
     with pytest.raises(
