@@ -272,15 +272,7 @@ class Bias:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "percent": self.percent,
-            "cases": self.cases,
-            "of": self.of,
-            "p": self.p,
-            "sittings": self.sittings,
-            "cause": self.cause,
-            "text": self.text,
-        }
+        return asdict(self) | {"text": self.text}
 
 
 def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, Any]:
